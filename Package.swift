@@ -1,0 +1,78 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target of the package: Swift 6 language mode (the tools version's default), warnings are errors,
+/// and no reliance on what another file happened to import.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "imgcache",
+    products: [
+        .library(name: "ImageCache", targets: ["ImageCache"]),
+        .executable(name: "imgcache", targets: ["imgcache"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.2.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"),
+    ],
+    targets: [
+        // System libraries and C shims.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+        .target(name: "CLibcurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "CLinux"),
+
+        // The house: arrows go down only (see Sources/ImageCache/ImageCache.docc/Architecture.md).
+        .target(name: "Locking", swiftSettings: strict),
+        .target(
+            name: "HTTPCaching",
+            dependencies: [
+                httpTypes,
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(name: "Transfer", dependencies: ["CLibcurl", "Locking", httpTypes], swiftSettings: strict),
+        .target(
+            name: "DiskStore",
+            dependencies: ["CLinux", "CSQLite", "CXXHash", "Locking", logging],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ImageCache",
+            dependencies: ["DiskStore", "HTTPCaching", "Locking", "Transfer", httpTypes, logging],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "imgcache",
+            dependencies: [
+                "CLinux", "ImageCache", httpTypes, logging,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // Tests: unit tests open no socket and no database; integration tests use the real thing.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", httpTypes], swiftSettings: strict),
+        .testTarget(name: "TransferTests", dependencies: ["Transfer", "TestSupport", httpTypes], swiftSettings: strict),
+        .testTarget(name: "DiskStoreTests", dependencies: ["DiskStore", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ImageCacheTests", dependencies: ["ImageCache", "TestSupport", httpTypes], swiftSettings: strict),
+        .testTarget(name: "CommandTests", dependencies: ["imgcache"], swiftSettings: strict),
+        .testTarget(
+            name: "IntegrationTests", dependencies: ["ImageCache", "TestSupport", "imgcache", httpTypes],
+            swiftSettings: strict),
+    ]
+)
