@@ -1,0 +1,119 @@
+import Glibc
+
+/// A connected or listening TCP socket on 127.0.0.1; closed by whoever owns it.
+struct Socket: Sendable {
+    let descriptor: Int32
+
+    /// A listening socket on an ephemeral port of 127.0.0.1, and that port.
+    static func listening(backlog: Int32 = 512) throws -> (socket: Socket, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemCallFailure("socket") }
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port: UInt16? = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                guard bind(descriptor, generic, length) == 0, listen(descriptor, backlog) == 0,
+                    getsockname(descriptor, generic, &length) == 0
+                else { return false }
+                return true
+            } ? UInt16(bigEndian: pointer.pointee.sin_port) : nil
+        }
+        guard let port else {
+            let failure = SystemCallFailure("bind, listen")
+            close(descriptor)
+            throw failure
+        }
+        return (Socket(descriptor: descriptor), port)
+    }
+
+    /// The next connection, or nil once the socket was shut down.
+    func accepted() -> Socket? {
+        while true {
+            let connection = accept(descriptor, nil, nil)
+            if connection >= 0 {
+                _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+                var yes: Int32 = 1
+                setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+                return Socket(descriptor: connection)
+            }
+            if errno != EINTR && errno != ECONNABORTED { return nil }
+        }
+    }
+
+    /// A small send buffer, so that what was given to the kernel is close to what the peer has received.
+    func limitSendBuffer(to bytes: Int32) {
+        var bytes = bytes
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// The next bytes, empty at the end of the stream or on an error.
+    func received(upTo count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            var got = -1
+            repeat { got = recv(descriptor, buffer.baseAddress, count, 0) } while got < 0 && errno == EINTR
+            initialized = max(got, 0)
+        }
+    }
+
+    /// How many of `bytes` the kernel took; fewer than all means that the peer has gone.
+    func sent(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var done = 0
+        while done < bytes.count {
+            let count = send(
+                descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, Int32(MSG_NOSIGNAL))
+            if count > 0 {
+                done += count
+            } else if errno != EINTR {
+                break
+            }
+        }
+        return done
+    }
+
+    /// Bytes that the kernel took and the peer has not acknowledged.
+    var unacknowledged: Int {
+        var count: Int32 = 0
+        return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
+    }
+
+    /// POLLRDHUP, which Glibc's module map leaves out.
+    private static let peerClosed: Int16 = 0x2000
+
+    /// Whether the peer has closed or reset the connection; waits up to `milliseconds` to find out.
+    func peerHasGone(within milliseconds: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Self.peerClosed, revents: 0)
+        return poll(&entry, 1, milliseconds) > 0
+    }
+
+    /// Ends both directions, which wakes a thread that is blocked on the socket; the descriptor stays valid.
+    func shutDown() {
+        _ = shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// Closes in the orderly way (FIN) after the queued bytes, or at once with a reset that drops them.
+    func finish(reset: Bool) {
+        if reset {
+            var option = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        }
+        close(descriptor)
+    }
+}
+
+/// A system call that failed, and why.
+public struct SystemCallFailure: Error, CustomStringConvertible {
+    public let call: String
+    public let code: Int32
+
+    /// The failure of a call that has just set `errno`.
+    public init(_ call: String) {
+        code = errno
+        self.call = call
+    }
+
+    public var description: String { "\(call): \(String(cString: strerror(code)))" }
+}

@@ -1,0 +1,80 @@
+import Foundation
+
+/// Runs the built `imgcache`, which lies beside the test bundle, as a real process on a cache directory.
+public struct CommandRunner: Sendable {
+    /// What one run left.
+    public struct Outcome: Sendable, CustomStringConvertible {
+        public let ending: ChildProcess.Ending
+        public let output: String
+        public let errorOutput: String
+        public let outputBytes: [UInt8]
+
+        /// Lines of standard output.
+        public var lines: [String] { output.split(separator: "\n").map(String.init) }
+
+        /// Standard output as JSON objects, one a line.
+        public var objects: [[String: any Sendable]] {
+            lines.compactMap { line in
+                (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: any Sendable]
+            }
+        }
+
+        public var description: String { "\(ending)\nstdout: \(output)\nstderr: \(errorOutput)" }
+    }
+
+    /// The built command; `IMGCACHE_BINARY` names another.
+    public static let executable: String = {
+        if let given = ProcessInfo.processInfo.environment["IMGCACHE_BINARY"] { return given }
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return (bundle as NSString).deletingLastPathComponent + "/imgcache"
+    }()
+
+    public var cacheDirectory: String
+    public var workingDirectory: String?
+    /// Added to the environment, over what is inherited.
+    public var environment: [String: String] = [:]
+
+    public init(cacheDirectory: String, workingDirectory: String? = nil) {
+        self.cacheDirectory = cacheDirectory
+        self.workingDirectory = workingDirectory
+    }
+
+    /// Starts the command and returns at once.
+    public func start(_ arguments: [String], input: String? = nil) throws -> ChildProcess {
+        try ChildProcess(
+            Self.executable, arguments, environment: wholeEnvironment, input: input, workingDirectory: workingDirectory)
+    }
+
+    /// Runs the command to its end; it is killed when it takes longer than `seconds`.
+    public func run(_ arguments: [String], input: String? = nil, within seconds: Double = 60) async throws -> Outcome {
+        await Self.outcome(of: try start(arguments, input: input), within: seconds)
+    }
+
+    /// Runs a shell script in which `$IMGCACHE` is the command.
+    public func shell(_ script: String, within seconds: Double = 60) async throws -> Outcome {
+        var environment = wholeEnvironment
+        environment["IMGCACHE"] = Self.executable
+        let process = try ChildProcess(
+            "/bin/bash", ["-c", script], environment: environment, workingDirectory: workingDirectory)
+        return await Self.outcome(of: process, within: seconds)
+    }
+
+    /// Waits for the end and gathers what it left.
+    public static func outcome(of process: ChildProcess, within seconds: Double = 60) async -> Outcome {
+        let ending = await process.end(within: seconds)
+        return Outcome(
+            ending: ending, output: process.output, errorOutput: process.errorOutput, outputBytes: process.outputBytes)
+    }
+
+    /// The test's own environment without what would change the command's behaviour by accident.
+    private var wholeEnvironment: [String: String] {
+        let disturbing: Set<String> = [
+            "XDG_CACHE_HOME", "NETRC", "NO_COLOR", "COLUMNS", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR",
+        ]
+        var result = ProcessInfo.processInfo.environment.filter {
+            !disturbing.contains($0.key) && !$0.key.lowercased().hasSuffix("_proxy")
+        }
+        result["IMGCACHE_DIR"] = cacheDirectory
+        return result.merging(environment) { $1 }
+    }
+}
