@@ -38,8 +38,11 @@ public final class Tmpfs: Sendable {
     }
 
     private func remount(flags: UInt, options: String) throws {
-        guard mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | flags, options) == 0 else {
-            throw SystemCallFailure("remount \(path)")
+        // A process that another test is just starting holds this one's descriptors until its exec: busy for a moment.
+        for attempt in 1... {
+            if mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | flags, options) == 0 { return }
+            guard errno == EBUSY && attempt < 500 else { throw SystemCallFailure("remount \(path)") }
+            usleep(10_000)
         }
     }
 }

@@ -1,0 +1,65 @@
+# Sourced by the scripts beside it: finds Swift and installs missing system packages.
+
+# Says what is wrong and ends the script.
+fail() {
+    printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+    exit 1
+}
+
+# Puts the folder of a real Swift toolchain first on PATH. Other packages bring a command named `swift` too
+# (python3-swiftclient does), which would hide it.
+use_swift() {
+    local candidate folder
+    while read -r candidate; do
+        folder=$(dirname "$(readlink -f "$candidate")")
+        if [ -x "$folder/swiftc" ]; then
+            # A launcher such as swiftly's must be called by its own name: keep the folder it was found in.
+            [ -x "$(dirname "$candidate")/swiftc" ] && folder=$(dirname "$candidate")
+            export PATH="$folder:$PATH"
+            return
+        fi
+    done < <(
+        type -ap swift
+        printf '%s\n' "${SWIFTLY_BIN_DIR:-$HOME/.local/share/swiftly/bin}/swift" /opt/swift/usr/bin/swift \
+            /usr/share/swift/usr/bin/swift /usr/local/swift/usr/bin/swift
+    )
+    fail "no Swift toolchain found; install Swift 6.2 or later (https://www.swift.org/install/linux) and put it on PATH"
+}
+
+# Whether what a Debian package is needed for is there, from wherever it came.
+have() {
+    case "$1" in
+    libcurl4-openssl-dev) pkg-config --exists libcurl ;;
+    libsqlite3-dev) pkg-config --exists sqlite3 ;;
+    libxxhash-dev) pkg-config --exists libxxhash ;;
+    libssl-dev) pkg-config --exists libcrypto ;;
+    ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
+    nginx-light) PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v nginx ;;
+    *) command -v "$1" ;;
+    esac >/dev/null 2>&1
+}
+
+# Installs those of the named Debian packages that are missing; where it cannot, says which.
+need() {
+    local package missing=()
+    for package in "$@"; do
+        have "$package" || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    command -v apt-get >/dev/null ||
+        fail "missing: ${missing[*]} (names of the Debian packages; this is no Debian, install their counterparts)"
+    [ "$(id -u)" = 0 ] ||
+        fail "missing: ${missing[*]}; run: sudo apt-get install -y --no-install-recommends ${missing[*]}"
+    echo "$(basename "$0"): installing ${missing[*]}" >&2
+    {
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" ||
+            { apt-get update &&
+                DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; }
+    } >&2 || fail "apt-get could not install: ${missing[*]}"
+    for package in "${missing[@]}"; do
+        have "$package" || fail "$package is installed, but what it is needed for is not found"
+    done
+}
+
+# What building the package needs.
+build_packages=(pkg-config libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libssl-dev ca-certificates)
