@@ -34,6 +34,7 @@ have() {
     libxxhash-dev) pkg-config --exists libxxhash ;;
     libssl-dev) pkg-config --exists libcrypto ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
+    aria2) command -v aria2c ;;
     nginx-light) PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v nginx ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
@@ -51,11 +52,12 @@ need() {
     [ "$(id -u)" = 0 ] ||
         fail "missing: ${missing[*]}; run: sudo apt-get install -y --no-install-recommends ${missing[*]}"
     echo "$(basename "$0"): installing ${missing[*]}" >&2
-    {
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" ||
-            { apt-get update &&
-                DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; }
-    } >&2 || fail "apt-get could not install: ${missing[*]}"
+    local install=(apt-get install -qq -y --no-install-recommends "${missing[@]}") said
+    said=$(
+        exec 2>&1 </dev/null
+        export DEBIAN_FRONTEND=noninteractive
+        "${install[@]}" >/dev/null 2>&1 || { apt-get update -qq && "${install[@]}"; }
+    ) || fail "apt-get could not install ${missing[*]}:"$'\n'"$(tail -n 5 <<<"$said")"
     for package in "${missing[@]}"; do
         have "$package" || fail "$package is installed, but what it is needed for is not found"
     done
