@@ -1,0 +1,90 @@
+/// Where a body goes, and what is already there.
+///
+/// All calls come from the engine's one thread, in order, never concurrently, and none after ``TransferEngine/run``
+/// has returned. They must be quick: every transfer of the engine waits for them. For each attempt:
+///
+///     attach (once)  →  [ held → ( begin → write* → end )? ]*
+///
+/// * A `begin` that returned is followed by exactly one `end`, also after a cancellation or an error of `write`.
+/// * An `end(.void)` may come without a `begin`: a response head proved what is held to be worthless.
+/// * Nothing but the body of a complete or partial representation ever arrives: not of an error status, of a redirect,
+///   or of an answer to HEAD.
+/// * A sink may throw from any call that can; the transfer then ends with ``TransferError/Code/refusedBySink``.
+public protocol BodySink: AnyObject, Sendable {
+    /// The running transfer; once, before everything else. The default does nothing.
+    func attach(_ transfer: TransferHandle)
+
+    /// Asked before every attempt: what is held, by which validator, what is missing. Nil: start at byte 0.
+    func held() -> HeldPartial?
+
+    /// A final head was judged and a body follows; `placement` says where. Throw to refuse it.
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws
+
+    /// The next bytes, at the current offset. They are valid only during the call.
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict
+
+    /// The attempt's body has ended.
+    func end(_ ending: AttemptEnding) throws
+}
+
+extension BodySink {
+    public func attach(_ transfer: TransferHandle) {}
+}
+
+/// What a sink says to bytes that it was given.
+public enum SinkVerdict: Sendable {
+    case taken
+    /// Not taken. The engine reads no further from the network, and offers the same bytes again after
+    /// ``TransferHandle/resume()``.
+    case pause
+}
+
+/// Where the body that follows belongs.
+public enum BodyPlacement: Sendable, Equatable {
+    /// At byte 0; whatever was held is void. `length` is the whole body's, if the head tells it.
+    case whole(length: Int64?)
+    /// A missing range of the held partial, in a body of `total` bytes.
+    case range(Range<Int64>, total: Int64)
+    /// No byte follows: what is held, exactly `total` bytes, was proved to be the whole body.
+    case alreadyComplete(total: Int64)
+}
+
+/// How an attempt's body ended.
+public enum AttemptEnding: Sendable, Equatable {
+    /// The body, or the range, is as long as the head promised. A body whose length nobody told (delimited by the
+    /// connection's close, RFC 9112 section 6.3) is complete when the connection was closed cleanly; without TLS
+    /// that cannot be told from a cut at a convenient place.
+    case complete
+    /// Not all of it came. What is there is right and may be kept.
+    case cut
+    /// What is held is worthless: drop it.
+    case void
+}
+
+/// The part of a body that is held from earlier attempts.
+public struct HeldPartial: Sendable, Equatable {
+    public var validator: ResumeValidator
+    /// The whole body's length in bytes, if known.
+    public var total: Int64?
+    /// What is missing, in order, without overlap. The last range ends at `Int64.max` when the total is unknown. Empty:
+    /// nothing is missing, and one byte is fetched to prove that this is still the representation.
+    public var missing: [Range<Int64>]
+    /// The final URL that the bytes came from.
+    public var url: String
+
+    public init(validator: ResumeValidator, total: Int64?, missing: [Range<Int64>], url: String) {
+        self.validator = validator
+        self.total = total
+        self.missing = missing
+        self.url = url
+    }
+}
+
+/// What proves that a later response is of the same representation, byte for byte: the only things that `If-Range`
+/// may carry (RFC 9110 section 13.1.5). ``ResponseHead/resumeValidator`` makes one.
+public enum ResumeValidator: Sendable, Hashable {
+    /// A strong entity-tag with its quotes.
+    case etag(String)
+    /// The value of a `Last-Modified` field that counts as strong (RFC 9110 section 8.8.2.2).
+    case lastModified(String)
+}

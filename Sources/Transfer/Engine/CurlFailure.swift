@@ -1,0 +1,54 @@
+import CLibcurl
+
+/// What a libcurl result means: by the code, and by libcurl's own sentence where one code stands for several things.
+struct CurlFailure {
+    let code: TransferError.Code
+    let message: String
+    let isRetryable: Bool
+
+    /// - Parameters:
+    ///   - text: What `CURLOPT_ERRORBUFFER` says.
+    ///   - hasHead: Whether a final head had come.
+    init(_ result: CURLcode, text: String, hasHead: Bool, options: TransferOptions) {
+        let text = text.isEmpty ? String(cString: clibcurl_easy_strerror(result)) : text
+        func failure(_ code: TransferError.Code, _ lead: String, retry: Bool) -> (TransferError.Code, String, Bool) {
+            (code, lead.isEmpty ? text : "\(lead): \(text)", retry)
+        }
+        (code, message, isRetryable) =
+            switch result {
+            case CURLE_URL_MALFORMAT: failure(.unsupportedURL, "not a URL that can be fetched", retry: false)
+            case CURLE_UNSUPPORTED_PROTOCOL where text.contains("HTTP/0.9"):
+                failure(.protocolViolation, "the answer is not HTTP", retry: false)
+            case CURLE_UNSUPPORTED_PROTOCOL:
+                failure(.unsupportedURL, "redirected to what is neither http nor https", retry: false)
+            case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: failure(.resolve, "", retry: true)
+            case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY: failure(.connect, "", retry: true)
+            case CURLE_OPERATION_TIMEDOUT: failure(.timeout, "", retry: true)
+            case CURLE_TOO_MANY_REDIRECTS:
+                failure(.tooManyRedirects, "more than \(options.maxRedirects) redirects", retry: false)
+            case CURLE_SSL_CONNECT_ERROR:
+                // The same code for a broken connection and for two sides that will never agree.
+                failure(
+                    .tls, "the TLS handshake failed",
+                    retry: text.contains("reset") || text.contains("SYSCALL") || text.contains("unexpected eof"))
+            case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+                CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+                failure(.tls, "the server's certificate is not trusted", retry: false)
+            case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND,
+                CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CRL_BADFILE, CURLE_USE_SSL_FAILED:
+                failure(.tls, "TLS cannot be used", retry: false)
+            case CURLE_PARTIAL_FILE: failure(.cut, "the connection ended before the body did", retry: true)
+            case CURLE_RECV_ERROR where text.contains("chunked"):
+                failure(.protocolViolation, "the chunked coding is broken", retry: true)
+            case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+                CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN, CURLE_SEND_FAIL_REWIND:
+                failure(hasHead ? .cut : .connect, "the connection broke", retry: true)
+            case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, clibcurl_too_large:
+                failure(.protocolViolation, "the answer is not proper HTTP", retry: false)
+            case CURLE_OUT_OF_MEMORY where !hasHead:
+                // A header line beyond libcurl's 100 KiB is reported as this.
+                failure(.protocolViolation, "a line of the response head has no end", retry: false)
+            default: failure(.libcurl, "libcurl failed (\(result.rawValue))", retry: false)
+            }
+    }
+}

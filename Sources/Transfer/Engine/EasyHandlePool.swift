@@ -1,0 +1,78 @@
+import CLibcurl
+
+/// One libcurl easy handle and the buffer for its error text.
+final class EasyHandle {
+    let easy: UnsafeMutableRawPointer
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    fileprivate init?() {
+        guard let easy = clibcurl_easy_init() else { return nil }
+        self.easy = easy
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        clibcurl_easy_cleanup(easy)
+        errorText.deallocate()
+    }
+
+    /// libcurl's own sentence about the last failure; empty when there is none.
+    var lastError: String { String(cString: errorText) }
+
+    func set(_ option: CURLoption, _ value: Int) { clibcurl_setopt_long(easy, option, value) }
+    func set(_ option: CURLoption, _ value: Bool) { clibcurl_setopt_long(easy, option, value ? 1 : 0) }
+    func set(_ option: CURLoption, _ value: String?) -> CURLcode { clibcurl_setopt_string(easy, option, value) }
+    func set(_ option: CURLoption, offset: Int64) { clibcurl_setopt_offset(easy, option, curl_off_t(offset)) }
+    func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) { clibcurl_setopt_pointer(easy, option, pointer) }
+
+    /// Where the response came from, after redirects.
+    var effectiveURL: String {
+        var text: UnsafePointer<CChar>?
+        clibcurl_getinfo_string(easy, CURLINFO_EFFECTIVE_URL, &text)
+        return text.map { URLText.withoutUserinfo(String(cString: $0)) } ?? ""
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        clibcurl_getinfo_offset(easy, info, &value)
+        return Int64(value)
+    }
+
+    fileprivate func forget() {
+        clibcurl_easy_reset(easy)
+        errorText[0] = 0
+        clibcurl_setopt_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+    }
+}
+
+/// Handles that wait for their next transfer, and what all of them share: names and TLS sessions. Connections are
+/// shared by the multi handle.
+final class EasyHandlePool {
+    private var idle: [EasyHandle] = []
+    private var share: UnsafeMutableRawPointer?
+
+    init() {
+        share = clibcurl_share_init()
+        guard let share else { return }
+        clibcurl_share_data(share, CURL_LOCK_DATA_DNS)
+        clibcurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
+    }
+
+    func take() -> EasyHandle? {
+        guard let handle = idle.popLast() ?? EasyHandle() else { return nil }
+        handle.forget()
+        handle.set(CURLOPT_SHARE, pointer: share)
+        return handle
+    }
+
+    func putBack(_ handle: EasyHandle) { idle.append(handle) }
+
+    func removeAll() { idle.removeAll() }
+
+    /// After the last handle is gone.
+    func freeShare() {
+        if let share { clibcurl_share_cleanup(share) }
+        share = nil
+    }
+}

@@ -1,0 +1,200 @@
+import CLibcurl
+
+/// The engine's thread: takes commands, lets libcurl work, and starts what may start.
+///
+/// Everything here is used by that one thread only.
+final class EngineLoop {
+    private let mailbox: Mailbox
+    private let multi: UnsafeMutableRawPointer?
+    private let handles: EasyHandlePool
+    private var schedule: TransferSchedule
+    private var transfers: [UInt64: RunningTransfer] = [:]
+    private var active: [UInt64: RunningTransfer] = [:]
+    private var timers = Heap<Timer>()
+    private var commands: [Mailbox.Command] = []
+    private var nextStallCheck = MonotonicTime(nanoseconds: 0)
+    private(set) var now = MonotonicTime.now
+
+    private struct Timer: Comparable {
+        let due: MonotonicTime
+        let id: UInt64
+
+        static func < (left: Self, right: Self) -> Bool { left.due < right.due }
+    }
+
+    init(mailbox: Mailbox) {
+        self.mailbox = mailbox
+        let configuration = mailbox.configuration
+        multi = clibcurl_multi_init()
+        handles = EasyHandlePool()
+        schedule = TransferSchedule(maxTransfers: configuration.maxTransfers, maxPerHost: configuration.maxPerHost)
+        if let multi {
+            clibcurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+            clibcurl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, max(configuration.maxTransfers, 16))
+        }
+    }
+
+    func run() {
+        guard let multi else { return refuseEverything() }
+        mailbox.setWaker(.init(multi: multi))
+        while takeCommands() {
+            var running: Int32 = 0
+            clibcurl_multi_perform(multi, &running)
+            now = .now
+            finishDone(multi)
+            fireTimers()
+            startReady(multi)
+            checkStalls()
+            clibcurl_multi_poll(multi, pollTimeout())
+            now = .now
+        }
+        mailbox.setWaker(nil)
+        for transfer in Array(transfers.values) { end(transfer, transfer.cancel()) }
+        handles.removeAll()
+        clibcurl_multi_cleanup(multi)
+        handles.freeShare()
+    }
+
+    // MARK: Commands
+
+    private func takeCommands() -> Bool {
+        let goesOn = mailbox.collect(into: &commands)
+        for command in commands {
+            switch command {
+            case .start(let order): start(order)
+            case .cancel(let id): if let transfer = transfers[id] { end(transfer, transfer.cancel()) }
+            case .resume(let id): transfers[id]?.unpause(now: now)
+            case .prioritize(let id, let priority): prioritize(id, priority)
+            }
+        }
+        commands.removeAll(keepingCapacity: true)
+        return goesOn
+    }
+
+    private func start(_ order: Mailbox.Order) {
+        let transfer = RunningTransfer(order, mailbox: mailbox, startedAt: now)
+        transfers[order.id] = transfer
+        schedule.enqueue(order.id, host: order.prepared.host, priority: transfer.priority)
+        transfer.isWaiting = true
+        transfer.attach()
+    }
+
+    private func prioritize(_ id: UInt64, _ priority: TransferPriority) {
+        guard let transfer = transfers[id] else { return }
+        transfer.priority = priority
+        guard transfer.isWaiting else { return }
+        schedule.withdraw(id, host: transfer.host)
+        schedule.enqueue(id, host: transfer.host, priority: priority)
+    }
+
+    // MARK: Work
+
+    private func startReady(_ multi: UnsafeMutableRawPointer) {
+        while let id = schedule.next() {
+            guard let transfer = transfers[id] else { continue }
+            transfer.isWaiting = false
+            active[id] = transfer
+            startAttempt(transfer, multi)
+        }
+    }
+
+    private func startAttempt(_ transfer: RunningTransfer, _ multi: UnsafeMutableRawPointer) {
+        guard let handle = handles.take() else {
+            return end(transfer, .failure(transfer.error(.libcurl, "out of memory")))
+        }
+        transfer.startAttempt(on: handle, now: now)
+        let code = clibcurl_multi_add_handle(multi, handle.easy)
+        guard code == CURLM_OK else {
+            let reason = String(cString: clibcurl_multi_strerror(code))
+            return end(transfer, .failure(transfer.error(.libcurl, "libcurl refuses the transfer: \(reason)")))
+        }
+        transfer.isAdded = true
+    }
+
+    private func finishDone(_ multi: UnsafeMutableRawPointer) {
+        var code = CURLE_OK
+        while let easy = clibcurl_multi_next_done(multi, &code) {
+            var context: UnsafeMutableRawPointer?
+            clibcurl_getinfo_pointer(easy, CURLINFO_PRIVATE, &context)
+            guard let context else { continue }
+            let transfer = Unmanaged<RunningTransfer>.fromOpaque(context).takeUnretainedValue()
+            attemptEnded(transfer, transfer.attemptEnded(code, now: now), multi)
+        }
+    }
+
+    private func attemptEnded(
+        _ transfer: RunningTransfer, _ next: RunningTransfer.Next, _ multi: UnsafeMutableRawPointer
+    ) {
+        releaseHandle(of: transfer)
+        switch next {
+        case .finished(let result): end(transfer, result)
+        case .again: startAttempt(transfer, multi)
+        case .wait(let delay):
+            active[transfer.id] = nil
+            schedule.finished(host: transfer.host)
+            timers.insert(Timer(due: now + delay, id: transfer.id))
+        }
+    }
+
+    private func fireTimers() {
+        while let timer = timers.first, timer.due <= now {
+            _ = timers.removeFirst()
+            guard let transfer = transfers[timer.id] else { continue }
+            transfer.isWaiting = true
+            schedule.enqueue(timer.id, host: transfer.host, priority: transfer.priority)
+        }
+    }
+
+    private func checkStalls() {
+        guard !active.isEmpty, now >= nextStallCheck else { return }
+        var interval = Duration.seconds(1)
+        var stalled: [RunningTransfer] = []
+        for transfer in active.values {
+            interval = min(interval, transfer.stallTimeout / 8)
+            if transfer.isStalled(now: now) { stalled.append(transfer) }
+        }
+        nextStallCheck = now + max(interval, .milliseconds(5))
+        guard let multi else { return }
+        for transfer in stalled { attemptEnded(transfer, transfer.attemptStalled(now: now), multi) }
+    }
+
+    private func pollTimeout() -> Int32 {
+        var due = MonotonicTime(nanoseconds: .max)
+        if let timer = timers.first { due = min(due, timer.due) }
+        if !active.isEmpty { due = min(due, nextStallCheck) }
+        guard due.nanoseconds < .max else { return 600_000 }
+        return Int32(min(600_000, max(0, (due - now).milliseconds)))
+    }
+
+    // MARK: Ends
+
+    private func end(_ transfer: RunningTransfer, _ result: Result<TransferResult, TransferError>) {
+        releaseHandle(of: transfer)
+        transfers[transfer.id] = nil
+        if active.removeValue(forKey: transfer.id) != nil {
+            schedule.finished(host: transfer.host)
+        } else if transfer.isWaiting {
+            schedule.withdraw(transfer.id, host: transfer.host)
+        }
+        transfer.continuation.resume(returning: result)
+    }
+
+    private func releaseHandle(of transfer: RunningTransfer) {
+        guard let handle = transfer.releaseHandle() else { return }
+        if transfer.isAdded, let multi {
+            clibcurl_multi_remove_handle(multi, handle.easy)
+            transfer.isAdded = false
+        }
+        handles.putBack(handle)
+    }
+
+    /// Without a multi handle there is no engine: everyone who comes is told so.
+    private func refuseEverything() {
+        mailbox.stop()
+        _ = mailbox.collect(into: &commands)
+        for case .start(let order) in commands {
+            order.continuation.resume(
+                returning: .failure(TransferError(.libcurl, url: order.prepared.url, "libcurl is out of memory")))
+        }
+    }
+}

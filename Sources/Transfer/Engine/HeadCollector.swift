@@ -1,0 +1,114 @@
+import HTTPTypes
+
+/// Collects response heads from libcurl's header callback, which gives one raw line at a time: those of interim
+/// responses, of redirects and of the final response, and after the body its trailers.
+///
+/// Pure, and bounded: an origin may send heads without end.
+struct HeadCollector {
+    enum Progress: Equatable {
+        case more
+        /// A head that is not interim is complete.
+        case complete(status: Int)
+        /// Out of bounds, in words.
+        case violation(String)
+    }
+
+    /// One head, lines and all. nginx and Apache take 8 to 32 KiB from clients; browsers take 256 KiB from servers.
+    static let maxHeadBytes = 256 * 1024
+    static let maxFields = 1000
+    /// Interim responses (1xx, RFC 9110 section 15.2) before one final response.
+    static let maxInterim = 32
+
+    private(set) var bytes: [UInt8] = []
+    private(set) var status = 0
+    private(set) var isComplete = false
+    private var lines = 0
+    private var interim = 0
+
+    /// Whether a head has begun and is not complete.
+    var isInside: Bool { !bytes.isEmpty && !isComplete }
+    /// Whether the complete head is a redirect that libcurl would follow.
+    var isRedirect: Bool { isComplete && Self.redirects.contains(status) }
+
+    private static let redirects = [301, 302, 303, 307, 308]
+
+    static func isFollowed(status: Int) -> Bool { redirects.contains(status) }
+
+    mutating func append(_ line: UnsafeRawBufferPointer) -> Progress {
+        if line.starts(with: "HTTP/".utf8) {
+            bytes.removeAll(keepingCapacity: true)
+            lines = 0
+            isComplete = false
+            status = Self.status(of: line)
+        }
+        guard !isComplete else { return .more }
+        lines += 1
+        guard bytes.count + line.count <= Self.maxHeadBytes, lines <= Self.maxFields else {
+            return .violation("the response head has no end (more than \(bytes.count) bytes, \(lines - 1) lines)")
+        }
+        bytes.append(contentsOf: line)
+        guard line.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) else { return .more }
+        if (100..<200).contains(status) {
+            interim += 1
+            bytes.removeAll(keepingCapacity: true)
+            return interim <= Self.maxInterim ? .more : .violation("interim responses without end")
+        }
+        isComplete = true
+        interim = 0
+        return .complete(status: status)
+    }
+
+    mutating func reset() {
+        bytes.removeAll(keepingCapacity: true)
+        status = 0
+        lines = 0
+        interim = 0
+        isComplete = false
+    }
+
+    /// The protocol version and the fields.
+    func parsed() -> (version: String, fields: HTTPFields) {
+        var version = ""
+        var fields = HTTPFields()
+        var pending: (name: HTTPField.Name, value: [UInt8])?
+        bytes.withUnsafeBytes { bytes in
+            var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: true).makeIterator()
+            if let first = lines.next() {
+                version = String(decoding: first.prefix { $0 != 0x20 && $0 != 0x0D }, as: UTF8.self)
+            }
+            while let line = lines.next() {
+                if line.first == 0x20 || line.first == 0x09 {
+                    // Obsolete line folding (RFC 9112 section 5.2): a blank in the value.
+                    pending?.value.append(0x20)
+                    pending?.value.append(contentsOf: line.trimmed)
+                    continue
+                }
+                if let pending { fields.append(HTTPField(name: pending.name, value: pending.value)) }
+                pending = nil
+                guard let colon = line.firstIndex(of: 0x3A),
+                    let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+                else { continue }
+                pending = (name, Array(line[(colon + 1)...].trimmed))
+            }
+            if let pending { fields.append(HTTPField(name: pending.name, value: pending.value)) }
+        }
+        return (version, fields)
+    }
+
+    private static func status(of line: UnsafeRawBufferPointer) -> Int {
+        guard let blank = line.firstIndex(of: 0x20) else { return 0 }
+        let digits = line[(blank + 1)...].prefix(3)
+        return digits.count == 3 ? Int(String(decoding: digits, as: UTF8.self)) ?? 0 : 0
+    }
+}
+
+extension Slice<UnsafeRawBufferPointer> {
+    /// Without blanks, tabs and line ends around it.
+    fileprivate var trimmed: Self {
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+        guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+            return self[endIndex..<endIndex]
+        }
+        return self[first...last]
+    }
+}

@@ -1,0 +1,143 @@
+import CLibcurl
+import Glibc
+import Locking
+
+/// The way from any thread to the engine's: a queue of commands, a wake-up for the first of a batch, and the thread's
+/// beginning and end.
+final class Mailbox: Sendable {
+    struct Order: Sendable {
+        let id: UInt64
+        let prepared: PreparedRequest
+        let sink: any BodySink
+        let events: @Sendable (TransferEvent) -> Void
+        let continuation: UnsafeContinuation<Result<TransferResult, TransferError>, Never>
+    }
+
+    enum Command: Sendable {
+        case start(Order)
+        case cancel(UInt64)
+        case resume(UInt64)
+        case prioritize(UInt64, TransferPriority)
+    }
+
+    /// A multi handle of which other threads use nothing but `curl_multi_wakeup`, the one function that allows it.
+    ///
+    /// `@unchecked Sendable`: see above; it is reached only under the mailbox's lock, and withdrawn there before the
+    /// engine's thread frees it.
+    struct Waker: @unchecked Sendable {
+        let multi: UnsafeMutableRawPointer
+    }
+
+    private enum Thread {
+        case notStarted
+        case running(pthread_t)
+        case ended
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var waker: Waker?
+        var isWakeUpSent = false
+        var isStopped = false
+        var thread = Thread.notStarted
+        var lastID: UInt64 = 0
+    }
+
+    let configuration: TransferEngine.Configuration
+    private let state = Locked(State())
+
+    init(configuration: TransferEngine.Configuration) { self.configuration = configuration }
+
+    func nextID() -> UInt64 {
+        state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+    }
+
+    func post(_ command: Command) {
+        let refused = state.withLock { state in
+            if state.isStopped { return true }
+            state.commands.append(command)
+            wake(&state)
+            if case .notStarted = state.thread { return !startThread(&state) }
+            return false
+        }
+        if refused, case .start(let order) = command {
+            order.continuation.resume(
+                returning: .failure(
+                    TransferError(.cancelled, url: order.prepared.url, "the transfer engine is not running")))
+        }
+    }
+
+    func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            wake(&state)
+        }
+    }
+
+    func waitForEnd() {
+        while true {
+            let isOver = state.withLock { state in
+                switch state.thread {
+                case .notStarted, .ended: true
+                case .running(let thread): pthread_equal(thread, pthread_self()) != 0
+                }
+            }
+            if isOver { return }
+            usleep(500)
+        }
+    }
+
+    /// On the engine's thread: everything that was posted since the last call; nil when the engine is stopped (then
+    /// what was still posted is in `last`).
+    func collect(into commands: inout [Command]) -> Bool {
+        state.withLock { state in
+            swap(&commands, &state.commands)
+            state.isWakeUpSent = false
+            return !state.isStopped
+        }
+    }
+
+    func setWaker(_ waker: Waker?) {
+        state.withLock { $0.waker = waker }
+    }
+
+    func threadEnded() {
+        state.withLock { $0.thread = .ended }
+    }
+
+    private func wake(_ state: inout State) {
+        guard !state.isWakeUpSent, let waker = state.waker else { return }
+        state.isWakeUpSent = true
+        clibcurl_multi_wakeup(waker.multi)
+    }
+
+    private func startThread(_ state: inout State) -> Bool {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                let mailbox = Unmanaged<Mailbox>.fromOpaque(context).takeRetainedValue()
+                // Signals are the program's business, and a broken pipe is a result here, not a signal. Threads that
+                // libcurl starts for name resolution inherit this.
+                var signals = sigset_t()
+                sigfillset(&signals)
+                pthread_sigmask(SIG_BLOCK, &signals, nil)
+                EngineLoop(mailbox: mailbox).run()
+                mailbox.threadEnded()
+                return nil
+            }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            state.commands.removeLast()
+            return false
+        }
+        pthread_detach(thread)
+        state.thread = .running(thread)
+        return true
+    }
+}

@@ -1,0 +1,47 @@
+import Glibc
+
+/// Nanoseconds of a clock that never steps. One word: it is read for every transfer and every burst of bytes.
+struct MonotonicTime: Comparable, Sendable {
+    var nanoseconds: Int64
+
+    static var now: Self {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Self(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    static func + (left: Self, right: Duration) -> Self {
+        let (sum, overflow) = left.nanoseconds.addingReportingOverflow(right.nanoseconds)
+        return Self(nanoseconds: overflow ? .max : sum)
+    }
+
+    static func - (left: Self, right: Self) -> Duration { .nanoseconds(left.nanoseconds - right.nanoseconds) }
+}
+
+extension Duration {
+    /// Whole nanoseconds, within what 63 bits hold (292 years).
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflow || carry ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// Whole milliseconds, at least 1 when positive: 0 means "no limit" to libcurl.
+    var milliseconds: Int {
+        let nanoseconds = nanoseconds
+        return nanoseconds <= 0 ? 0 : Int(max(1, min(nanoseconds / 1_000_000, Int64(Int32.max))))
+    }
+
+    /// For a person: `30 s`, `0.25 s`.
+    var text: String {
+        let milliseconds = nanoseconds / 1_000_000
+        let rest = milliseconds % 1000
+        guard rest != 0 else { return "\(milliseconds / 1000) s" }
+        var digits = String(1000 + rest).dropFirst()
+        while digits.last == "0" { digits.removeLast() }
+        return "\(milliseconds / 1000).\(digits) s"
+    }
+}

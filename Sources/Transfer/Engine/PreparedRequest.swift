@@ -1,0 +1,94 @@
+import CLibcurl
+import HTTPTypes
+
+/// A request that was checked and taken apart on the caller's thread, so that the engine's has less to do.
+///
+/// `@unchecked Sendable`: nothing changes after `init`; libcurl only reads the header list, on the engine's thread,
+/// and `deinit` frees it when nobody holds the object any more.
+final class PreparedRequest: @unchecked Sendable {
+    let request: TransferRequest
+    /// What libcurl gets: put together by its own parser, without user, password and fragment.
+    let url: String
+    /// The limit per host counts by this.
+    let host: String
+    let credentials: TransferOptions.Credentials?
+    /// Fields of every attempt.
+    let headers: UnsafeMutablePointer<curl_slist>?
+    /// A coding that the caller asked for is not resumable.
+    let mayResume: Bool
+
+    init(_ request: TransferRequest) throws(TransferError) {
+        let parsed = try ParsedURL(request.url)
+        self.request = request
+        url = parsed.url
+        host = URLText.origin(of: parsed.url)
+        credentials = request.options.credentials ?? parsed.credentials
+        mayResume = request.method == .get && request.body == nil && !request.options.acceptsContentCoding
+        for name in [HTTPField.Name.range, .ifRange] where request.fields[name] != nil {
+            throw TransferError(
+                .invalidRequest, url: parsed.url, "the field \(name) is the transfer's own; it cannot be requested")
+        }
+        headers = Self.headerList(request)
+    }
+
+    deinit { clibcurl_slist_free(headers) }
+
+    private static func headerList(_ request: TransferRequest) -> UnsafeMutablePointer<curl_slist>? {
+        let acceptsCoding = request.options.acceptsContentCoding
+        var list: UnsafeMutablePointer<curl_slist>?
+        for field in request.fields {
+            switch field.name {
+            case .contentLength, .transferEncoding: continue
+            case .acceptEncoding where !acceptsCoding: continue
+            default: break
+            }
+            // "Name;" is libcurl's way to send a field without a value; "Name:" would remove one.
+            list = clibcurl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        if !acceptsCoding { list = clibcurl_slist_append(list, "Accept-Encoding: identity") }
+        // No wait for "100 Continue" before the content is sent.
+        if request.body != nil { list = clibcurl_slist_append(list, "Expect:") }
+        return list
+    }
+}
+
+/// A URL as libcurl understands it: one parser for the check and for the connection.
+struct ParsedURL {
+    var url: String
+    var credentials: TransferOptions.Credentials?
+
+    init(_ text: String) throws(TransferError) {
+        let shown = URLText.withoutUserinfo(text)
+        guard let handle = clibcurl_url() else { throw TransferError(.libcurl, url: shown, "out of memory") }
+        defer { clibcurl_url_cleanup(handle) }
+        let code = clibcurl_url_set(
+            handle, CURLUPART_URL, text, UInt32(CURLU_URLENCODE) | UInt32(CURLU_NON_SUPPORT_SCHEME))
+        guard code == CURLUE_OK else {
+            let reason = String(cString: clibcurl_url_strerror(code))
+            throw TransferError(.unsupportedURL, url: shown, "not a URL that can be fetched: \(reason)")
+        }
+        let scheme = Self.part(handle, CURLUPART_SCHEME) ?? ""
+        guard scheme == "http" || scheme == "https" else {
+            throw TransferError(.unsupportedURL, url: shown, "only http and https are fetched, not '\(scheme)'")
+        }
+        if text.utf8.contains(0x40), let user = Self.part(handle, CURLUPART_USER, UInt32(CURLU_URLDECODE)) {
+            let password = Self.part(handle, CURLUPART_PASSWORD, UInt32(CURLU_URLDECODE)) ?? ""
+            credentials = .init(user: user, password: password)
+            for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS] {
+                clibcurl_url_set(handle, part, nil, 0)
+            }
+        }
+        clibcurl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
+        guard let url = Self.part(handle, CURLUPART_URL) else {
+            throw TransferError(.unsupportedURL, url: shown, "not a URL that can be fetched")
+        }
+        self.url = url
+    }
+
+    private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard clibcurl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
+        defer { clibcurl_free(text) }
+        return String(cString: text)
+    }
+}

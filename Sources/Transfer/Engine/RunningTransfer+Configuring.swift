@@ -1,0 +1,131 @@
+import CLibcurl
+import HTTPTypes
+
+/// libcurl calls with at most 16 KiB at a time, but reads up to this much with one system call: 0.65 of the time that
+/// its default takes.
+private let receiveBufferSize = 512 * 1024
+
+extension RunningTransfer {
+    func configure(_ handle: EasyHandle, headers: UnsafeMutablePointer<curl_slist>?) {
+        let options = options
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        handle.set(CURLOPT_PRIVATE, pointer: context)
+        clibcurl_setopt_data_callback(handle.easy, CURLOPT_HEADERFUNCTION, onHeader)
+        handle.set(CURLOPT_HEADERDATA, pointer: context)
+        clibcurl_setopt_data_callback(handle.easy, CURLOPT_WRITEFUNCTION, onBody)
+        handle.set(CURLOPT_WRITEDATA, pointer: context)
+        handle.set(CURLOPT_NOSIGNAL, true)
+        // A cancelled transfer does not wait for the name resolution that it began.
+        handle.set(CURLOPT_QUICK_EXIT, true)
+        handle.set(CURLOPT_BUFFERSIZE, receiveBufferSize)
+        handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+        _ = handle.set(CURLOPT_URL, prepared.url)
+        clibcurl_setopt_list(handle.easy, CURLOPT_HTTPHEADER, headers)
+        if let range = plan.range { _ = handle.set(CURLOPT_RANGE, range) }
+        allowOnlyHTTP(handle)
+        if options.maxRedirects > 0 {
+            handle.set(CURLOPT_FOLLOWLOCATION, true)
+            handle.set(CURLOPT_MAXREDIRS, options.maxRedirects)
+        }
+        // For https, wait for a connection that is being made to find out whether it can be multiplexed.
+        if prepared.url.hasPrefix("https:") { handle.set(CURLOPT_PIPEWAIT, true) }
+        setMethod(handle)
+        setLimits(handle, options)
+        setIdentity(handle, options)
+        if let proxy = options.proxy { _ = handle.set(CURLOPT_PROXY, proxy) }
+        if let caFile = options.caFile { _ = handle.set(CURLOPT_CAINFO, caFile) }
+        if options.insecure {
+            handle.set(CURLOPT_SSL_VERIFYPEER, false)
+            handle.set(CURLOPT_SSL_VERIFYHOST, false)
+        }
+        if options.reportsHeads {
+            handle.set(CURLOPT_VERBOSE, true)
+            clibcurl_setopt_debug_callback(handle.easy, onDebug)
+            handle.set(CURLOPT_DEBUGDATA, pointer: context)
+        }
+    }
+
+    private func allowOnlyHTTP(_ handle: EasyHandle) {
+        guard handle.set(CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_UNKNOWN_OPTION else {
+            _ = handle.set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+            return
+        }
+        // Before libcurl 7.85.
+        handle.set(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
+        handle.set(CURLOPT_REDIR_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
+    }
+
+    private func setMethod(_ handle: EasyHandle) {
+        if let body = request.body {
+            // libcurl copies the content: it is small, and lives as long as the handle's transfer.
+            handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
+            body.withUnsafeBytes { bytes in
+                let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+                if let start { handle.set(CURLOPT_COPYPOSTFIELDS, pointer: start) }
+            }
+            if body.isEmpty { _ = handle.set(CURLOPT_POSTFIELDS, "") }
+        } else if request.method == .post {
+            handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: 0)
+            _ = handle.set(CURLOPT_POSTFIELDS, "")
+        }
+        switch request.method {
+        case .get where request.body == nil, .post: break
+        case .head: handle.set(CURLOPT_NOBODY, true)
+        default: _ = handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+        }
+    }
+
+    private func setLimits(_ handle: EasyHandle, _ options: TransferOptions) {
+        handle.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
+        if let maxTime = options.maxTime { handle.set(CURLOPT_TIMEOUT_MS, max(1, maxTime.milliseconds)) }
+        if let rate = options.rateLimit { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: max(1, rate)) }
+    }
+
+    private func setIdentity(_ handle: EasyHandle, _ options: TransferOptions) {
+        // HTTPField makes a value of whatever text there is: no line ends, so no field can be smuggled in.
+        let agent = HTTPField(name: .userAgent, value: options.userAgent ?? "imgcache").value
+        if !agent.isEmpty { _ = handle.set(CURLOPT_USERAGENT, agent) }
+        if let credentials = prepared.credentials {
+            handle.set(CURLOPT_HTTPAUTH, clibcurl_auth_basic)
+            _ = handle.set(CURLOPT_USERNAME, credentials.user)
+            _ = handle.set(CURLOPT_PASSWORD, credentials.password)
+        }
+        switch options.netrc {
+        case .off: break
+        case .default: handle.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+        case .path(let path):
+            handle.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+            _ = handle.set(CURLOPT_NETRC_FILE, path)
+        }
+    }
+}
+
+// MARK: Callbacks. libcurl makes them on the engine's thread, inside curl_multi_perform and curl_easy_pause only.
+
+private func transfer(_ context: UnsafeMutableRawPointer?) -> Unmanaged<RunningTransfer>? {
+    context.map { Unmanaged<RunningTransfer>.fromOpaque($0) }
+}
+
+private let onHeader: clibcurl_data_callback = { data, size, count, context in
+    let line = UnsafeRawBufferPointer(start: data, count: size * count)
+    guard let transfer = transfer(context) else { return 0 }
+    return transfer._withUnsafeGuaranteedRef { $0.receiveHead(line: line) } == .taken ? line.count : 0
+}
+
+private let onBody: clibcurl_data_callback = { data, size, count, context in
+    let bytes = UnsafeRawBufferPointer(start: data, count: size * count)
+    guard !bytes.isEmpty else { return 0 }
+    guard let transfer = transfer(context) else { return 0 }
+    switch transfer._withUnsafeGuaranteedRef({ $0.receiveBody(bytes) }) {
+    case .taken: return bytes.count
+    case .pause: return Int(CURL_WRITEFUNC_PAUSE)
+    case .stop: return 0
+    }
+}
+
+private let onDebug: clibcurl_debug_callback = { _, kind, data, count, context in
+    guard kind == CURLINFO_HEADER_OUT, let transfer = transfer(context) else { return 0 }
+    let lines = MaskedHead.lines(UnsafeRawBufferPointer(start: data, count: count))
+    transfer._withUnsafeGuaranteedRef { $0.events(.requestHead(lines)) }
+    return 0
+}

@@ -1,0 +1,361 @@
+import CLibcurl
+import FoundationEssentials
+import HTTPTypes
+
+/// One transfer over all its attempts: what it asked, what came, and what to do next. It performs what ``ResumePlan``
+/// decides.
+///
+/// Used by the engine's thread only.
+final class RunningTransfer {
+    /// What the loop does when an attempt has ended.
+    enum Next {
+        case finished(Result<TransferResult, TransferError>)
+        /// Another attempt in the same slot, at once.
+        case again
+        /// Give the slot back and come again later.
+        case wait(Duration)
+    }
+
+    enum Phase {
+        case head
+        case body
+        /// The body is nobody's; its length so far counts.
+        case discard(Int64)
+    }
+
+    // What it is.
+    let id: UInt64
+    let prepared: PreparedRequest
+    let sink: any BodySink
+    let events: @Sendable (TransferEvent) -> Void
+    let continuation: UnsafeContinuation<Result<TransferResult, TransferError>, Never>
+    private let mailbox: Mailbox
+    private let startedAt: MonotonicTime
+    var priority: TransferPriority
+    /// Waits in the schedule.
+    var isWaiting = false
+    /// Its handle is in the multi handle.
+    var isAdded = false
+    private(set) var handle: EasyHandle?
+
+    // Over all attempts.
+    var attempts = 0
+    var bytesReceived: Int64 = 0
+    var restarts: [String] = []
+    private var resumedFrom: Int64 = 0
+    private var retry: RetryState
+    /// The most bytes that were ever held: an attempt that ends with more has made progress.
+    private var furthest: Int64 = 0
+    private var heldNow: HeldPartial?
+    private var provingTotal: Int64?
+
+    // The attempt.
+    var plan: ResumePlan
+    var collector = HeadCollector()
+    var phase = Phase.head
+    var hops: [RedirectHop] = []
+    var requestTime = Date()
+    var headTime = Date()
+    var pendingURL = ""
+    var head: ResponseHead?
+    var action: ResumeAction?
+    /// Our own reason to stop the attempt.
+    var failure: TransferError?
+    var isSinkOpen = false
+    var isPaused = false
+    /// Body bytes of this attempt that the sink took, and how many it must become.
+    var received: Int64 = 0
+    var expected: Int64?
+    /// Where progress counts from, and to.
+    var progressBase: Int64 = 0
+    var progressTotal: Int64?
+    var lastReport = MonotonicTime(nanoseconds: 0)
+    var lastActivity: MonotonicTime?
+    var headBegan: MonotonicTime?
+    var attemptStart: MonotonicTime
+    private var uploaded: Int64 = 0
+    private var ifRangeField: UnsafeMutablePointer<curl_slist>?
+
+    var request: TransferRequest { prepared.request }
+    var options: TransferOptions { prepared.request.options }
+    var host: String { prepared.host }
+    var stallTimeout: Duration { options.stallTimeout }
+
+    init(_ order: Mailbox.Order, mailbox: Mailbox, startedAt: MonotonicTime) {
+        id = order.id
+        prepared = order.prepared
+        sink = order.sink
+        events = order.events
+        continuation = order.continuation
+        priority = order.prepared.request.priority
+        self.mailbox = mailbox
+        self.startedAt = startedAt
+        attemptStart = startedAt
+        retry = RetryState(policy: order.prepared.request.options.retry)
+        plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: false)
+    }
+
+    deinit { freeIfRange() }
+
+    func attach() {
+        sink.attach(TransferHandle(id: id, mailbox: mailbox))
+        events(.queued)
+    }
+
+    // MARK: Attempts
+
+    func startAttempt(on handle: EasyHandle, now: MonotonicTime) {
+        self.handle = handle
+        if attempts == 0 {
+            askHeld()
+            furthest = heldNow?.heldBytes ?? 0
+            resumedFrom = furthest
+        }
+        attempts += 1
+        plan = ResumePlan(
+            method: request.method, fields: request.fields, held: heldNow, mayResume: prepared.mayResume,
+            provingTotal: provingTotal)
+        provingTotal = nil
+        collector.reset()
+        phase = .head
+        hops.removeAll(keepingCapacity: true)
+        requestTime = Date()
+        head = nil
+        action = nil
+        failure = nil
+        isPaused = false
+        received = 0
+        expected = nil
+        lastActivity = nil
+        headBegan = nil
+        attemptStart = now
+        uploaded = 0
+        freeIfRange()
+        if let ifRange = plan.ifRange {
+            // In front of the shared list, which stays as it is.
+            ifRangeField = clibcurl_slist_append(nil, "If-Range: \(ifRange)")
+            ifRangeField?.pointee.next = prepared.headers
+        }
+        configure(handle, headers: ifRangeField ?? prepared.headers)
+        events(.attempt(attempts))
+    }
+
+    func releaseHandle() -> EasyHandle? {
+        defer { handle = nil }
+        return handle
+    }
+
+    func attemptEnded(_ code: CURLcode, now: MonotonicTime) -> Next {
+        if failure == nil, action == nil, collector.isComplete, code == CURLE_OK || !collector.isRedirect {
+            _ = judgeHead()
+        }
+        if let failure { return ended(by: failure, now: now) }
+        guard let action else { return ended(by: curlError(code), now: now) }
+        switch action {
+        case .take(let placement, _, _): return bodyEnded(placement, code, now: now)
+        case .alreadyComplete(let total): return completeWithHeld(total)
+        case .proveTotal(let total):
+            provingTotal = total
+            return .again
+        case .restart(let reason): return startOver(reason)
+        case .notModified: return .finished(.success(result(.notModified)))
+        case .status: return statusEnded(now: now)
+        case .fail(let text): return .finished(.failure(error(.protocolViolation, text)))
+        }
+    }
+
+    func attemptStalled(now: MonotonicTime) -> Next {
+        let error = error(.stalled, "no byte from the server for \(stallTimeout.text)", isRetryable: true)
+        return ended(by: error, now: now)
+    }
+
+    func cancel() -> Result<TransferResult, TransferError> {
+        closeSink(.cut)
+        return .failure(error(.cancelled, "the transfer was cancelled"))
+    }
+
+    // MARK: Ends of an attempt
+
+    private func bodyEnded(_ placement: BodyPlacement, _ code: CURLcode, now: MonotonicTime) -> Next {
+        guard code == CURLE_OK else {
+            let error = curlError(code)
+            return ended(by: error, now: now)
+        }
+        if let expected, received < expected {
+            // The response ended properly, and is still shorter than it said itself.
+            if case .range = placement { return startOver("206 with \(received) bytes for a range of \(expected)") }
+            return ended(by: error(.cut, "the body is shorter than its head says", isRetryable: true), now: now)
+        }
+        if let error = closeSink(.complete) { return .finished(.failure(error)) }
+        report(now: now, force: true)
+        guard case .range = placement, let before = plan.held, before.missing.count > 1 else {
+            return .finished(.success(result(.body)))
+        }
+        askHeld()
+        guard let heldNow, !heldNow.missing.isEmpty else { return .finished(.success(result(.body))) }
+        guard heldNow.missingBytes < before.missingBytes else {
+            return .finished(.failure(error(.refusedBySink, "the sink still misses the range that it was given")))
+        }
+        furthest = max(furthest, heldNow.heldBytes)
+        return .again
+    }
+
+    private func completeWithHeld(_ total: Int64) -> Next {
+        guard let head else { return .finished(.failure(error(.protocolViolation, "an answer without a head"))) }
+        do {
+            try sink.begin(head, .alreadyComplete(total: total))
+            isSinkOpen = true
+        } catch {
+            return .finished(.failure(refused(error)))
+        }
+        events(.head(head, resumedFrom: total, total: total))
+        if let error = closeSink(.complete) { return .finished(.failure(error)) }
+        return .finished(.success(result(.body)))
+    }
+
+    private func startOver(_ reason: String) -> Next {
+        isSinkOpen = true
+        if let error = closeSink(.void) { return .finished(.failure(error)) }
+        noteRestart(reason)
+        heldNow = nil
+        return .again
+    }
+
+    private func statusEnded(now: MonotonicTime) -> Next {
+        guard let status = head?.status.code, RetryState.isRetryable(status: status) else {
+            return .finished(.success(result(.status)))
+        }
+        let seconds = handle?.offset(CURLINFO_RETRY_AFTER) ?? 0
+        switch decideRetry(retryAfter: seconds > 0 ? .seconds(seconds) : nil, now: now) {
+        case .retry(let delay):
+            events(.retrying(after: delay, because: "the server answered \(status)"))
+            return .wait(delay)
+        case .giveUp(let note):
+            var result = result(.status)
+            result.retriesEnded = note
+            return .finished(.success(result))
+        }
+    }
+
+    private func ended(by error: TransferError, now: MonotonicTime) -> Next {
+        if let sinkError = closeSink(error.code == .tooLarge ? .void : .cut) {
+            return .finished(.failure(error.code == .refusedBySink ? error : sinkError))
+        }
+        guard error.isRetryable else { return .finished(.failure(error)) }
+        switch decideRetry(retryAfter: nil, now: now) {
+        case .retry(let delay):
+            events(.retrying(after: delay, because: error.message))
+            return .wait(delay)
+        case .giveUp(let note):
+            var error = error
+            if let note { error.message += " (\(note))" }
+            return .finished(.failure(error))
+        }
+    }
+
+    private func decideRetry(retryAfter: Duration?, now: MonotonicTime) -> RetryState.Decision {
+        guard RetryState.isIdempotent(method: request.method.rawValue) else { return .giveUp(note: nil) }
+        askHeld()
+        let held = heldNow?.heldBytes ?? 0
+        let madeProgress = held > furthest
+        furthest = max(furthest, held)
+        return retry.decide(
+            madeProgress: madeProgress, retryAfter: retryAfter, elapsed: now - startedAt,
+            random: mailbox.configuration.random())
+    }
+
+    // MARK: The sink
+
+    private func askHeld() {
+        heldNow = prepared.mayResume ? sink.held() : nil
+    }
+
+    @discardableResult
+    func closeSink(_ ending: AttemptEnding) -> TransferError? {
+        guard isSinkOpen else { return nil }
+        isSinkOpen = false
+        do {
+            try sink.end(ending)
+            return nil
+        } catch {
+            return refused(error)
+        }
+    }
+
+    func noteRestart(_ reason: String) {
+        restarts.append(reason)
+        resumedFrom = 0
+        events(.restart(reason))
+    }
+
+    // MARK: Results
+
+    private func result(_ outcome: TransferResult.Outcome) -> TransferResult {
+        let none = ResponseHead(
+            status: .init(code: 0), fields: [:], finalURL: prepared.url, requestTime: requestTime,
+            responseTime: requestTime)
+        return TransferResult(
+            head: head ?? none, outcome: outcome, bytesReceived: bytesReceived,
+            resumedFrom: outcome == .body ? resumedFrom : 0, attempts: attempts, restarts: restarts)
+    }
+
+    func error(
+        _ code: TransferError.Code, _ message: String, cause: (any Error)? = nil, isRetryable: Bool = false
+    ) -> TransferError {
+        var error = TransferError(code, url: prepared.url, message, cause: cause, isRetryable: isRetryable)
+        error.bytesReceived = bytesReceived
+        error.attempts = attempts
+        return error
+    }
+
+    func refused(_ cause: any Error) -> TransferError {
+        error(.refusedBySink, "the body could not be stored", cause: cause)
+    }
+
+    private func curlError(_ code: CURLcode) -> TransferError {
+        let text = URLText.masked(handle?.lastError ?? "")
+        let failure = CurlFailure(code, text: text, hasHead: head != nil, options: options)
+        return error(failure.code, failure.message, isRetryable: failure.isRetryable)
+    }
+
+    private func freeIfRange() {
+        ifRangeField?.pointee.next = nil
+        clibcurl_slist_free(ifRangeField)
+        ifRangeField = nil
+    }
+
+    // MARK: Time
+
+    func isStalled(now: MonotonicTime) -> Bool {
+        guard let handle, !isPaused else { return false }
+        if let headBegan, collector.isInside, now - headBegan > stallTimeout { return true }
+        if request.body != nil {
+            let count = handle.offset(CURLINFO_SIZE_UPLOAD_T)
+            if count != uploaded {
+                uploaded = count
+                lastActivity = now
+            }
+        }
+        if let lastActivity {
+            // After a redirect's head, the next host may still be connecting.
+            let limit = collector.isRedirect ? stallTimeout + options.connectTimeout : stallTimeout
+            return now - lastActivity > limit
+        }
+        // Until the request is sent, the connect time-out is libcurl's.
+        let sent = handle.offset(CURLINFO_PRETRANSFER_TIME_T)
+        return sent > 0 && now - attemptStart > stallTimeout + .microseconds(sent)
+    }
+
+    func unpause(now: MonotonicTime) {
+        guard isPaused, let handle else { return }
+        isPaused = false
+        lastActivity = now
+        clibcurl_easy_pause(handle.easy, CURLPAUSE_CONT)
+    }
+
+    func report(now: MonotonicTime, force: Bool = false) {
+        guard force || now - lastReport >= .milliseconds(100) else { return }
+        lastReport = now
+        events(.received(progressBase + received, total: progressTotal))
+    }
+}

@@ -1,0 +1,20 @@
+/// Heads as they may be shown: without credentials.
+enum MaskedHead {
+    private static let secret: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
+
+    /// The lines of a raw request or response head; what may hold credentials is replaced by `***`.
+    static func lines(_ bytes: some Collection<UInt8>) -> [String] {
+        var masksContinuation = false
+        return bytes.split(separator: 0x0A, omittingEmptySubsequences: true).compactMap { line in
+            let text = String(decoding: line.last == 0x0D ? line.dropLast() : line[...], as: UTF8.self)
+            if text.isEmpty { return nil }
+            if text.first == " " || text.first == "\t" { return masksContinuation ? " ***" : URLText.masked(text) }
+            guard let colon = text.firstIndex(of: ":") else {
+                masksContinuation = false
+                return URLText.masked(text)
+            }
+            masksContinuation = secret.contains(text[..<colon].lowercased())
+            return masksContinuation ? "\(text[..<colon]): ***" : URLText.masked(text)
+        }
+    }
+}

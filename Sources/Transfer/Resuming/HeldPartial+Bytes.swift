@@ -1,0 +1,33 @@
+extension HeldPartial {
+    /// How many bytes are held.
+    var heldBytes: Int64 {
+        var held: Int64 = 0
+        var position: Int64 = 0
+        for range in missing {
+            held += range.lowerBound - position
+            position = range.upperBound
+        }
+        return position == .max ? held : held + max(0, (total ?? position) - position)
+    }
+
+    /// How many bytes are known to be missing; the unknown end counts as none.
+    var missingBytes: Int64 {
+        missing.reduce(0) { $1.upperBound == .max ? $0 : $0 + Int64($1.count) }
+    }
+
+    /// Why nothing can be built on this, in words; nil when it is sound.
+    var defect: String? {
+        guard validator.isUsable else { return "the validator of the held bytes is not a strong one" }
+        var position: Int64 = 0
+        for range in missing {
+            guard range.lowerBound >= position, !range.isEmpty else { return "the held ranges contradict each other" }
+            position = range.upperBound
+        }
+        if let total {
+            guard total > 0, position <= total else { return "the held ranges contradict the held total" }
+        } else {
+            guard position == .max else { return "the held ranges have no end and no total" }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,51 @@
+import HTTPTypes
+
+extension ResponseHead {
+    /// What a partial of this response's body can be resumed by; nil when it cannot be.
+    ///
+    /// A strong entity-tag, or, when the response has no entity-tag at all, a `Last-Modified` at least one second
+    /// before the response's `Date` (RFC 9110 section 8.8.2.2). A weak entity-tag says that the bytes may differ, so
+    /// none beside it counts. A body with a Content-Encoding is not resumed: servers give the plain and the coded
+    /// representation the same entity-tag, and offsets into either.
+    public var resumeValidator: ResumeValidator? {
+        guard status == .ok || status == .partialContent, !hasContentCoding else { return nil }
+        if let etag = fields[.eTag] {
+            return isStrongEntityTag(etag) ? .etag(etag) : nil
+        }
+        guard let lastModified = fields[.lastModified], let date = fields[.date],
+            let modified = secondsSince1970(imfFixdate: lastModified), let sent = secondsSince1970(imfFixdate: date),
+            sent - modified >= 1
+        else { return nil }
+        return .lastModified(lastModified)
+    }
+
+    /// Whether the body is in a coding other than `identity`.
+    public var hasContentCoding: Bool {
+        guard let coding = fields[.contentEncoding] else { return false }
+        return !coding.isEmpty && coding.lowercased() != "identity"
+    }
+
+    /// How long the body is, as the head tells it.
+    var declaredLength: DeclaredLength {
+        // RFC 9112 section 6.3: Transfer-Encoding overrides Content-Length.
+        if fields[.transferEncoding] != nil { return .unknown }
+        guard let field = fields[.contentLength] else { return .unknown }
+        let values: [Substring] = field.split(separator: ",", omittingEmptySubsequences: false)
+            .map { Substring($0.drop { $0 == " " }) }
+        guard let first = values.first, let length = Int64(digits: first),
+            values.allSatisfy({ Int64(digits: $0) == length })
+        else {
+            return .contradictory
+        }
+        return .bytes(length)
+    }
+}
+
+/// What a head says about its body's length.
+enum DeclaredLength: Equatable {
+    case bytes(Int64)
+    /// Chunked, HTTP/2 without content-length, or delimited by the connection's close.
+    case unknown
+    /// Several different values, or no number: an error that cannot be recovered from (RFC 9112 section 6.3).
+    case contradictory
+}

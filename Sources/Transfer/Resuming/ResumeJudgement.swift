@@ -1,0 +1,131 @@
+import HTTPTypes
+
+/// What a final response head means for the attempt that asked for it.
+enum ResumeAction: Equatable {
+    /// A body follows for the sink. `length` is the length that this response's body must have, if it is known;
+    /// `dropping` says why held bytes are void.
+    case take(BodyPlacement, length: Int64?, dropping: String?)
+    /// The held bytes are proved to be the whole body; this response's body is of no interest.
+    case alreadyComplete(total: Int64)
+    /// Ask again for the last byte of `total`: the lengths agree, the validator is not shown.
+    case proveTotal(Int64)
+    /// What is held is worthless: drop it and ask for the whole.
+    case restart(String)
+    case notModified
+    /// An error status or another head without a body for the sink. What is held stays untouched.
+    case status
+    /// The response contradicts itself or the request.
+    case fail(String)
+}
+
+extension ResumePlan {
+    func judge(_ head: ResponseHead) -> ResumeAction {
+        if head.status == .notModified { return judgeNotModified() }
+        if isHead { return .status }
+        switch head.status.code {
+        case 206: return judgePartial(head)
+        case 200, 203: return judgeWhole(head)
+        case 200..<300: return question == .whole ? judgeWhole(head) : .status
+        case 412 where question != .whole && !isConditional:
+            return .restart("412 to a range request: the server took If-Range for a failed precondition")
+        case 416 where question != .whole: return judgeUnsatisfied(head)
+        default: return .status
+        }
+    }
+
+    private func judgeNotModified() -> ResumeAction {
+        if isConditional { return .notModified }
+        return question == .whole
+            ? .fail("304 Not Modified to a request without a precondition")
+            : .restart("304 Not Modified to a range request")
+    }
+
+    private func judgeWhole(_ head: ResponseHead) -> ResumeAction {
+        let dropping =
+            question == .whole
+            ? refusal : "\(head.status.code) to a range request: the representation changed, or ranges are ignored"
+        switch head.declaredLength {
+        case .contradictory: return .fail("the response has contradictory Content-Length fields")
+        case .unknown: return .take(.whole(length: nil), length: nil, dropping: dropping)
+        case .bytes(let length): return .take(.whole(length: length), length: length, dropping: dropping)
+        }
+    }
+
+    private func judgePartial(_ head: ResponseHead) -> ResumeAction {
+        guard let held, question != .whole else { return .fail("206 Partial Content to a request without a range") }
+        if let type = head.fields[.contentType], type.lowercased().hasPrefix("multipart/byteranges") {
+            return .restart("206 with multipart/byteranges to a request for one range")
+        }
+        if head.hasContentCoding { return .restart("206 with a Content-Encoding to a range of the plain body") }
+        guard let field = head.fields[.contentRange] else { return .restart("206 without Content-Range") }
+        guard case .range(let range, let total?)? = ContentRange(field) else {
+            return .restart("206 with Content-Range '\(field)', which gives no byte range of a known total")
+        }
+        if let known = held.total, known != total {
+            return .restart("206 of \(total) bytes in all, \(known) were known")
+        }
+        if let mismatch = validatorMismatch(head) { return .restart("206 \(mismatch)") }
+        let expected = expectedRange(total: total)
+        guard range == expected else {
+            return .restart("206 with bytes \(range.text), asked for \(expected.text)")
+        }
+        switch head.declaredLength {
+        case .contradictory: return .restart("206 with contradictory Content-Length fields")
+        case .bytes(let length) where length != Int64(range.count):
+            return .restart("206 with Content-Length \(length) for a range of \(range.count) bytes")
+        default: break
+        }
+        if case .lastByte = question { return .alreadyComplete(total: total) }
+        return .take(.range(range, total: total), length: Int64(range.count), dropping: nil)
+    }
+
+    private func judgeUnsatisfied(_ head: ResponseHead) -> ResumeAction {
+        guard let held, case .range(let asked) = question, held.missing.count == 1,
+            let field = head.fields[.contentRange], case .unsatisfied(let total)? = ContentRange(field),
+            total == asked.lowerBound, held.total == nil || held.total == total
+        else { return .restart("416: the server has no such range") }
+        if let mismatch = validatorMismatch(head) { return .restart("416 \(mismatch)") }
+        // nginx's 416 carries no validator. If-Range should have made it a 200 for another representation, but a
+        // server that ignores If-Range would get through with one of the same length.
+        switch held.validator {
+        case .etag: return head.fields[.eTag] == nil ? .proveTotal(total) : .alreadyComplete(total: total)
+        case .lastModified:
+            return head.fields[.lastModified] == nil ? .proveTotal(total) : .alreadyComplete(total: total)
+        }
+    }
+
+    private func expectedRange(total: Int64) -> Range<Int64> {
+        switch question {
+        case .lastByte, .whole: (total - 1)..<total
+        case .range(let range): range.lowerBound..<max(range.lowerBound, min(range.upperBound, total))
+        }
+    }
+
+    /// Why the head is not proved to be of the held representation, in words.
+    ///
+    /// A validator is unique to its resource at its origin (RFC 9110 section 8.8.3). When another origin answers than
+    /// the one that the bytes came from (a mirror behind a redirect), only an equal entity-tag together with an equal
+    /// known total is believed; a date says nothing there.
+    private func validatorMismatch(_ head: ResponseHead) -> String? {
+        guard let held else { return nil }
+        let isSameOrigin = URLText.origin(of: head.finalURL) == URLText.origin(of: held.url)
+        switch held.validator {
+        case .etag(let etag):
+            if let sent = head.fields[.eTag], sent != etag { return "with another ETag (\(sent), \(etag) was known)" }
+            guard isSameOrigin || (head.fields[.eTag] != nil && held.total != nil) else {
+                return "from another origin, without an equal ETag and a total to compare"
+            }
+        case .lastModified(let date):
+            if let sent = head.fields[.lastModified], sent != date {
+                return "with another Last-Modified (\(sent), \(date) was known)"
+            }
+            guard isSameOrigin else { return "from another origin, where a date proves nothing" }
+        }
+        return nil
+    }
+}
+
+extension Range<Int64> {
+    /// As HTTP counts: both ends included.
+    fileprivate var text: String { "\(lowerBound)-\(upperBound - 1)" }
+}

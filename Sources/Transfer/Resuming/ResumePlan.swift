@@ -1,0 +1,65 @@
+import HTTPTypes
+
+/// What one attempt asks for, decided from what is held. A value: ``judge(_:)`` says what the answer means.
+struct ResumePlan: Equatable {
+    enum Question: Equatable {
+        /// The whole body.
+        case whole
+        /// A missing range; `upperBound` is `Int64.max` when the total is unknown.
+        case range(Range<Int64>)
+        /// Everything is held: only the last byte, whose 206 proves validator and total.
+        case lastByte(total: Int64)
+    }
+
+    let question: Question
+    /// What the question builds on; nil with ``Question/whole``.
+    let held: HeldPartial?
+    /// Why held bytes are not used, in words.
+    let refusal: String?
+    /// The request has preconditions of its own, so a 304 and a 412 are answers to those.
+    let isConditional: Bool
+    let isHead: Bool
+
+    /// - Parameters:
+    ///   - held: What the sink holds.
+    ///   - provingTotal: Ask for the last byte of that many, because a 416 gave this total without a validator.
+    init(
+        method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool, provingTotal: Int64? = nil
+    ) {
+        isHead = method == .head
+        isConditional = [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince].contains { fields[$0] != nil }
+        guard let held, mayResume, method == .get, held.heldBytes > 0 || held.defect != nil else {
+            self.held = nil
+            question = .whole
+            refusal = nil
+            return
+        }
+        if let defect = held.defect {
+            self.held = nil
+            question = .whole
+            refusal = defect
+            return
+        }
+        self.held = held
+        refusal = nil
+        if let total = provingTotal ?? (held.missing.isEmpty ? held.total : nil) {
+            question = .lastByte(total: total)
+        } else {
+            question = held.missing.first.map(Question.range) ?? .whole
+        }
+    }
+
+    /// The value of `CURLOPT_RANGE`. Open-ended up to the body's end: a total that has changed then shows in the answer.
+    var range: String? {
+        switch question {
+        case .whole: nil
+        case .lastByte(let total): "\(total - 1)-"
+        case .range(let range):
+            range.upperBound == held?.total ?? .max
+                ? "\(range.lowerBound)-" : "\(range.lowerBound)-\(range.upperBound - 1)"
+        }
+    }
+
+    /// The value of `If-Range` (RFC 9110 section 13.1.5): always sent with a range.
+    var ifRange: String? { question == .whole ? nil : held?.validator.fieldValue }
+}

@@ -1,0 +1,87 @@
+import CLibcurl
+import Locking
+
+/// Transfers bodies over libcurl: one multi handle on one thread of its own, which starts with the first transfer.
+///
+/// Connections are reused, HTTP/2 is multiplexed, DNS answers and TLS sessions are shared between transfers. Redirects
+/// are followed to http and https only. libcurl is opened when the first transfer needs it.
+public final class TransferEngine: Sendable {
+    public struct Configuration: Sendable {
+        /// Transfers at once; default 16. The others wait, in order of ``TransferRequest/priority``, then of arrival.
+        public var maxTransfers = 16
+        /// Transfers at once from one origin (scheme, host and port); default 6.
+        public var maxPerHost = 6
+        /// Uniform numbers in 0 ..< 1 for the jitter of retries.
+        public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+
+        public init() {}
+    }
+
+    private let mailbox: Mailbox
+
+    public init(configuration: Configuration = Configuration()) {
+        mailbox = Mailbox(configuration: configuration)
+    }
+
+    deinit { mailbox.stop() }
+
+    /// Runs one transfer to its end. All calls of `sink` and `events` are over when it returns.
+    ///
+    /// Cancelling the task ends the transfer within milliseconds, with ``TransferError/Code/cancelled``; what had
+    /// arrived was given to the sink, and its `end(.cut)` was called.
+    ///
+    /// - Parameters:
+    ///   - sink: Gets the body.
+    ///   - events: Called on the engine's thread; it must return at once.
+    /// - Returns: Also for an error status; see ``TransferResult/Outcome``.
+    public func run(
+        _ request: TransferRequest, into sink: any BodySink,
+        events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
+    ) async throws(TransferError) -> TransferResult {
+        if let reason = clibcurl_load() {
+            throw TransferError(.libcurl, url: URLText.withoutUserinfo(request.url), String(cString: reason))
+        }
+        let prepared = try PreparedRequest(request)
+        let id = mailbox.nextID()
+        let result: Result<TransferResult, TransferError> = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let order = Mailbox.Order(
+                    id: id, prepared: prepared, sink: sink, events: events, continuation: continuation)
+                mailbox.post(.start(order))
+            }
+        } onCancel: {
+            mailbox.post(.cancel(id))
+        }
+        return try result.get()
+    }
+
+    /// Ends all transfers with ``TransferError/Code/cancelled`` and the engine's thread, and waits for both (unless
+    /// called on that very thread). A transfer that is run afterwards fails in the same way.
+    ///
+    /// A program calls this before it leaves through `exit`: libcurl's TLS library tears itself down there, and must
+    /// not be in use on another thread.
+    public func shutDown() {
+        mailbox.stop()
+        mailbox.waitForEnd()
+    }
+}
+
+/// A running transfer, as its sink sees it. May be used on any thread; without effect when the transfer has ended.
+public final class TransferHandle: Sendable {
+    private let id: UInt64
+    private let mailbox: Mailbox
+
+    init(id: UInt64, mailbox: Mailbox) {
+        self.id = id
+        self.mailbox = mailbox
+    }
+
+    /// Continues after the sink answered ``SinkVerdict/pause``. Without effect when the transfer is not paused.
+    public func resume() { mailbox.post(.resume(id)) }
+
+    /// Ends the transfer with ``TransferError/Code/cancelled``.
+    public func cancel() { mailbox.post(.cancel(id)) }
+
+    /// Changes the place in the queue, if the transfer still waits: somebody more important has asked for it too.
+    public func prioritize(_ priority: TransferPriority) { mailbox.post(.prioritize(id, priority)) }
+}
