@@ -78,6 +78,27 @@ import Testing
         }
     }
 
+    @Test func `a throttled body takes its time`() async throws {
+        let origin = try ScriptedOrigin { _ in
+            Behaviour(Representation(seed: 5, size: 500_000)).with { $0.bytesPerSecond = 2_000_000 }
+        }
+        let start = ContinuousClock.now
+        #expect(try await curl(origin.url()).ending == .exited(0))
+        #expect(ContinuousClock.now - start >= .milliseconds(240))
+    }
+
+    @Test func `a child's standard error can be a terminal of a given width`() async throws {
+        let terminal = try PseudoTerminal(columns: 63)
+        let child = try ChildProcess(
+            "/bin/sh", ["-c", "test -t 2 && stty size <&2 >&2"], environment: [:], terminal: terminal)
+        #expect(await child.end() == .exited(0))
+        let deadline = ContinuousClock.now + .seconds(5)
+        while !terminal.text.contains("\n"), ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        #expect(terminal.text == "24 63\r\n")
+    }
+
     @Test func `content differs by seed and by place`() {
         let content = Content(seed: 6, size: 1 << 20)
         #expect(content.bytes(5..<100_000) == Array(content.bytes(0..<100_000)[5...]))

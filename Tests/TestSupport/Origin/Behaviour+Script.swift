@@ -47,7 +47,7 @@ extension Behaviour {
             return [
                 .head(status: 200, fields: head + fields),
                 .chunks(representation.content, 0..<sent, chunkSize: 10_000),
-                sent < size ? .cut(reset: cutsByReset) : .raw("0\r\n\r\n"),
+                cutAfter != nil ? .cut(reset: cutsByReset) : .raw("0\r\n\r\n"),
             ]
         case .untilClose:
             head.append(("Connection", "close"))

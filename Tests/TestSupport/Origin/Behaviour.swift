@@ -47,7 +47,7 @@ public struct Behaviour: Sendable {
     public var acceptsRanges = true
     /// Whether a 416 that is due names the total in Content-Range.
     public var unsatisfiableNamesTotal = true
-    /// Cuts the connection after so many body bytes of an answer.
+    /// Cuts the connection after so many body bytes of an answer; all of a chunked one: before its last chunk.
     public var cutAfter: Int64?
     /// Whether a cut is a reset rather than an orderly end.
     public var cutsByReset = false

@@ -12,7 +12,7 @@ struct OriginConnection {
     private let socket: Socket
     private let state: OriginState
     private let script: ScriptedOrigin.Script
-    private var limit: Int64?
+    private var limit: Throttle?
 
     init(number: Int, socket: Socket, state: OriginState, script: @escaping ScriptedOrigin.Script) {
         self.number = number
@@ -69,7 +69,7 @@ struct OriginConnection {
                 start = end
             }
         case .throttle(let bytesPerSecond):
-            limit = bytesPerSecond
+            limit = bytesPerSecond.map { Throttle(bytesPerSecond: $0) }
         case .pause(let milliseconds):
             let end = ContinuousClock.now + .milliseconds(milliseconds)
             try idle { ContinuousClock.now >= end }
@@ -108,7 +108,8 @@ struct OriginConnection {
     private mutating func sendBody(
         _ bytes: some ContiguousBytes & Collection<UInt8>, for request: ReceivedRequest
     ) throws(Halt) {
-        let step = limit.map { max(Int($0 / 100), 1) } ?? bytes.count
+        // Small pieces when throttled, so that little is under way when the client is killed.
+        let step = limit == nil ? bytes.count : 16384
         let complete = bytes.withUnsafeBytes { buffer in
             var done = 0
             while done < buffer.count {
@@ -118,7 +119,7 @@ struct OriginConnection {
                 state.update(request.number) { $0.bodyBytesSent += Int64(sent - lost) }
                 if sent < piece.count { return false }
                 done += sent
-                if limit != nil { usleep(10_000) }
+                limit?.wait(after: sent)
             }
             return true
         }
@@ -138,5 +139,22 @@ struct OriginConnection {
         case 416: "Range Not Satisfiable"
         default: "Scripted"
         }
+    }
+}
+
+/// Lets bytes go at an even rate: sleeps until those that went are due.
+private struct Throttle {
+    let bytesPerSecond: Int64
+    private let start = ContinuousClock.now
+    private var bytes: Int64 = 0
+
+    init(bytesPerSecond: Int64) {
+        self.bytesPerSecond = bytesPerSecond
+    }
+
+    mutating func wait(after count: Int) {
+        bytes += Int64(count)
+        let early = start + .microseconds(bytes * 1_000_000 / bytesPerSecond) - ContinuousClock.now
+        if early > .zero { usleep(UInt32(early / .microseconds(1))) }
     }
 }

@@ -39,9 +39,10 @@ public final class ChildProcess: Sendable {
     ///   - executable: a path, or a name to be found on PATH.
     ///   - environment: the whole environment.
     ///   - input: a file for standard input; nil: empty.
+    ///   - terminal: what standard error is connected to; nil: a file.
     public init(
         _ executable: String, _ arguments: [String], environment: [String: String], input: String? = nil,
-        workingDirectory: String? = nil
+        workingDirectory: String? = nil, terminal: PseudoTerminal? = nil
     ) throws {
         files = try TestDirectory()
         outputPath = files.path("stdout")
@@ -51,7 +52,8 @@ public final class ChildProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, input ?? "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_addopen(&actions, 2, errorPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_addopen(
+            &actions, 2, terminal?.path ?? errorPath, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0o600)
         if let workingDirectory { _ = changeDirectory(&actions, workingDirectory) }
         _ = closeFrom(&actions, 3)
 

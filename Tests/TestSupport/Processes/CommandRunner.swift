@@ -40,9 +40,12 @@ public struct CommandRunner: Sendable {
     }
 
     /// Starts the command and returns at once.
-    public func start(_ arguments: [String], input: String? = nil) throws -> ChildProcess {
+    public func start(
+        _ arguments: [String], input: String? = nil, terminal: PseudoTerminal? = nil
+    ) throws -> ChildProcess {
         try ChildProcess(
-            Self.executable, arguments, environment: wholeEnvironment, input: input, workingDirectory: workingDirectory)
+            Self.executable, arguments, environment: wholeEnvironment, input: input,
+            workingDirectory: workingDirectory, terminal: terminal)
     }
 
     /// Runs the command to its end; it is killed when it takes longer than `seconds`.
