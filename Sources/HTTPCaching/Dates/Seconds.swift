@@ -1,0 +1,46 @@
+import FoundationEssentials
+
+extension Date {
+    /// Seconds since 1970, always finite: a clock that says nonsense must not make arithmetic trap.
+    var secondsSince1970: Double {
+        let seconds = timeIntervalSince1970
+        guard seconds.isFinite else { return seconds == .infinity ? 1e15 : -1e15 }
+        return seconds.clamped(-1e15, 1e15)
+    }
+}
+
+extension Double {
+    func clamped(_ least: Double, _ greatest: Double) -> Double {
+        self < least ? least : (self > greatest ? greatest : self)
+    }
+
+    /// The next lower whole number, saturating.
+    var wholeSeconds: Int {
+        isNaN ? 0 : Int(clamped(-1e15, 1e15).rounded(.down))
+    }
+}
+
+extension Int64 {
+    /// The quotient, rounded towards negative infinity. `divisor` is positive.
+    func quotientFloored(_ divisor: Int64) -> Int64 {
+        let quotient = self / divisor
+        return self % divisor < 0 ? quotient - 1 : quotient
+    }
+}
+
+/// Numbers of seconds as header fields write them.
+enum DeltaSeconds {
+    /// What a number that is too great counts as: RFC 9111 section 1.2.2.
+    static var greatest: Int { 2_147_483_648 }
+
+    /// The value of one or more digits, saturating at ``greatest``; `nil` for anything else.
+    static func parse(_ bytes: some Collection<UInt8>) -> Int? {
+        guard !bytes.isEmpty else { return nil }
+        var value = 0
+        for byte in bytes {
+            guard byte.isDigit else { return nil }
+            value = min(value * 10 + Int(byte - 48), greatest)
+        }
+        return value
+    }
+}

@@ -1,0 +1,105 @@
+public import FoundationEssentials
+import HTTPTypes
+
+extension CacheRules {
+    enum Answer {
+        case answer(status: HTTPResponse.Status, body: ServedBody)
+        /// What is stored does not cover what is asked for.
+        case notCovered
+    }
+
+    /// What a stored response, taken for valid, says to the request: its own conditions first, then its range (RFC 9110
+    /// section 13.2.2, RFC 9111 section 4.3.2).
+    func answer(from response: StoredResponse, facts: ResponseFacts, to request: CacheRequest) -> Answer {
+        let isSuccess = (200...299).contains(response.status.code)
+        if isSuccess, conditionIsFalse(in: request, response, facts) {
+            return .answer(status: .notModified, body: .none)
+        }
+        if request.method == .head {
+            return response.isComplete ? .answer(status: response.status, body: .none) : .notCovered
+        }
+        // Range is defined for GET, and for a representation that would be sent with 200.
+        let range =
+            request.method == .get && isSuccess && rangeApplies(request, response)
+            ? ByteRange(request.fields) : nil
+        switch response.extent {
+        case .complete(let length):
+            guard let range, response.status == .ok, let length = length ?? ContentLength.value(of: response.fields)
+            else {
+                return .answer(status: response.status, body: .whole)
+            }
+            guard let part = range.resolved(length: length) else {
+                return .answer(status: .rangeNotSatisfiable, body: .none)
+            }
+            return .answer(status: .partialContent, body: .range(part, total: length))
+        case .partial(let held, let total):
+            guard let range, let part = CacheRules.resolve(range, held: held, total: total) else { return .notCovered }
+            return .answer(status: .partialContent, body: .range(part, total: total))
+        }
+    }
+
+    /// The part of a partial response that is asked for, when all of it is held.
+    private static func resolve(_ range: ByteRange, held: [Range<Int64>], total: Int64?) -> Range<Int64>? {
+        let wanted: Range<Int64>
+        if let total {
+            guard let part = range.resolved(length: total) else { return nil }
+            wanted = part
+        } else {
+            // Without the total only a range with both ends can be known to be covered.
+            guard case .from(let first, let last?) = range, last < Int64.max else { return nil }
+            wanted = first..<(last + 1)
+        }
+        return held.contains { $0.lowerBound <= wanted.lowerBound && wanted.upperBound <= $0.upperBound } ? wanted : nil
+    }
+
+    /// `If-Range` (RFC 9110 section 13.1.5): where its validator is not exactly and strongly that of the stored response, the
+    /// whole is sent.
+    private func rangeApplies(_ request: CacheRequest, _ response: StoredResponse) -> Bool {
+        guard let condition = request.fields.first("if-range")?.value else { return true }
+        let validator = CacheValidator(response.fields, receivedAt: response.responseTime)
+        if let tag = EntityTag(condition) { return validator.entityTag?.matchesStrongly(tag) ?? false }
+        guard validator.isLastModifiedStrong, let text = validator.lastModified,
+            let modified = HTTPDate.parse(text, now: response.responseTime)
+        else { return false }
+        return HTTPDate.parse(condition, now: response.responseTime) == modified
+    }
+
+    /// What to ask for to complete a partial response: what the request wants of what is missing.
+    private func missing(_ held: [Range<Int64>], total: Int64?) -> [Range<Int64>] {
+        var missing: [Range<Int64>] = []
+        var position: Int64 = 0
+        for range in held {
+            if range.lowerBound > position { missing.append(position..<range.lowerBound) }
+            position = max(position, range.upperBound)
+        }
+        if position < total ?? Int64.max { missing.append(position..<(total ?? Int64.max)) }
+        return missing
+    }
+
+    func completion(
+        of chosen: Selected, _ response: StoredResponse, for request: CacheRequest
+    ) -> CacheCompletion? {
+        guard request.method == .get, !request.fields.contains(.range),
+            case .partial(let held, let total) = response.extent,
+            let validator = CacheValidator(response.fields, receivedAt: response.responseTime).strongText
+        else { return nil }
+        return CacheCompletion(candidate: chosen.index, missing: missing(held, total: total), ifRange: validator)
+    }
+
+    /// The answer that a stored response gives to a request after the origin has confirmed it, or when it may be served stale:
+    /// the request's own conditions and range are looked at, freshness is not. `nil` when what is stored does not cover
+    /// what is asked for.
+    /// - Parameter staleness: Why it is served although it is stale; `nil` after a confirmation.
+    public func served(
+        _ stored: StoredResponse, candidate: Int = 0, for request: CacheRequest, now: Date,
+        staleness: StaleReason? = nil
+    ) -> ServedResponse? {
+        let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
+        guard case .answer(let status, let body) = answer(from: stored, facts: facts, to: request) else { return nil }
+        let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
+        return ServedResponse(
+            candidate: candidate, status: status, body: body, age: freshness.age,
+            remainingLifetime: freshness.remaining,
+            staleness: staleness, withheldFields: staleness == nil ? [] : facts.directives.noCacheFields)
+    }
+}

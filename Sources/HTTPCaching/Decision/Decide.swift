@@ -1,0 +1,154 @@
+public import FoundationEssentials
+import HTTPTypes
+
+extension CacheRules {
+    /// What to do with `request`, given the responses stored under its ``CacheKey`` (RFC 9111 section 4).
+    ///
+    /// The same values always give the same decision. `stored` may be empty, and may hold several variants and partial
+    /// responses; the decision names candidates by their position in it.
+    /// - Parameter now: The time to reckon ages by.
+    public func decide(_ request: CacheRequest, stored: [StoredResponse], now: Date) -> CacheDecision {
+        switch request.policy {
+        case .reloadIgnoringLocalCacheData: return forward(.bypass)
+        case .reloadIgnoringLocalAndRemoteCacheData: return forward(.bypass, fields: [.cacheControl: "no-cache"])
+        default: break
+        }
+        let directives = RequestDirectives(request.fields)
+        let decision: CacheDecision
+        if request.method != .get && request.method != .head && !request.isQuery {
+            decision = forward(.method)
+        } else {
+            switch select(request, stored: stored, now: now) {
+            case .found(let chosen): decision = decide(request, directives, chosen, stored: stored, now: now)
+            case .nothing(let reason): decision = forward(reason)
+            }
+        }
+        return withoutOrigin(decision, request.policy, directives) ?? decision
+    }
+
+    /// The failure that takes the place of a request to the origin where none is wanted.
+    private func withoutOrigin(
+        _ decision: CacheDecision, _ policy: CachePolicy, _ directives: RequestDirectives
+    ) -> CacheDecision? {
+        let missing: ForwardReason
+        switch decision {
+        case .validate(let validation): missing = validation.reason
+        case .forward(let forward): missing = forward.reason
+        default: return nil
+        }
+        if policy == .returnCacheDataDontLoad { return .fail(CacheFailure(reason: .policy, missing: missing)) }
+        if directives.onlyIfCached { return .fail(CacheFailure(reason: .onlyIfCached, missing: missing)) }
+        return nil
+    }
+
+    private func forward(_ reason: ForwardReason, fields: HTTPFields = HTTPFields()) -> CacheDecision {
+        .forward(CacheForward(reason: reason, fields: fields))
+    }
+
+    private func decide(
+        _ request: CacheRequest, _ directives: RequestDirectives, _ chosen: Selected, stored: [StoredResponse],
+        now: Date
+    ) -> CacheDecision {
+        let response = stored[chosen.index]
+        let use = use(of: chosen, response, request, directives)
+        guard case .answer(let status, let body) = answer(from: response, facts: chosen.facts, to: request) else {
+            return .forward(
+                CacheForward(
+                    reason: .partial, fields: HTTPFields(), completion: completion(of: chosen, response, for: request)))
+        }
+        let served = ServedResponse(
+            candidate: chosen.index, status: status, body: body, age: chosen.freshness.age,
+            remainingLifetime: chosen.freshness.remaining, staleness: use.staleness,
+            withheldFields: chosen.freshness.source == .ownLifetime ? [] : chosen.facts.directives.noCacheFields)
+        switch use {
+        case .fresh, .stale: return .serve(served)
+        case .staleWhileRevalidating:
+            return .serveAndRevalidate(
+                served, validation(.stale, of: chosen, request, directives, stored: stored, now: now))
+        case .validate(let reason):
+            let validation = validation(reason, of: chosen, request, directives, stored: stored, now: now)
+            if validation.fields[.ifNoneMatch] == nil && validation.fields[.ifModifiedSince] == nil {
+                return .forward(
+                    CacheForward(
+                        reason: reason, fields: validation.fields,
+                        staleCandidate: validation.mayServeStaleOnError ? chosen.index : nil))
+            }
+            return .validate(validation)
+        }
+    }
+
+    private enum Use {
+        case fresh
+        case stale(StaleReason)
+        case staleWhileRevalidating
+        case validate(ForwardReason)
+
+        var staleness: StaleReason? {
+            switch self {
+            case .stale(let reason): reason
+            case .staleWhileRevalidating: .whileRevalidating
+            case .fresh, .validate: nil
+            }
+        }
+    }
+
+    /// Whether the chosen response may be used as it is: the last condition of RFC 9111 section 4.
+    private func use(
+        of chosen: Selected, _ response: StoredResponse, _ request: CacheRequest, _ directives: RequestDirectives
+    ) -> Use {
+        let freshness = chosen.freshness
+        switch request.policy {
+        case .returnCacheDataElseLoad, .returnCacheDataDontLoad:
+            return freshness.isFresh ? .fresh : .stale(.policy)
+        case .reloadRevalidatingCacheData:
+            if !freshness.isFresh { return .validate(.stale) }
+            return isImmutable(chosen.facts, response) ? .fresh : .validate(.request)
+        default: break
+        }
+        if freshness.mustValidate { return .validate(.stale) }
+        if isRefused(freshness, by: directives) { return .validate(freshness.isFresh ? .request : .stale) }
+        if freshness.isFresh { return .fresh }
+        if freshness.forbidsStale { return .validate(.stale) }
+        let staleness = freshness.age - freshness.lifetime
+        if CacheRules.accepts(staleness, directives, request.policy) { return .stale(.maxStale) }
+        if let window = chosen.facts.directives.staleWhileRevalidate.value, staleness <= window,
+            freshness.source != .ownLifetime
+        {
+            return .staleWhileRevalidating
+        }
+        return .validate(.stale)
+    }
+
+    /// Whether the request wants something fresher: `no-cache`, `max-age`, `min-fresh` (RFC 9111 section 5.2.1). A number
+    /// that is none is taken for the strictest.
+    func isRefused(_ freshness: Freshness, by directives: RequestDirectives) -> Bool {
+        if directives.noCache { return true }
+        switch directives.maxAge {
+        case .seconds(let seconds): if freshness.age > seconds { return true }
+        case .invalid: return true
+        case .absent: break
+        }
+        switch directives.minFresh {
+        case .seconds(let seconds): return freshness.remaining < seconds
+        case .invalid: return true
+        case .absent: return false
+        }
+    }
+
+    private static func accepts(_ staleness: Int, _ directives: RequestDirectives, _ policy: CachePolicy) -> Bool {
+        switch directives.maxStale {
+        case .any: return true
+        case .seconds(let seconds): if staleness <= seconds { return true }
+        case .none: break
+        }
+        guard case .maxStale(let seconds) = policy else { return false }
+        return seconds.map { staleness <= $0 } ?? true
+    }
+
+    /// RFC 8246 section 2: no revalidation of a fresh response, upon a reload either; only where it came complete over an
+    /// authenticated connection.
+    func isImmutable(_ facts: ResponseFacts, _ response: StoredResponse) -> Bool {
+        facts.directives.flags.contains(.immutable) && response.isComplete
+            && response.requestURL.utf8.prefix(8).elementsEqual("https://".utf8) { $0.lowercased == $1 }
+    }
+}

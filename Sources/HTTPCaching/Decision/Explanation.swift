@@ -1,0 +1,105 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+/// Why a stored response is fresh or stale, in words.
+public struct Explanation: Sendable, Hashable, CustomStringConvertible {
+    /// Its lifetime, its age and who says so.
+    public var freshness: Freshness
+    /// Until when it is fresh; `nil` when it must be confirmed before each use.
+    public var freshUntil: Date?
+    /// What happens to the next request for it.
+    public var decision: CacheDecision
+    /// One sentence on whether it is fresh, and until when.
+    public var state: String
+    /// One sentence on why.
+    public var because: String
+    /// One sentence on what is done with the next request.
+    public var next: String
+    /// The fields that the next request to the origin would carry because of what is stored; empty when nothing is sent.
+    public var nextFields: HTTPFields
+
+    public var description: String { "\(state) \(because) \(next)" }
+}
+
+extension CacheRules {
+    /// Why `stored` is fresh or stale at `now`, until when, and what would be sent next.
+    /// - Parameter request: The request to reckon with; by default one for the same URL, with the fields that were stored.
+    public func explain(_ stored: StoredResponse, for request: CacheRequest? = nil, now: Date) -> Explanation {
+        let request =
+            request
+            ?? CacheRequest(
+                method: stored.requestMethod == .head ? .head : .get, url: stored.requestURL,
+                fields: stored.requestFields)
+        let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
+        let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
+        let decision = decide(request, stored: [stored], now: now)
+        let until = freshness.mustValidate ? nil : now.addingTimeInterval(Double(freshness.remaining))
+        var explanation = Explanation(
+            freshness: freshness, freshUntil: until, decision: decision, state: "", because: "", next: "",
+            nextFields: HTTPFields())
+        explanation.state = state(freshness, until: until)
+        explanation.because = because(stored, facts, freshness, now: now)
+        switch decision {
+        case .serve(let served):
+            explanation.next = served.isStale ? "It is served all the same." : "It is served without asking the origin."
+        case .serveAndRevalidate(_, let validation):
+            explanation.next = "It is served at once and refreshed in the background (stale-while-revalidate)."
+            explanation.nextFields = validation.fields
+        case .validate(let validation):
+            explanation.next = "The origin is asked with \(CacheRules.list(validation.fields))."
+            explanation.nextFields = validation.fields
+        case .forward(let forward):
+            explanation.next = forwardSentence(forward)
+            explanation.nextFields = forward.fields
+            if let completion = forward.completion { explanation.nextFields[.ifRange] = completion.ifRange }
+        case .fail: explanation.next = "The origin is not asked, and the request fails."
+        }
+        return explanation
+    }
+
+    private func state(_ freshness: Freshness, until: Date?) -> String {
+        guard let until else { return "Must be confirmed before each use." }
+        return freshness.isFresh
+            ? "Fresh until \(HTTPDate.format(until)), for another \(freshness.remaining) s."
+            : "Stale since \(HTTPDate.format(until)), for \(-freshness.remaining) s."
+    }
+
+    private func because(_ stored: StoredResponse, _ facts: ResponseFacts, _ freshness: Freshness, now: Date) -> String
+    {
+        if stored.isInvalidated { return "It was invalidated." }
+        if freshness.mustValidate, facts.directives.flags.contains(.noCache) { return "The response says no-cache." }
+        if freshness.mustValidate, clockWentBack(since: stored.responseTime, now: now) {
+            return "It comes from the future: the clock was set back."
+        }
+        if freshness.mustValidate { return "A redirect on the way to it may lead elsewhere next time." }
+        let age = "its age is \(freshness.age) s"
+        switch freshness.source {
+        case .ownLifetime: return "The application keeps it for \(freshness.lifetime) s, and \(age)."
+        case .sharedMaxAge: return "The response says s-maxage=\(freshness.lifetime), and \(age)."
+        case .maxAge: return "The response says max-age=\(freshness.lifetime), and \(age)."
+        case .expires: return "Expires gives it \(freshness.lifetime) s, and \(age)."
+        case .heuristic:
+            return
+                "Nothing says how long it is fresh; a tenth of its time since Last-Modified is \(freshness.lifetime) s, and \(age)."
+        case .invalid: return "Its freshness information is invalid, so it counts as stale."
+        case .nothing: return "Nothing says how long it is fresh."
+        case .redirect: return "A redirect on the way to it is fresh for no longer."
+        }
+    }
+
+    private func forwardSentence(_ forward: CacheForward) -> String {
+        if let completion = forward.completion {
+            return "What is missing of it is asked for, if it still is the same (If-Range: \(completion.ifRange))."
+        }
+        switch forward.reason {
+        case .partial: return "It is incomplete and has no strong validator, so all of it is fetched anew."
+        case .stale, .request: return "It has no validator, so all of it is fetched anew."
+        case .varyMiss: return "The request differs in a field that Vary names, so the origin is asked."
+        default: return "The origin is asked as if nothing were stored."
+        }
+    }
+
+    private static func list(_ fields: HTTPFields) -> String {
+        fields.map { "\($0.name.rawName): \($0.value)" }.joined(separator: " and ")
+    }
+}

@@ -1,0 +1,50 @@
+public import HTTPTypes
+
+extension CacheRules {
+    /// The head of an answer from the store: the stored fields with the present `Age` (RFC 9111 section 4), and what a 206, 304
+    /// or 416 needs.
+    public func head(of served: ServedResponse, from stored: StoredResponse) -> HTTPResponse {
+        var fields = HTTPFields()
+        fields.reserveCapacity(stored.fields.count + 2)
+        for field in stored.fields {
+            let name = field.name.canonicalName
+            if name == "age" || served.withheldFields.contains(name) || !CacheRules.belongs(name, to: served) {
+                continue
+            }
+            fields.append(field)
+        }
+        fields[.age] = String(max(0, served.age))
+        switch served.body {
+        case .range(let range, let total):
+            fields[.contentRange] = ContentRange(range: range, total: total).text
+            fields[.contentLength] = String(range.upperBound - range.lowerBound)
+        case .none where served.status == .rangeNotSatisfiable:
+            let length: Int64? =
+                if case .complete(let length) = stored.extent { length ?? ContentLength.value(of: stored.fields) } else
+                { nil }
+            fields[.contentRange] = length.map { ContentRange(range: nil, total: $0).text }
+            fields[.contentLength] = "0"
+        case .whole, .none: break
+        }
+        return HTTPResponse(status: served.status, headerFields: fields)
+    }
+
+    private static func belongs(_ name: String, to served: ServedResponse) -> Bool {
+        switch served.status {
+        case .notModified:
+            // "SHOULD NOT generate representation metadata other than" these, which a 200 would have had: RFC 9110 15.4.5.
+            switch name {
+            case "content-length", "content-type", "content-encoding", "content-language", "content-range":
+                return false
+            default: return true
+            }
+        case .rangeNotSatisfiable:
+            switch name {
+            case "content-length", "content-type", "content-encoding", "content-language", "content-range": return false
+            default: return true
+            }
+        case .partialContent: return name != "content-range" && name != "content-length"
+        default: return true
+        }
+    }
+}

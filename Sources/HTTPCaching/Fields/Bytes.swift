@@ -1,0 +1,100 @@
+import HTTPTypes
+
+typealias Bytes = UnsafeBufferPointer<UInt8>
+typealias ByteSlice = Slice<UnsafeBufferPointer<UInt8>>
+
+extension UInt8 {
+    var isDigit: Bool { self >= 48 && self <= 57 }
+    var lowercased: UInt8 { self >= 65 && self <= 90 ? self | 0x20 : self }
+    /// Optional whitespace: RFC 9110 section 5.6.3.
+    var isWhitespace: Bool { self == 0x20 || self == 0x09 }
+
+    /// `tchar` of RFC 9110 section 5.6.2.
+    var isTokenCharacter: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x5E...0x7A, 0x7C, 0x7E: true
+        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E: true
+        default: false
+        }
+    }
+}
+
+extension Slice where Base == UnsafeBufferPointer<UInt8> {
+    /// Whether it is `name` (given in lower case), whatever the letter case.
+    func isName(_ name: StaticString) -> Bool {
+        guard count == name.utf8CodeUnitCount else { return false }
+        return name.withUTF8Buffer { expected in
+            var index = startIndex
+            for byte in expected {
+                guard self[index].lowercased == byte else { return false }
+                index += 1
+            }
+            return true
+        }
+    }
+
+    /// Without optional whitespace at both ends.
+    var trimmed: ByteSlice {
+        var start = startIndex
+        var end = endIndex
+        while start < end, self[start].isWhitespace { start += 1 }
+        while end > start, self[end - 1].isWhitespace { end -= 1 }
+        return self[start..<end]
+    }
+
+    var lowercasedString: String {
+        String(decoding: self.map(\.lowercased), as: UTF8.self)
+    }
+}
+
+/// Calls `body` with each member of a comma-separated list (RFC 9110 section 5.6.1), trimmed; empty ones are skipped. Commas
+/// inside quoted strings do not separate.
+func forEachListMember(_ bytes: Bytes, _ body: (ByteSlice) -> Void) {
+    var start = 0
+    while start < bytes.count {
+        let end = memberEnd(bytes, from: start)
+        let member = bytes[start..<end].trimmed
+        if !member.isEmpty { body(member) }
+        start = end + 1
+    }
+}
+
+/// Where the list member that starts at `start` ends: at a comma outside a quoted string. A quote that is never closed is
+/// an ordinary character, so that it cannot hide the members behind it.
+func memberEnd(_ bytes: Bytes, from start: Int) -> Int {
+    var index = start
+    while index < bytes.count, bytes[index] != UInt8(ascii: ",") {
+        if bytes[index] == UInt8(ascii: "\""), let closing = closingQuote(bytes, after: index) {
+            index = closing
+        }
+        index += 1
+    }
+    return index
+}
+
+/// The position of the quote that closes the quoted string opened at `opening` (RFC 9110 section 5.6.4).
+func closingQuote(_ bytes: Bytes, after opening: Int) -> Int? {
+    var index = opening + 1
+    while index < bytes.count {
+        switch bytes[index] {
+        case UInt8(ascii: "\""): return index
+        case UInt8(ascii: "\\"): index += 2
+        default: index += 1
+        }
+    }
+    return nil
+}
+
+extension HTTPFields {
+    /// Calls `body` with each member of the list that all fields of that name make together.
+    func forEachMember(of canonicalName: String, _ body: (ByteSlice) -> Void) {
+        for field in self where field.name.canonicalName == canonicalName {
+            field.withUnsafeBytesOfValue { forEachListMember($0, body) }
+        }
+    }
+
+    /// The first field of that name, without joining several.
+    func first(_ canonicalName: String) -> HTTPField? {
+        first { $0.name.canonicalName == canonicalName }
+    }
+}

@@ -1,0 +1,95 @@
+import HTTPTypes
+import RawStructuredFieldValues
+
+extension ResponseDirectives {
+    /// The directives of the first of the targeted fields that is there, valid and not empty (RFC 9213 section 2.1); `nil`
+    /// when there is none, so that `Cache-Control` holds.
+    ///
+    /// A targeted field is a dictionary (RFC 8941): where a key occurs twice the last one counts, parameters are ignored,
+    /// and a field that cannot be parsed is ignored as a whole.
+    init?(targeted names: [String], in fields: HTTPFields) {
+        for name in names where fields.contains(where: { $0.name.canonicalName == name }) {
+            // The lines of a field are joined before they are parsed: RFC 8941 section 4.2.
+            var value: [UInt8] = []
+            for field in fields where field.name.canonicalName == name {
+                if !value.isEmpty { value.append(UInt8(ascii: ",")) }
+                field.withUnsafeBytesOfValue { value.append(contentsOf: $0) }
+            }
+            var parser = StructuredFieldValueParser(value)
+            guard let dictionary = try? parser.parseDictionaryFieldValue(),
+                dictionary.first(where: { _ in true }) != nil
+            else { continue }
+            self.init()
+            for (key, member) in dictionary { add(key: key, member) }
+            return
+        }
+        return nil
+    }
+
+    private mutating func add(key: String, _ member: ItemOrInnerList) {
+        // A value of another type than the directive's is not used: RFC 9213 section 2.1. Where that would make the response
+        // more reusable than its sender can have meant, the more restrictive reading is taken.
+        guard case .item(let item) = member else {
+            if key == "no-cache" { flags.insert(.noCache) }
+            if key == "private" { flags.insert(.private) }
+            return
+        }
+        switch key {
+        case "max-age": maxAge = seconds(item.rfc9651BareItem)
+        case "s-maxage": sharedMaxAge = seconds(item.rfc9651BareItem)
+        case "stale-while-revalidate": staleWhileRevalidate = seconds(item.rfc9651BareItem)
+        case "stale-if-error": staleIfError = seconds(item.rfc9651BareItem)
+        case "no-cache":
+            if let names = fieldNames(item.rfc9651BareItem) {
+                noCacheFields += names
+            } else {
+                insert(.noCache, item.rfc9651BareItem)
+            }
+        case "private":
+            if let names = fieldNames(item.rfc9651BareItem) {
+                privateFields += names
+            } else {
+                insert(.private, item.rfc9651BareItem)
+            }
+        case "no-store": insert(.noStore, item.rfc9651BareItem)
+        case "public": insert(.public, item.rfc9651BareItem)
+        case "must-revalidate": insert(.mustRevalidate, item.rfc9651BareItem)
+        case "proxy-revalidate": insert(.proxyRevalidate, item.rfc9651BareItem)
+        case "must-understand": insert(.mustUnderstand, item.rfc9651BareItem)
+        case "immutable": insert(.immutable, item.rfc9651BareItem)
+        case "no-transform": insert(.noTransform, item.rfc9651BareItem)
+        default: break
+        }
+    }
+
+    private func seconds(_ item: RFC9651BareItem) -> DirectiveSeconds {
+        guard case .integer(let value) = item, value >= 0 else { return .absent }
+        return .seconds(Int(min(value, Int64(DeltaSeconds.greatest))))
+    }
+
+    private func fieldNames(_ item: RFC9651BareItem) -> [String]? {
+        guard case .string(var text) = item else { return nil }
+        var names: [String] = []
+        var isValid = true
+        text.withUTF8 { bytes in
+            forEachListMember(bytes) { member in
+                if member.allSatisfy(\.isTokenCharacter) {
+                    names.append(member.lowercasedString)
+                } else {
+                    isValid = false
+                }
+            }
+        }
+        return isValid && !names.isEmpty ? names : nil
+    }
+
+    private mutating func insert(_ flag: Flags, _ item: RFC9651BareItem) {
+        switch item {
+        case .bool(false): flags.remove(flag)
+        case .bool(true): flags.insert(flag)
+        default:
+            // What restricts is believed however it is written; what permits must be written right.
+            if flag != .public, flag != .immutable, flag != .mustUnderstand { flags.insert(flag) }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+/// For how long a response is fresh, how old it is, and who says so (RFC 9111 section 4.2).
+public struct Freshness: Sendable, Hashable {
+    /// Who says for how long the response is fresh.
+    public enum Source: Sendable, Hashable {
+        /// The application (``OwnLifetime``).
+        case ownLifetime
+        /// `s-maxage`, in a shared cache.
+        case sharedMaxAge
+        /// `max-age`.
+        case maxAge
+        /// `Expires`.
+        case expires
+        /// A tenth of the time since `Last-Modified`, at most a day.
+        case heuristic
+        /// Explicit information that is invalid or contradicts itself: stale.
+        case invalid
+        /// Nobody: stale.
+        case nothing
+        /// A redirect on the way, which is fresh for a shorter time than the response itself.
+        case redirect
+    }
+
+    /// For how many seconds it is fresh, from when the origin made it; never negative.
+    public var lifetime: Int
+    /// Who says so.
+    public var source: Source
+    /// The age in seconds at the time it was asked for (RFC 9111 section 4.2.3); never negative.
+    public var age: Int
+    /// Whether it must be confirmed before each use, fresh or not: `no-cache`, invalidated, a clock that went back, or a
+    /// redirect that may lead elsewhere next time.
+    public var mustValidate: Bool
+    /// Whether it may not be served once stale, in any circumstance: `must-revalidate`, `no-cache`, and in a shared cache
+    /// `proxy-revalidate` and `s-maxage` (RFC 9111 section 4.2.4).
+    public var forbidsStale: Bool
+
+    /// For how many more seconds it is fresh; negative: since how many seconds it is stale.
+    public var remaining: Int { lifetime - age }
+    /// Whether it may be served as it is: "freshness_lifetime > current_age", and nothing asks for validation.
+    public var isFresh: Bool { lifetime > age && !mustValidate }
+}
+
+extension CacheRules {
+    /// How fresh a stored response is at `now`.
+    /// - Parameter ownLifetime: A lifetime of the application's own, in place of the server's.
+    public func freshness(of stored: StoredResponse, at now: Date, ownLifetime: OwnLifetime? = nil) -> Freshness {
+        freshness(
+            of: stored, facts: ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self), at: now,
+            ownLifetime: ownLifetime)
+    }
+
+    func freshness(of stored: StoredResponse, facts: ResponseFacts, at now: Date, ownLifetime: OwnLifetime?)
+        -> Freshness
+    {
+        let resident = now.secondsSince1970 - stored.responseTime.secondsSince1970
+        let age = currentAge(facts, stored: stored, now: now)
+        if let ownLifetime, ownLifetime.applies(to: stored.status) {
+            return Freshness(
+                lifetime: max(0, ownLifetime.seconds), source: .ownLifetime, age: max(0, resident).wholeSeconds,
+                mustValidate: stored.isInvalidated, forbidsStale: stored.isInvalidated)
+        }
+        let (lifetime, source) = lifetime(facts, status: stored.status)
+        var freshness = Freshness(
+            lifetime: lifetime, source: source, age: age,
+            mustValidate: stored.isInvalidated || facts.directives.flags.contains(.noCache)
+                || clockWentBack(since: stored.responseTime, now: now),
+            forbidsStale: stored.isInvalidated || forbidsStale(facts.directives))
+        for hop in stored.redirects { bound(&freshness, by: hop, of: stored, at: now) }
+        return freshness
+    }
+
+    /// The lifetime by RFC 9111 section 4.2.1, and by 4.2.2 where there is no explicit one.
+    func lifetime(_ facts: ResponseFacts, status: HTTPResponse.Status) -> (Int, Freshness.Source) {
+        let directives = facts.directives
+        if mode == .shared {
+            switch directives.sharedMaxAge {
+            case .seconds(let seconds): return (seconds, .sharedMaxAge)
+            case .invalid: return (0, .invalid)
+            case .absent: break
+            }
+        }
+        switch directives.maxAge {
+        case .seconds(let seconds): return (seconds, .maxAge)
+        case .invalid: return (0, .invalid)
+        case .absent: break
+        }
+        switch facts.expires {
+        case .at(let date): return (max(0, date - facts.date).wholeSeconds, .expires)
+        case .invalid: return (0, .invalid)
+        case .absent: break
+        }
+        guard status.isHeuristicallyCacheable || directives.flags.contains(.public), let modified = facts.lastModified,
+            modified < facts.date
+        else { return (0, .nothing) }
+        let tenth = ((facts.date - modified) / 10).wholeSeconds
+        return (min(tenth, CacheRules.greatestHeuristicLifetime), .heuristic)
+    }
+
+    /// A day, in seconds.
+    static var greatestHeuristicLifetime: Int { 86_400 }
+
+    /// RFC 9111 section 4.2.3, with its names.
+    func currentAge(_ facts: ResponseFacts, stored: StoredResponse, now: Date) -> Int {
+        let responseTime = stored.responseTime.secondsSince1970
+        let apparentAge = max(0, responseTime - facts.date)
+        let responseDelay = max(0, responseTime - stored.requestTime.secondsSince1970)
+        let correctedAge = Double(facts.age) + responseDelay
+        let correctedInitialAge = max(apparentAge, correctedAge)
+        let residentTime = max(0, now.secondsSince1970 - responseTime)
+        return (correctedInitialAge + residentTime).wholeSeconds
+    }
+
+    /// Whether the clock was set back since: an age computed from it means nothing. HTTP's dates have a resolution of a second,
+    /// and so much is let pass.
+    func clockWentBack(since responseTime: Date, now: Date) -> Bool {
+        now.secondsSince1970 - responseTime.secondsSince1970 < -1
+    }
+
+    func forbidsStale(_ directives: ResponseDirectives) -> Bool {
+        if directives.flags.contains(.mustRevalidate) || directives.flags.contains(.noCache) { return true }
+        guard mode == .shared else { return false }
+        // s-maxage incorporates the semantics of proxy-revalidate: RFC 9111 section 5.2.2.10.
+        return directives.flags.contains(.proxyRevalidate) || directives.sharedMaxAge != .absent
+    }
+}
+
+extension OwnLifetime {
+    /// Successful responses only: an own lifetime must not pin an error.
+    func applies(to status: HTTPResponse.Status) -> Bool {
+        (200...299).contains(status.code)
+    }
+}
+
+extension HTTPResponse.Status {
+    /// Whether a cache may use a heuristic for this status without further word (RFC 9110 section 15.1).
+    public var isHeuristicallyCacheable: Bool {
+        switch code {
+        case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import FoundationEssentials
+import HTTPTypes
+
+extension CacheRules {
+    /// Lets a redirect that led to the response bound its freshness: the response is found under the URL that was asked for
+    /// first, so it may be used without asking only while every redirect might be.
+    func bound(_ freshness: inout Freshness, by hop: StoredHead, of stored: StoredResponse, at now: Date) {
+        let facts = ResponseFacts(hop.fields, receivedAt: stored.responseTime, rules: self)
+        if forbidsStale(facts.directives) { freshness.forbidsStale = true }
+        if facts.directives.flags.contains(.noStore) || facts.directives.flags.contains(.noCache)
+            || facts.variesOnAnything
+        {
+            freshness.mustValidate = true
+            return
+        }
+        let (lifetime, source) = lifetime(facts, status: hop.status)
+        if source == .nothing, hop.status.code == 301 || hop.status.code == 308 {
+            // A permanent redirect without a word on freshness holds until the response itself is asked for again.
+            return
+        }
+        if source == .nothing {
+            freshness.mustValidate = true
+            return
+        }
+        let remaining = lifetime - currentAge(facts, stored: stored, now: now)
+        if remaining < freshness.remaining {
+            freshness.lifetime = max(0, freshness.age + remaining)
+            freshness.source = .redirect
+        }
+    }
+}

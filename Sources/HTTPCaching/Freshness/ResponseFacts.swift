@@ -1,0 +1,79 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// What the fields of a response say about caching, read in one pass.
+struct ResponseFacts {
+    enum Expires {
+        case absent
+        /// Not a date, which means: already expired (RFC 9111 section 5.3).
+        case invalid
+        case at(Double)
+    }
+
+    var directives = ResponseDirectives()
+    /// Whether a targeted field took the place of `Cache-Control` and `Expires` (RFC 9213 section 2.2).
+    var isTargeted = false
+    var expires = Expires.absent
+    /// `Date` in seconds since 1970, or when the response was received (RFC 9110 section 6.6.1).
+    var date: Double
+    var hasDate = false
+    var lastModified: Double?
+    /// `Age` in seconds; 0 when absent or invalid.
+    var age = 0
+    var hasETag = false
+    var variesOnAnything = false
+
+    init(_ fields: HTTPFields, receivedAt: Date, rules: CacheRules) {
+        let received = receivedAt.secondsSince1970
+        date = received
+        var hasAge = false
+        for field in fields {
+            switch field.name.canonicalName {
+            case "cache-control": field.withUnsafeBytesOfValue { directives.read($0) }
+            case "date":
+                // A Date that is invalid is as good as none; of several lines the first counts.
+                if !hasDate, let value = field.withUnsafeBytesOfValue({ HTTPDate.parse($0, now: received) }) {
+                    date = value
+                    hasDate = true
+                }
+            case "expires":
+                // Of several values the first is used: RFC 9111 section 4.2.1.
+                if case .absent = expires {
+                    let value = field.withUnsafeBytesOfValue { HTTPDate.parse($0, now: received) }
+                    expires = value.map(Expires.at) ?? .invalid
+                }
+            case "last-modified":
+                if lastModified == nil {
+                    lastModified = field.withUnsafeBytesOfValue { HTTPDate.parse($0, now: received) }
+                }
+            case "age":
+                if !hasAge {
+                    hasAge = true
+                    age = field.withUnsafeBytesOfValue { ResponseFacts.age($0) }
+                }
+            case "etag": hasETag = true
+            case "vary": if !variesOnAnything { variesOnAnything = field.withUnsafeBytesOfValue(ResponseFacts.hasStar) }
+            default: break
+            }
+        }
+        if !rules.targetedFieldNames.isEmpty,
+            let targeted = ResponseDirectives(targeted: rules.targetedFieldNames, in: fields)
+        {
+            directives = targeted
+            isTargeted = true
+            expires = .absent
+        }
+    }
+
+    /// The first value of a list, the rest discarded; what is no non-negative number is ignored: RFC 9111 section 5.1.
+    private static func age(_ bytes: Bytes) -> Int {
+        let first = bytes.firstIndex(of: UInt8(ascii: ",")) ?? bytes.endIndex
+        return DeltaSeconds.parse(bytes[..<first].trimmed) ?? 0
+    }
+
+    private static func hasStar(_ bytes: Bytes) -> Bool {
+        var found = false
+        forEachListMember(bytes) { if $0.count == 1, $0.first == UInt8(ascii: "*") { found = true } }
+        return found
+    }
+}

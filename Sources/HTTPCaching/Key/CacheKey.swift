@@ -1,0 +1,150 @@
+public import HTTPTypes
+
+/// What responses are stored under and looked for by (RFC 9111 section 2): the normalised URL, the class of the method, a
+/// digest of the request's body where that takes part, and the namespace of whoever owns the entry.
+///
+/// Each part says how long it is, so that no two keys with different parts are the same text.
+public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
+    /// The key.
+    public let value: String
+
+    /// - Parameters:
+    ///   - url: The absolute URL that is asked for; normalised here.
+    ///   - method: GET and HEAD have the same key. Pass GET for the answer to a POST that is stored for later GETs (RFC 9110
+    ///     section 9.3.3).
+    ///   - bodyDigest: A digest of the request's body, when the body is part of the question (QUERY, a POST that only asks).
+    ///   - owner: Whose entry it is; `nil` is nobody's, which is another namespace than that of the owner `""`.
+    public init(
+        url: String, method: HTTPRequest.Method = .get, bodyDigest: String? = nil, owner: String? = nil
+    ) {
+        let methodClass = method == .head ? HTTPRequest.Method.get.rawValue : method.rawValue
+        var value = methodClass
+        for part in [owner, bodyDigest] {
+            if let part { value += " \(part.utf8.count):\(part)" } else { value += " -" }
+        }
+        self.value = value + " " + CacheKey.normalized(url)
+    }
+
+    public var description: String { value }
+
+    /// A URL without the differences that mean nothing: letter case of scheme and host, percent-encoding of unreserved
+    /// characters, letter case of its digits, dot segments, the scheme's default port, an empty path, a fragment (RFC 3986
+    /// sections 6.2.2 and 6.2.3). The order of a query is never touched. What is no absolute URL comes back as it is.
+    public static func normalized(_ url: String) -> String {
+        var parts = URLReference(url)
+        guard let scheme = parts.scheme, let authority = parts.authority else { return url }
+        parts.authority = normalizedAuthority(authority, scheme: scheme)
+        parts.path = withoutDotSegments(normalizedEscapes(parts.path))
+        if parts.path.isEmpty { parts.path = "/" }
+        parts.query = parts.query.map(normalizedEscapes)
+        return parts.text
+    }
+
+    private static func normalizedAuthority(_ authority: String, scheme: String) -> String {
+        var host = authority.utf8[...]
+        var userInfo = ""
+        if let at = host.lastIndex(of: UInt8(ascii: "@")) {
+            userInfo = normalizedEscapes(String(decoding: host[...at], as: UTF8.self))
+            host = host[host.index(after: at)...]
+        }
+        var port = ""
+        if let colon = host.lastIndex(of: UInt8(ascii: ":")), host[host.index(after: colon)...].allSatisfy(\.isDigit) {
+            // Leading zeros and the default say nothing.
+            let digits = host[host.index(after: colon)...].drop { $0 == UInt8(ascii: "0") }
+            port = String(decoding: digits, as: UTF8.self)
+            host = host[..<colon]
+        }
+        if (scheme == "http" && port == "80") || (scheme == "https" && port == "443") { port = "" }
+        let name = normalizedEscapes(String(decoding: host, as: UTF8.self))
+        let lowercased = String(decoding: lowercasingOutsideEscapes(name), as: UTF8.self)
+        return userInfo + lowercased + (port.isEmpty ? "" : ":" + port)
+    }
+
+    private static func lowercasingOutsideEscapes(_ text: String) -> [UInt8] {
+        var escaped = 0
+        return text.utf8.map { byte in
+            if byte == UInt8(ascii: "%") {
+                escaped = 2
+                return byte
+            }
+            if escaped > 0 {
+                escaped -= 1
+                return byte
+            }
+            return byte.lowercased
+        }
+    }
+
+    /// Decodes what need not be encoded, writes the rest of the escapes in upper case, and encodes what a URL cannot hold.
+    private static func normalizedEscapes(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 <= 0x20 || $0 >= 0x7F }) else { return text }
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "%"), index + 2 < bytes.count, let high = bytes[index + 1].hexValue,
+                let low = bytes[index + 2].hexValue
+            {
+                let decoded = high << 4 | low
+                if decoded.isUnreserved { result.append(decoded) } else { appendEscape(decoded, to: &result) }
+                index += 3
+                continue
+            }
+            if byte <= 0x20 || byte >= 0x7F { appendEscape(byte, to: &result) } else { result.append(byte) }
+            index += 1
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func appendEscape(_ byte: UInt8, to result: inout [UInt8]) {
+        let digits: StaticString = "0123456789ABCDEF"
+        digits.withUTF8Buffer { digits in
+            result.append(UInt8(ascii: "%"))
+            result.append(digits[Int(byte >> 4)])
+            result.append(digits[Int(byte & 15)])
+        }
+    }
+
+    /// RFC 3986 section 5.2.4.
+    private static func withoutDotSegments(_ path: String) -> String {
+        guard path.utf8.contains(UInt8(ascii: ".")) else { return path }
+        var output: [Substring.UTF8View] = []
+        let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            if segment.elementsEqual([0x2E]) {
+                if isLast { output.append(segment.prefix(0)) }
+            } else if segment.elementsEqual([0x2E, 0x2E]) {
+                // The empty segment before the first slash stays.
+                if output.count > 1 { output.removeLast() }
+                if isLast { output.append(segment.prefix(0)) }
+            } else {
+                output.append(segment)
+            }
+        }
+        var result: [UInt8] = []
+        for (index, segment) in output.enumerated() {
+            if index > 0 { result.append(UInt8(ascii: "/")) }
+            result.append(contentsOf: segment)
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// RFC 3986 section 2.3.
+    fileprivate var isUnreserved: Bool {
+        (97...122).contains(lowercased) || isDigit || self == 0x2D || self == 0x2E || self == 0x5F || self == 0x7E
+    }
+
+    fileprivate var hexValue: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x37
+        case 0x61...0x66: self - 0x57
+        default: nil
+        }
+    }
+}

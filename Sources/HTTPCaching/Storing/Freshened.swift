@@ -1,0 +1,44 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+extension CacheRules {
+    /// A stored response with the fields of a 304, or of a HEAD response, in place of its own (RFC 9111 section 3.2).
+    ///
+    /// Not taken over: fields that must not be stored (section 3.1), `Content-Length`, and `Content-Encoding` and
+    /// `Content-Range`, which say how the stored body was received.
+    /// - Parameter redirects: The redirects that were followed this time; they take the place of the stored ones. `nil` keeps
+    ///   those.
+    public func freshened(
+        _ stored: StoredResponse, by fields: HTTPFields, redirects: [StoredHead]? = nil, requestTime: Date,
+        responseTime: Date
+    ) -> StoredResponse {
+        var result = stored
+        let new = storableFields(of: fields).filter { !CacheRules.isExcludedFromUpdate($0.name.canonicalName) }
+        var merged = HTTPFields()
+        merged.reserveCapacity(stored.fields.count + new.count)
+        for field in stored.fields {
+            let name = field.name.canonicalName
+            // The age that was true then is not now, whether or not the new response says one.
+            if name == "age" || new.contains(where: { $0.name.canonicalName == name }) { continue }
+            merged.append(field)
+        }
+        // HTTPFields holds fewer than 65,535 fields; a response with so many more is not believed at all.
+        if merged.count + new.count < 60_000 {
+            for field in new { merged.append(field) }
+            result.fields = merged
+        }
+        if !fields.contains(.date) { result.fields[.date] = HTTPDate.format(responseTime) }
+        if let redirects { result.redirects = redirects.map(storable) }
+        result.requestTime = requestTime
+        result.responseTime = responseTime
+        result.isInvalidated = false
+        return result
+    }
+
+    private static func isExcludedFromUpdate(_ canonicalName: String) -> Bool {
+        switch canonicalName {
+        case "content-length", "content-encoding", "content-range": true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,53 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+extension CacheRules {
+    /// The stored responses to GET that a 200 to HEAD updates or contradicts (RFC 9111 section 4.3.5).
+    ///
+    /// One with the same validators and the same length is updated (section 3.2); one that differs in any of these comes back
+    /// invalidated: it must be confirmed before it is used. Responses that the HEAD says nothing about are left out.
+    public func afterHead(
+        _ response: HTTPResponse, to request: CacheRequest, stored: [StoredResponse], requestTime: Date,
+        responseTime: Date
+    ) -> [RefreshedResponse] {
+        guard request.method == .head, response.status == .ok else { return [] }
+        let new = CacheValidator(response.headerFields, receivedAt: responseTime)
+        var result: [RefreshedResponse] = []
+        for (index, old) in stored.enumerated() where old.requestMethod == .get && old.status.code / 100 == 2 {
+            var getRequest = request
+            getRequest.method = .get
+            guard couldAnswer(old, getRequest, now: responseTime) else { continue }
+            var updated: StoredResponse
+            if agrees(response.headerFields, new, with: old, receivedAt: responseTime) {
+                updated = freshened(
+                    old, by: response.headerFields, requestTime: requestTime, responseTime: responseTime)
+            } else {
+                updated = old
+                updated.isInvalidated = true
+            }
+            result.append(RefreshedResponse(candidate: index, response: updated))
+        }
+        return result
+    }
+
+    private func agrees(
+        _ fields: HTTPFields, _ new: CacheValidator, with old: StoredResponse, receivedAt: Date
+    ) -> Bool {
+        let known = CacheValidator(old.fields, receivedAt: old.responseTime)
+        if let tag = new.entityTag {
+            guard let other = known.entityTag, tag == other else { return false }
+        }
+        if let modified = new.lastModified, !CacheRules.sameDate(modified, known.lastModified, receivedAt) {
+            return false
+        }
+        if let length = ContentLength.value(of: fields) {
+            let stored: Int64? =
+                switch old.extent {
+                case .complete(let length): length ?? ContentLength.value(of: old.fields)
+                case .partial(_, let total): total
+                }
+            if stored != length { return false }
+        }
+        return true
+    }
+}

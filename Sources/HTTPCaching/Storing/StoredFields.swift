@@ -1,0 +1,114 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+extension CacheRules {
+    /// The fields of a response that may be stored (RFC 9111 section 3.1): without those that hold for one connection or
+    /// one proxy only, and in a shared cache without those that `private="…"` names (section 5.2.2.7).
+    public func storableFields(of fields: HTTPFields) -> HTTPFields {
+        var excluded: [String] = []
+        fields.forEachMember(of: "connection") { excluded.append($0.lowercasedString) }
+        if mode == .shared {
+            let directives =
+                ResponseDirectives(targeted: targetedFieldNames, in: fields) ?? ResponseDirectives(fields)
+            excluded += directives.privateFields
+        }
+        var result = HTTPFields()
+        result.reserveCapacity(fields.count)
+        for field in fields {
+            let name = field.name.canonicalName
+            if CacheRules.isConnectionSpecific(name) || excluded.contains(name) { continue }
+            result.append(field)
+        }
+        return result
+    }
+
+    /// Fields that are for the next hop only (RFC 9110 section 7.6.1), or for the proxy that is used (RFC 9111 section 3.1).
+    static func isConnectionSpecific(_ canonicalName: String) -> Bool {
+        switch canonicalName {
+        case "connection", "proxy-connection", "keep-alive", "te", "transfer-encoding", "upgrade", "trailer",
+            "proxy-authenticate", "proxy-authentication-info", "proxy-authorization":
+            true
+        default: false
+        }
+    }
+
+    /// The response as it is to be stored. Ask ``storability(of:to:receivedAt:)`` first.
+    ///
+    /// A 206 whose `Content-Range` is the whole becomes a complete 200 (RFC 9111 section 3.4). An incomplete 200 is stored
+    /// with ``StoredExtent/partial(held:total:)``: pass what is there in `held`.
+    /// - Parameters:
+    ///   - redirects: The redirects that were followed, first one first.
+    ///   - requestTime: When the request was sent.
+    ///   - responseTime: When the head was received.
+    ///   - bodyLength: The length of the received body in bytes, if known.
+    ///   - held: The byte ranges of the representation that were received, when not all of it was.
+    public func stored(
+        _ response: HTTPResponse,
+        to request: CacheRequest,
+        redirects: [StoredHead] = [],
+        requestTime: Date,
+        responseTime: Date,
+        bodyLength: Int64? = nil,
+        held: [Range<Int64>]? = nil
+    ) -> StoredResponse {
+        var status = response.status
+        var fields = storableFields(of: response.headerFields)
+        var extent = StoredExtent.complete(length: bodyLength ?? ContentLength.value(of: response.headerFields))
+        if let held {
+            let total =
+                status == .partialContent
+                ? ContentRange(response.headerFields)?.total : ContentLength.value(of: response.headerFields)
+            extent = .partial(held: held, total: total)
+        } else if status == .partialContent, let range = ContentRange(response.headerFields), let part = range.range {
+            extent = .partial(held: [part], total: range.total)
+        }
+        if case .partial(let held, let total?) = extent, held == [0..<total] { extent = .complete(length: total) }
+        if status == .partialContent, case .complete(let length) = extent {
+            status = .ok
+            fields = CacheRules.asWhole(fields, length: length)
+        }
+        // "A recipient with a clock that receives a response message without a Date header field MUST record the time it
+        // was received and append a corresponding Date header field" (RFC 9110 section 6.6.1).
+        if !fields.contains(.date) { fields[.date] = HTTPDate.format(responseTime) }
+        return StoredResponse(
+            requestMethod: request.method,
+            requestURL: request.url,
+            requestFields: selectingFields(of: request.fields, for: fields, redirects: redirects),
+            redirects: redirects.map(storable),
+            status: status,
+            fields: fields,
+            requestTime: requestTime,
+            responseTime: responseTime,
+            extent: extent,
+            ownVersion: request.ownLifetime?.version
+        )
+    }
+
+    /// What is kept of a redirect: of one that says `no-store`, only that.
+    func storable(_ hop: StoredHead) -> StoredHead {
+        let isNoStore = ResponseDirectives(hop.fields).flags.contains(.noStore)
+        let fields = isNoStore ? [.cacheControl: "no-store"] : storableFields(of: hop.fields)
+        return StoredHead(status: hop.status, fields: fields)
+    }
+
+    static func asWhole(_ fields: HTTPFields, length: Int64?) -> HTTPFields {
+        var fields = fields
+        fields[.contentRange] = nil
+        fields[.contentLength] = length.map(String.init)
+        return fields
+    }
+}
+
+enum ContentLength {
+    /// The value of `Content-Length`; `nil` when it is absent, invalid, or given with different values.
+    static func value(of fields: HTTPFields) -> Int64? {
+        var value: Int64?
+        for field in fields where field.name.canonicalName == "content-length" {
+            guard let length = field.withUnsafeBytesOfValue({ ByteRange.number($0[...].trimmed) }), length < Int64.max,
+                value == nil || value == length
+            else { return nil }
+            value = length
+        }
+        return value
+    }
+}

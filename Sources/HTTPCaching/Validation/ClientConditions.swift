@@ -1,0 +1,38 @@
+import FoundationEssentials
+import HTTPTypes
+
+extension CacheRules {
+    /// Whether the request has a condition of its own that the stored response answers with 304 (RFC 9111 section 4.3.2).
+    ///
+    /// `If-None-Match` goes before `If-Modified-Since` (RFC 9110 section 13.2.2). `If-Match` and `If-Unmodified-Since` are not
+    /// for caches and are not looked at.
+    func conditionIsFalse(in request: CacheRequest, _ response: StoredResponse, _ facts: ResponseFacts) -> Bool {
+        var tagLines: [String] = []
+        var dateLine: HTTPField?
+        for field in request.fields {
+            switch field.name.canonicalName {
+            case "if-none-match": tagLines.append(field.value)
+            case "if-modified-since": if dateLine == nil { dateLine = field }
+            default: break
+            }
+        }
+        if !tagLines.isEmpty {
+            switch EntityTagCondition(lines: tagLines) {
+            case .any: return true
+            case .tags(let tags):
+                guard let tag = CacheValidator(response.fields, receivedAt: response.responseTime).entityTag else {
+                    return false
+                }
+                return tags.contains { $0.matchesWeakly(tag) }
+            }
+        }
+        let received = response.responseTime.secondsSince1970
+        // Not a date: "A recipient MUST ignore the If-Modified-Since header field" (RFC 9110 section 13.1.3).
+        guard request.method == .get || request.method == .head, let dateLine,
+            let date = dateLine.withUnsafeBytesOfValue({ HTTPDate.parse($0, now: received) })
+        else { return false }
+        // An earlier Last-Modified than the client's means that the resource was rolled back, which is a change.
+        if let modified = facts.lastModified { return modified == date }
+        return facts.date <= date
+    }
+}

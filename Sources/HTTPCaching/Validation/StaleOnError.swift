@@ -1,0 +1,50 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+/// How an origin failed to answer.
+public enum OriginFailure: Sendable, Hashable {
+    /// It could not be reached, or it cut the connection.
+    case unreachable
+    /// It answered with this error status.
+    case status(HTTPResponse.Status)
+}
+
+extension CacheRules {
+    /// Whether a stored response may be served although the origin did not confirm it.
+    ///
+    /// `stale-if-error` of the response or of the request says for how long (RFC 5861 section 4); without it an origin that
+    /// cannot be reached is reason enough (RFC 9111 section 4.2.4), an error status is not unless
+    /// ``treatsServerErrorAsUnreachable``. Never where `must-revalidate`, `no-cache`, or in a shared cache `proxy-revalidate`
+    /// or `s-maxage` forbid it, nor where the request insists on something fresher. Of the statuses, 500, 502, 503 and 504
+    /// count as failures.
+    public func mayServeStale(
+        _ stored: StoredResponse, after failure: OriginFailure, for request: CacheRequest, now: Date
+    ) -> Bool {
+        guard couldAnswer(stored, request, now: now) else { return false }
+        let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
+        let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
+        return mayServeStale(
+            stored, facts: facts, freshness: freshness, after: failure, request, RequestDirectives(request.fields))
+    }
+
+    func mayServeStale(
+        _ stored: StoredResponse, facts: ResponseFacts, freshness: Freshness, after failure: OriginFailure,
+        _ request: CacheRequest, _ directives: RequestDirectives
+    ) -> Bool {
+        if case .status(let status) = failure, ![500, 502, 503, 504].contains(status.code) { return false }
+        switch request.policy {
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData:
+            return false
+        default: break
+        }
+        if freshness.forbidsStale || directives.noCache { return false }
+        let staleness = max(0, freshness.age - freshness.lifetime)
+        if let window = directives.staleIfError.value, staleness <= window { return true }
+        if isRefused(freshness, by: directives), directives.maxAge != .absent { return false }
+        if freshness.source != .ownLifetime, let window = facts.directives.staleIfError.value {
+            return staleness <= window
+        }
+        if directives.staleIfError != .absent { return false }
+        return failure == .unreachable || treatsServerErrorAsUnreachable
+    }
+}
