@@ -73,7 +73,7 @@ let package = Package(
             name: "ImageCacheTests", dependencies: ["ImageCache", "TestSupport", httpTypes], swiftSettings: strict),
         .testTarget(name: "CommandTests", dependencies: ["imgcache"], swiftSettings: strict),
         .testTarget(
-            name: "IntegrationTests", dependencies: ["ImageCache", "TestSupport", "imgcache", httpTypes],
+            name: "IntegrationTests", dependencies: ["ImageCache", "TestSupport", "Transfer", "imgcache", httpTypes],
             swiftSettings: strict),
     ]
 )

@@ -23,6 +23,19 @@ public struct TransferResult: Sendable {
     public var restarts: [String]
     /// Why an error status was not tried again although it could have been.
     public var retriesEnded: String?
+
+    public init(
+        head: ResponseHead, outcome: Outcome, bytesReceived: Int64 = 0, resumedFrom: Int64 = 0, attempts: Int = 1,
+        restarts: [String] = [], retriesEnded: String? = nil
+    ) {
+        self.head = head
+        self.outcome = outcome
+        self.bytesReceived = bytesReceived
+        self.resumedFrom = resumedFrom
+        self.attempts = attempts
+        self.restarts = restarts
+        self.retriesEnded = retriesEnded
+    }
 }
 
 /// What happens to a transfer while it runs. Events are delivered on the engine's thread, in order.

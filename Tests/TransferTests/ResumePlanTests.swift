@@ -1,0 +1,149 @@
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import Transfer
+
+@Suite("What an attempt asks for")
+struct ResumePlanTests {
+    private let url = "http://origin.example/file"
+
+    private func plan(
+        _ validator: ResumeValidator = .etag("\"v1\""), total: Int64? = 1000, missing: [Range<Int64>],
+        method: HTTPRequest.Method = .get, mayResume: Bool = true, provingTotal: Int64? = nil
+    ) -> ResumePlan {
+        ResumePlan(
+            method: method, fields: [:],
+            held: HeldPartial(validator: validator, total: total, missing: missing, url: url), mayResume: mayResume,
+            provingTotal: provingTotal)
+    }
+
+    @Test("The rest of a body is asked for with an open end and If-Range")
+    func rest() {
+        let plan = plan(missing: [400..<1000])
+        #expect(plan.range == "400-")
+        #expect(plan.ifRange == "\"v1\"")
+    }
+
+    @Test("A hole is asked for with both its ends")
+    func hole() {
+        #expect(plan(missing: [100..<200, 400..<1000]).range == "100-199")
+    }
+
+    @Test("What follows the held bytes is asked for when the total is unknown")
+    func unknownTotal() {
+        #expect(plan(total: nil, missing: [400..<Int64.max]).range == "400-")
+    }
+
+    @Test("When nothing is missing, the last byte is asked for as a proof")
+    func lastByte() {
+        #expect(plan(missing: []).range == "999-")
+        #expect(plan(total: nil, missing: [400..<Int64.max], provingTotal: 400).range == "399-")
+    }
+
+    @Test("A date that counted as strong goes into If-Range")
+    func date() {
+        let plan = plan(.lastModified("Sun, 06 Nov 1994 08:49:37 GMT"), missing: [400..<1000])
+        #expect(plan.ifRange == "Sun, 06 Nov 1994 08:49:37 GMT")
+    }
+
+    @Test(
+        "Without a strong validator no range is asked for, and the reason is said",
+        arguments: [
+            ResumeValidator.etag("W/\"v1\""), .etag("v1"), .etag(""), .etag("\"a\"b\""), .etag("\"a\", \"b\""),
+            .lastModified(""), .lastModified("yesterday"), .lastModified("Sunday, 06-Nov-94 08:49:37 GMT"),
+        ])
+    func weakValidator(_ validator: ResumeValidator) {
+        let plan = plan(validator, missing: [400..<1000])
+        #expect(plan.range == nil)
+        #expect(plan.ifRange == nil)
+        #expect(plan.refusal?.contains("validator") == true)
+    }
+
+    @Test(
+        "Ranges that contradict each other or the total are not built on",
+        arguments: [
+            [400..<300 + 101, 350..<1000], [400..<1001], [500..<500], [-1..<1000], [400..<Int64.max],
+        ] as [[Range<Int64>]])
+    func contradictoryRanges(_ missing: [Range<Int64>]) {
+        let plan = plan(missing: missing)
+        #expect(plan.range == nil)
+        #expect(plan.refusal != nil)
+    }
+
+    @Test("Held ranges without an end and without a total are not built on")
+    func noEnd() {
+        #expect(plan(total: nil, missing: []).refusal != nil)
+    }
+
+    @Test("When no byte is held, nothing is resumed and nothing needs saying")
+    func nothingHeld() {
+        let plan = plan(missing: [0..<1000])
+        #expect(plan.range == nil)
+        #expect(plan.refusal == nil)
+    }
+
+    @Test("Only a plain GET is resumed")
+    func onlyGet() {
+        #expect(plan(missing: [400..<1000], method: .post).range == nil)
+        #expect(plan(missing: [400..<1000], mayResume: false).range == nil)
+    }
+
+    @Test("Held bytes are counted over holes, with and without a known end")
+    func heldBytes() {
+        func held(_ total: Int64?, _ missing: [Range<Int64>]) -> Int64 {
+            HeldPartial(validator: .etag("\"v\""), total: total, missing: missing, url: url).heldBytes
+        }
+        #expect(held(1000, [0..<1000]) == 0)
+        #expect(held(1000, [400..<1000]) == 400)
+        #expect(held(1000, [100..<200, 400..<500]) == 800)
+        #expect(held(1000, []) == 1000)
+        #expect(held(nil, [400..<Int64.max]) == 400)
+        #expect(held(nil, [100..<200, 400..<Int64.max]) == 300)
+    }
+}
+
+@Suite("By what a partial body can be resumed")
+struct ResumeValidatorTests {
+    private func validator(_ fields: HTTPFields, status: Int = 200) -> ResumeValidator? {
+        ResponseHead(
+            status: .init(code: status), fields: fields, finalURL: "http://a/", requestTime: Date(),
+            responseTime: Date()
+        ).resumeValidator
+    }
+    private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+    @Test("A strong entity-tag, before any date")
+    func strongETag() {
+        #expect(validator([.eTag: "\"v1\"", .lastModified: modified, .date: modified]) == .etag("\"v1\""))
+        #expect(validator([.eTag: "\"\""], status: 206) == .etag("\"\""))
+    }
+
+    @Test("Not a weak entity-tag, and no date beside it", arguments: ["W/\"v1\"", "v1", "\"v1", "\"a\", \"b\""])
+    func weakETag(_ etag: String) {
+        let later = "Sun, 06 Nov 1994 09:49:37 GMT"
+        #expect(validator([.eTag: etag, .lastModified: modified, .date: later]) == nil)
+    }
+
+    @Test("Last-Modified only when it is at least a second before Date (RFC 9110 section 8.8.2.2)")
+    func dates() {
+        #expect(
+            validator([.lastModified: modified, .date: "Sun, 06 Nov 1994 08:49:38 GMT"]) == .lastModified(modified))
+        #expect(validator([.lastModified: modified, .date: modified]) == nil)
+        #expect(validator([.lastModified: modified, .date: "Sun, 06 Nov 1994 08:49:36 GMT"]) == nil)
+        #expect(validator([.lastModified: modified]) == nil)
+        #expect(validator([.lastModified: "Sunday, 06-Nov-94 08:49:37 GMT", .date: modified]) == nil)
+    }
+
+    @Test("Nothing with a Content-Encoding, except identity")
+    func contentEncoding() {
+        #expect(validator([.eTag: "\"v1\"", .contentEncoding: "gzip"]) == nil)
+        #expect(validator([.eTag: "\"v1\"", .contentEncoding: "identity"]) == .etag("\"v1\""))
+    }
+
+    @Test("Nothing of another status")
+    func status() {
+        #expect(validator([.eTag: "\"v1\""], status: 203) == nil)
+        #expect(validator([.eTag: "\"v1\""], status: 404) == nil)
+    }
+}

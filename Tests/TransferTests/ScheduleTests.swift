@@ -1,0 +1,161 @@
+import TestSupport
+import Testing
+
+@testable import Transfer
+
+@Suite("Who transfers next")
+struct ScheduleTests {
+    private func all(_ schedule: inout TransferSchedule) -> [UInt64] {
+        var started: [UInt64] = []
+        while let id = schedule.next() { started.append(id) }
+        return started
+    }
+
+    @Test("By priority, then by arrival")
+    func order() {
+        var schedule = TransferSchedule(maxTransfers: 10, maxPerHost: 10)
+        schedule.enqueue(1, host: "a", priority: .background)
+        schedule.enqueue(2, host: "b", priority: .normal)
+        schedule.enqueue(3, host: "a", priority: .normal)
+        schedule.enqueue(4, host: "a", priority: .high)
+        #expect(all(&schedule) == [4, 2, 3, 1])
+    }
+
+    @Test("Never more at once than the limit")
+    func total() {
+        var schedule = TransferSchedule(maxTransfers: 2, maxPerHost: 10)
+        for id in 1...4 { schedule.enqueue(UInt64(id), host: "host\(id)", priority: .normal) }
+        #expect(all(&schedule) == [1, 2])
+        schedule.finished(host: "host1")
+        #expect(all(&schedule) == [3])
+    }
+
+    @Test("Never more per host, and a full host holds up nobody else")
+    func perHost() {
+        var schedule = TransferSchedule(maxTransfers: 10, maxPerHost: 1)
+        schedule.enqueue(1, host: "a", priority: .high)
+        schedule.enqueue(2, host: "a", priority: .high)
+        schedule.enqueue(3, host: "b", priority: .background)
+        #expect(all(&schedule) == [1, 3])
+        schedule.finished(host: "b")
+        #expect(all(&schedule) == [])
+        schedule.finished(host: "a")
+        #expect(all(&schedule) == [2])
+    }
+
+    @Test("One that comes back from a pause keeps its place")
+    func comesBack() {
+        var schedule = TransferSchedule(maxTransfers: 1, maxPerHost: 1)
+        schedule.enqueue(1, host: "a", priority: .normal)
+        schedule.enqueue(2, host: "a", priority: .normal)
+        schedule.enqueue(3, host: "a", priority: .normal)
+        #expect(schedule.next() == 1)
+        schedule.finished(host: "a")
+        #expect(schedule.next() == 2)
+        schedule.enqueue(1, host: "a", priority: .normal)
+        schedule.finished(host: "a")
+        #expect(schedule.next() == 1)
+    }
+
+    @Test("One that is withdrawn never starts")
+    func withdrawn() {
+        var schedule = TransferSchedule(maxTransfers: 4, maxPerHost: 4)
+        for id in 1...3 { schedule.enqueue(UInt64(id), host: "a", priority: .normal) }
+        schedule.withdraw(2, host: "a")
+        schedule.withdraw(9, host: "unknown")
+        #expect(all(&schedule) == [1, 3])
+    }
+
+    @Test("Limits below one count as one")
+    func sillyLimits() {
+        var schedule = TransferSchedule(maxTransfers: 0, maxPerHost: -3)
+        schedule.enqueue(1, host: "a", priority: .normal)
+        schedule.enqueue(2, host: "a", priority: .normal)
+        #expect(all(&schedule) == [1])
+    }
+
+    @Test("The limits hold and everybody gets through, whatever happens in which order")
+    func random() {
+        var generator = SeededGenerator(for: "ScheduleTests.random")
+        for _ in 0..<50 {
+            var schedule = TransferSchedule(maxTransfers: 5, maxPerHost: 2)
+            var running: [(id: UInt64, host: String)] = []
+            var waiting: [UInt64: (host: String, priority: TransferPriority)] = [:]
+            var lastID: UInt64 = 0
+            func start() {
+                while let id = schedule.next() {
+                    let chosen = waiting.removeValue(forKey: id)
+                    #expect(chosen != nil)
+                    guard let chosen else { return }
+                    running.append((id, chosen.host))
+                    let count = running.count { $0.host == chosen.host }
+                    #expect(running.count <= 5 && count <= 2)
+                    // Whoever still waits with a better claim has a full host.
+                    for (other, claim) in waiting
+                    where claim.priority > chosen.priority || (claim.priority == chosen.priority && other < id) {
+                        #expect(running.count { $0.host == claim.host } >= 2)
+                    }
+                }
+            }
+            for _ in 0..<200 {
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0, 1:
+                    lastID += 1
+                    let host = "host\(Int.random(in: 0..<6, using: &generator))"
+                    let priority = TransferPriority.allCases.randomElement(using: &generator) ?? .normal
+                    waiting[lastID] = (host, priority)
+                    schedule.enqueue(lastID, host: host, priority: priority)
+                case 2:
+                    guard !running.isEmpty else { continue }
+                    let index = Int.random(in: 0..<running.count, using: &generator)
+                    schedule.finished(host: running.remove(at: index).host)
+                default:
+                    guard let id = waiting.keys.sorted().randomElement(using: &generator),
+                        let host = waiting.removeValue(forKey: id)?.host
+                    else { continue }
+                    schedule.withdraw(id, host: host)
+                }
+                start()
+            }
+            while let (_, host) = running.popLast() {
+                schedule.finished(host: host)
+                start()
+            }
+            #expect(waiting.isEmpty)
+            #expect(schedule.running == 0)
+        }
+    }
+
+    @Test("A heap gives its elements in order")
+    func heap() {
+        var generator = SeededGenerator(for: "ScheduleTests.heap")
+        var heap = Heap<Int>()
+        let numbers = (0..<200).map { _ in Int.random(in: 0..<100, using: &generator) }
+        for number in numbers { heap.insert(number) }
+        heap.filter { $0 % 3 != 0 }
+        var sorted: [Int] = []
+        while let first = heap.removeFirst() { sorted.append(first) }
+        #expect(sorted == numbers.filter { $0 % 3 != 0 }.sorted())
+    }
+}
+
+@Suite("Times")
+struct TimeTests {
+    @Test("Durations become nanoseconds and milliseconds within bounds")
+    func conversions() {
+        #expect(Duration.seconds(1.5).nanoseconds == 1_500_000_000)
+        #expect(Duration.seconds(Int64.max).nanoseconds == .max)
+        #expect(Duration.milliseconds(-5).nanoseconds == -5_000_000)
+        #expect(Duration.nanoseconds(1).milliseconds == 1)
+        #expect(Duration.zero.milliseconds == 0)
+        #expect(Duration.seconds(Int64.max).milliseconds == Int(Int32.max))
+        #expect(MonotonicTime(nanoseconds: 5) + .seconds(Int64.max) == MonotonicTime(nanoseconds: .max))
+    }
+
+    @Test("Durations for a person")
+    func text() {
+        #expect(Duration.seconds(30).text == "30 s")
+        #expect(Duration.milliseconds(250).text == "0.25 s")
+        #expect(Duration.milliseconds(1005).text == "1.005 s")
+    }
+}
