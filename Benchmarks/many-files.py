@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from measure import Contender, alternate, heading, peak_memory, ratio, table
-from origin import IMGCACHE, empty, folder, nginx, write_random
+from origin import IMGCACHE, folder, nginx, set_aside, write_random
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--rounds", type=int, default=7, help="runs of each command (default: 7)")
@@ -20,7 +20,7 @@ options = parser.parse_args()
 
 def contenders(urls: Path, curl_urls: Path, out: Path) -> list[Contender]:
     def prepare() -> None:
-        empty(out)
+        set_aside(out)
         os.sync()
 
     def check() -> None:
@@ -43,7 +43,7 @@ def contenders(urls: Path, curl_urls: Path, out: Path) -> list[Contender]:
 
 
 heading(f"{options.files} files of {options.bytes} bytes from one list", "many-files")
-with folder(options.tmpfs, 1) as origin, folder(options.disk, 1) as disk:
+with folder(options.tmpfs, 6) as origin, folder(options.disk, 6) as disk:
     (origin / "root").mkdir()
     names = [f"f{number:05d}" for number in range(options.files)]
     for name in names:
@@ -61,4 +61,3 @@ with folder(options.tmpfs, 1) as origin, folder(options.disk, 1) as disk:
                 [[f"`{c.name}`", f"{options.files / c.wall:,.0f}", ratio(best, c.wall), f"{c.wall:.2f}", f"{c.cpu:.2f}",
                   f"{peak_memory(c) / 1024:.0f}"] for c in runs],
             )
-            empty(out)

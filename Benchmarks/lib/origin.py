@@ -107,3 +107,14 @@ def empty(path: Path) -> None:
     """An empty folder at `path`, whatever was there."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
+
+
+def set_aside(path: Path) -> None:
+    """An empty folder at `path`; what was there is moved away, not deleted, until the folder above it goes.
+
+    ext4 searches long for a free inode where thousands were deleted within the last minutes (`recently_deleted` in
+    fs/ext4/ialloc.c): that would be measured, at up to 0.5 ms a file, instead of the command.
+    """
+    if path.exists():
+        path.rename(tempfile.mkdtemp(prefix="aside-", dir=path.parent))
+    path.mkdir()
