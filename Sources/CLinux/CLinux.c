@@ -1,1 +1,75 @@
+#define _GNU_SOURCE
 #include "CLinux.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int clinux_open(const char *path, int flags, mode_t mode) {
+    int fd;
+    do {
+        fd = open(path, flags | O_CLOEXEC, mode);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+int clinux_open_unnamed(const char *directory, mode_t mode) {
+    return open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+}
+
+int clinux_link_unnamed(int fd, const char *path) {
+    // linkat with AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH; the way over /proc is the documented one for everybody.
+    char source[64];
+    snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
+int clinux_rename_exclusive(const char *from, const char *to) {
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+int clinux_clone(int from, int to) {
+    return ioctl(to, FICLONE, from);
+}
+
+ssize_t clinux_copy_range(int from, int to, size_t count) {
+    return copy_file_range(from, NULL, to, NULL, count, 0);
+}
+
+static int lock_byte(int fd, int64_t offset, int command) {
+    struct flock lock;
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = offset;
+    lock.l_len = 1;
+    int result;
+    do {
+        result = fcntl(fd, command, &lock);
+    } while (result < 0 && errno == EINTR);
+    if (result < 0 && (errno == EAGAIN || errno == EACCES)) return 1;
+    return result;
+}
+
+int clinux_lock_byte(int fd, int64_t offset) {
+    return lock_byte(fd, offset, F_OFD_SETLK);
+}
+
+int clinux_lock_byte_waiting(int fd, int64_t offset) {
+    return lock_byte(fd, offset, F_OFD_SETLKW);
+}
+
+const char *clinux_next_name(void *stream) {
+    const struct dirent *entry;
+    while ((entry = readdir(stream)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) return name;
+    }
+    return NULL;
+}

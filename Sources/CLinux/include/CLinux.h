@@ -1,3 +1,38 @@
 #ifndef CLINUX_H
 #define CLINUX_H
+
+// Linux system calls that Swift's Glibc module does not show: variadic ones, and those behind _GNU_SOURCE.
+// Each returns what the call returns (-1 and errno on failure).
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/// open(2) with O_CLOEXEC always set.
+int clinux_open(const char *path, int flags, mode_t mode);
+
+/// open(2) with O_TMPFILE: a file without a name in `directory`, open for reading and writing.
+int clinux_open_unnamed(const char *directory, mode_t mode);
+
+/// Gives the unnamed file behind `fd` its name; fails with EEXIST when the name is taken.
+int clinux_link_unnamed(int fd, const char *path);
+
+/// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST when `to` exists.
+int clinux_rename_exclusive(const char *from, const char *to);
+
+/// ioctl(FICLONE): makes `to` a reflink of `from`.
+int clinux_clone(int from, int to);
+
+/// copy_file_range(2) at the files' own offsets.
+ssize_t clinux_copy_range(int from, int to, size_t count);
+
+/// Locks one byte of the file for this open file description (F_OFD_SETLK). 0: locked; 1: another holds it; -1: errno.
+int clinux_lock_byte(int fd, int64_t offset);
+
+/// The same, waiting until it is free (F_OFD_SETLKW).
+int clinux_lock_byte_waiting(int fd, int64_t offset);
+
+/// An open folder's next name other than "." and "..", or NULL at the end. `stream` is a DIR *.
+const char *clinux_next_name(void *stream);
+
 #endif

@@ -1,0 +1,75 @@
+import CXXHash
+
+/// An XXH3-128 hash. It finds accidents (torn writes, bit rot, foreign bytes), not forgeries.
+struct Checksum: Hashable, Sendable {
+    let low: UInt64
+    let high: UInt64
+
+    static let byteCount = 16
+    /// An empty slot of a partial's record.
+    static let none = Checksum(low: 0, high: 0)
+
+    init(low: UInt64, high: UInt64) {
+        self.low = low
+        self.high = high
+    }
+
+    init(of bytes: UnsafeRawBufferPointer) {
+        self.init(XXH3_128bits(bytes.baseAddress, bytes.count))
+    }
+
+    /// Reads 16 bytes, little-endian, the low half first; fewer give ``none``.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= Self.byteCount else {
+            self = .none
+            return
+        }
+        low = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
+        high = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+
+    fileprivate init(_ hash: XXH128_hash_t) {
+        self.init(low: hash.low64, high: hash.high64)
+    }
+
+    /// The same 16 bytes on every machine.
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let stored = (low.littleEndian, high.littleEndian)
+        return withUnsafeBytes(of: stored, body)
+    }
+}
+
+/// The checksum of a whole body: XXH3-128 over its blocks' checksums in order, then its length (8 bytes, little-endian).
+///
+/// Because it is made of the blocks' checksums it does not matter in which order the blocks came in, and none of the
+/// body's bytes need to be read again when the last one has arrived.
+struct BodyChecksum: ~Copyable {
+    private let state: OpaquePointer?
+
+    init() {
+        state = XXH3_createState()
+        _ = XXH3_128bits_reset(state)
+    }
+
+    deinit { XXH3_freeState(state) }
+
+    mutating func add(_ block: Checksum) {
+        block.withBytes { add($0) }
+    }
+
+    /// Adds checksums as they stand in a record.
+    mutating func add(_ blocks: UnsafeRawBufferPointer) {
+        _ = XXH3_128bits_update(state, blocks.baseAddress, blocks.count)
+    }
+
+    consuming func finish(length: Int64) -> Checksum {
+        withUnsafeBytes(of: length.littleEndian) { add($0) }
+        return Checksum(XXH3_128bits_digest(state))
+    }
+}
+
+/// The 64-bit hash by which keys are looked up and locked.
+func keyHash(_ key: EntryKey) -> Int64 {
+    var text = key.value
+    return text.withUTF8 { Int64(bitPattern: XXH3_64bits($0.baseAddress, $0.count)) }
+}

@@ -1,0 +1,156 @@
+import CLinux
+import Glibc
+
+// What a `BodyWriter` asks of its store.
+extension DiskStore {
+    // MARK: Room
+
+    /// Refuses a body that can never fit, whatever is evicted.
+    func checkFits(_ size: Int64) throws(StoreError) {
+        try withIndex { (index) throws(StoreError) in
+            if size > (try index.largestBody()) { throw Self.tooLarge(size, index) }
+        }
+    }
+
+    private static func tooLarge(_ size: Int64, _ index: Index) -> StoreError {
+        StoreError(
+            .tooLarge, "a body of \(size) bytes does not fit into a capacity of \(index.budget.capacity)",
+            path: index.paths.root)
+    }
+
+    func makeRoomOnDisk(for bytes: Int64) throws(StoreError) {
+        try withIndex { (index) throws(StoreError) in try index.makeRoom(for: 0, atLeast: bytes) }
+    }
+
+    // MARK: Partials
+
+    func makePartial(
+        key: EntryKey, header: [UInt8], total: Int64?, held: Int64
+    ) throws(StoreError) -> Partial {
+        let claim = Index.newClaim()
+        let reservation = try withIndex { (index) throws(StoreError) in
+            let created = index.now
+            return try index.reservePartial(key: key, claim: claim) { record in
+                let size = total ?? held + index.budget.reservationStep(held: held)
+                return Budget.rounded(size) + record.allocation(for: size)
+            } record: {
+                PartialRecord(id: $0, total: total, created: created, key: key, header: header)
+            }
+        }
+        do throws(StoreError) {
+            return try Partial(
+                creating: reservation.record, claim: claim, reserved: reservation.reserved, paths: paths)
+        } catch {
+            unlink(paths.record(reservation.record.id, claim: claim))
+            unlink(paths.data(reservation.record.id))
+            try withIndex { (index) throws(StoreError) in _ = try index.forgetPartial(reservation.record.id) }
+            throw error
+        }
+    }
+
+    /// Extends a reservation to `needed`, and when the length is unknown some way beyond, so that it is not done often.
+    func reserve(_ needed: Int64, for partial: Partial, isGrowing: Bool, size: Int64) throws(StoreError) {
+        let (id, reserved) = (partial.id, partial.reserved)
+        partial.reserved = try withIndex { (index) throws(StoreError) in
+            if needed > (try index.largestBody()) { throw Self.tooLarge(size, index) }
+            if isGrowing {
+                do throws(StoreError) {
+                    let some = needed + index.budget.reservationStep(held: size)
+                    try index.setReserved(id, from: reserved, to: some)
+                    return some
+                } catch  where error.code == .full {
+                    // Not in a large step: perhaps to the byte.
+                }
+            }
+            try index.setReserved(id, from: reserved, to: needed)
+            return needed
+        }
+    }
+
+    /// Gives back what a partial does not use while nobody works on it.
+    func release(_ partial: Partial) throws(StoreError) {
+        let data = partial.data.status.map { max($0.allocated, Budget.page) } ?? 0
+        let record = partial.recordFile.status.map { max($0.allocated, Budget.page) } ?? 0
+        let (id, reserved) = (partial.id, partial.reserved)
+        try withIndex { (index) throws(StoreError) in
+            try index.setReserved(id, from: reserved, to: min(reserved, data + record))
+        }
+    }
+
+    func drop(_ partial: Partial) throws(StoreError) {
+        if partial.isStillOurs { partial.deleteFiles() }
+        let id = partial.id
+        try withIndex { (index) throws(StoreError) in _ = try index.forgetPartial(id) }
+    }
+
+    // MARK: Commits
+
+    /// Makes a body of a partial whose blocks are all there.
+    func commit(_ new: NewEntry, _ partial: Partial, size: Int64) throws(StoreError) -> StoredBody {
+        let checksum = try partial.bodyChecksum(total: size)
+        let data = partial.data
+        if let status = data.status, status.size != size, ftruncate(data.descriptor, off_t(size)) != 0 {
+            throw .system("cannot set the length", path: data.path)
+        }
+        _ = fchmod(data.descriptor, 0o400)
+        _ = data.tryLock(exclusive: false)
+        guard let status = data.status else { throw .system("cannot look at the body", path: data.path) }
+        let finished = FinishedBody(
+            size: size, allocated: max(status.allocated, Budget.rounded(size)), checksum: checksum,
+            boot: Boot.current, partial: (partial.id, partial.reserved))
+        let entry: StoredEntry
+        do throws(StoreError) {
+            entry = try withIndex { (index) throws(StoreError) in
+                try index.commit(new, finished) { path throws(StoreError) in
+                    guard partial.isStillOurs else {
+                        throw StoreError(.taken, "another process took the partial over", path: data.path)
+                    }
+                    try Self.rename(data.path, to: path)
+                } uninstall: { path in
+                    _ = try? Self.rename(path, to: data.path)
+                }
+            }
+        } catch {
+            _ = data.tryLock(exclusive: true)
+            throw error
+        }
+        unlink(partial.recordFile.path)
+        return StoredBody(entry: entry, file: File(descriptor: dup(data.descriptor), path: paths.body(entry.id)))
+    }
+
+    /// Never over an existing file: that one would be somebody's body (and it costs five times as much).
+    private static func rename(_ from: String, to: String) throws(StoreError) {
+        if clinux_rename_exclusive(from, to) == 0 { return }
+        let number = errno
+        if number == EINVAL || number == ENOSYS {
+            // The file system does not know the flag.
+            if FileStatus(at: to) == nil, Glibc.rename(from, to) == 0 { return }
+        }
+        throw .system("cannot move the body to its place", path: to, errno: number)
+    }
+
+    /// Makes a body of at most one block that stands in memory.
+    func commit(_ new: NewEntry, _ bytes: UnsafeRawBufferPointer) throws(StoreError) -> StoredBody {
+        var checksum = BodyChecksum()
+        if !bytes.isEmpty { checksum.add(Checksum(of: bytes)) }
+        let file: SmallBodyFile
+        do throws(StoreError) {
+            file = try SmallBodyFile(in: paths)
+        } catch  where error.errno == ENOENT {
+            try withIndex { (_) throws(StoreError) in }  // Makes the directory anew when it was deleted under us.
+            file = try SmallBodyFile(in: paths)
+        }
+        try file.write(bytes)
+        let finished = FinishedBody(
+            size: Int64(bytes.count), allocated: max(file.allocated, Budget.rounded(Int64(bytes.count))),
+            checksum: checksum.finish(length: Int64(bytes.count)), boot: Boot.current)
+        let entry = try withIndex { (index) throws(StoreError) in
+            try index.commit(new, finished) { path throws(StoreError) in
+                try file.install(path)
+            } uninstall: {
+                unlink($0)
+            }
+        }
+        return StoredBody(entry: entry, file: file.body(paths.body(entry.id)))
+    }
+}

@@ -1,0 +1,81 @@
+import Glibc
+import Logging
+
+extension DiskStore {
+    /// Opens an entry's body, and notes nothing: see ``touch(_:)``.
+    ///
+    /// Its length is checked always, its checksum once after each start of the machine: no fsync was spent when it was
+    /// written, and a power cut is when that shows. nil, a miss, if it is gone or fails: then its entry is removed.
+    public func open(_ entry: StoredEntry) throws(StoreError) -> StoredBody? {
+        let path = paths.body(entry.id)
+        let file: File
+        do throws(StoreError) {
+            file = try File(path, O_RDONLY)
+        } catch {
+            switch error.errno {
+            case EMFILE, ENFILE, ENOMEM: throw error
+            default: return try drop(entry, because: "its body cannot be opened")
+            }
+        }
+        // The lock is taken only by those who delete; and what was unlinked before we got it is a miss as well.
+        guard file.tryLock(exclusive: false), let status = file.status, status.links > 0 else { return nil }
+        guard status.isRegular, status.size == entry.size else {
+            return try drop(entry, because: "its body has another length")
+        }
+        if entry.boot != Boot.current {
+            guard try checksum(of: file, size: entry.size) == entry.checksum else {
+                return try drop(entry, because: "its body does not match its checksum")
+            }
+            if !configuration.isReadOnly {
+                try withIndex { (index) throws(StoreError) in try index.saveBoot(of: entry.id) }
+            }
+        }
+        return StoredBody(entry: entry, file: file)
+    }
+
+    /// Removes an entry whose body is not what it should be. Always nil.
+    private func drop(_ entry: StoredEntry, because reason: String) throws(StoreError) -> StoredBody? {
+        // It may just have been evicted or replaced, which is nobody's fault.
+        if !configuration.isReadOnly, try remove(entry) {
+            configuration.logger.warning(
+                "an entry was dropped: \(reason)", metadata: ["url": "\(entry.url)", "path": "\(paths.body(entry.id))"])
+        }
+        return nil
+    }
+
+    /// Reads a body through and gives the checksum it has. nil if it cannot be read or is shorter than it should be.
+    func checksum(of file: File, size: Int64) throws(StoreError) -> Checksum? {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(BlockMap.blockSize), alignment: 64)
+        defer { buffer.deallocate() }
+        var checksum = BodyChecksum()
+        var offset: Int64 = 0
+        while offset < size {
+            let count = Int(min(size - offset, BlockMap.blockSize))
+            let block = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+            guard let read = try? file.read(into: block, at: offset), read == count else { return nil }
+            checksum.add(Checksum(of: UnsafeRawBufferPointer(block)))
+            offset += Int64(count)
+        }
+        return checksum.finish(length: size)
+    }
+}
+
+extension Index {
+    func saveBoot(of id: Int64) throws(StoreError) {
+        try change { (_) throws(StoreError) in
+            try database().prepared(.updateBoot).bind(1, id).bind(2, Boot.current).run()
+        }
+    }
+}
+
+/// Which start of the machine this is.
+enum Boot {
+    /// The kernel's random number for this boot; 0, which no entry has, when it cannot be read: then all is checked.
+    static let current: Int64 = {
+        guard let file = try? File("/proc/sys/kernel/random/boot_id", O_RDONLY),
+            let text = try? file.bytes(at: 0, count: 36)
+        else { return 0 }
+        let hash = text.withUnsafeBytes { Checksum(of: $0).low }
+        return Int64(bitPattern: hash | 1)
+    }()
+}

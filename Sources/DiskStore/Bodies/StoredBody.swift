@@ -1,0 +1,27 @@
+import Glibc
+
+/// A complete body, open for reading.
+///
+/// While the value lives its file keeps its name and its bytes, whatever is evicted, replaced or cleared meanwhile: it
+/// holds a shared `flock`, and the store deletes only what nobody holds.
+public final class StoredBody: Sendable {
+    public let entry: StoredEntry
+    /// The body's file; to be read only.
+    public var path: String { file.path }
+    /// Open for reading; closed with this value. Read with `pread`: the offset is shared with every other user.
+    public var descriptor: Int32 { file.descriptor }
+    /// The length in bytes.
+    public var size: Int64 { entry.size }
+
+    let file: File
+
+    init(entry: StoredEntry, file: File) {
+        self.entry = entry
+        self.file = file
+    }
+
+    /// Reads at `offset` until `buffer` is full or the body ends; returns the number of bytes.
+    public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
+        try file.read(into: buffer, at: offset)
+    }
+}

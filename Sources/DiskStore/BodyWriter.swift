@@ -1,0 +1,237 @@
+import Glibc
+
+/// A partial as a transfer needs to know it: what it is, and which bytes are missing.
+public struct HeldBlocks: Sendable, Equatable {
+    /// The bytes given to ``BodyWriter/start(header:total:)`` when it was begun.
+    public let header: [UInt8]
+    /// The whole body's length, if it is known.
+    public let total: Int64?
+    /// What is not there, in order. With an unknown total the last range is open: it ends at `Int64.max`.
+    public let missing: [Range<Int64>]
+    /// Bytes that are there and match their checksums.
+    public let bytesHeld: Int64
+}
+
+/// Takes a body in as it arrives and makes an entry of it.
+///
+/// Bytes gather in one 256 KiB block in memory; a full block is hashed, written at its place and noted in the
+/// partial's record, so that a kill costs at most that block. A body of at most one block has no partial: it stays in
+/// memory until it is whole.
+///
+/// Not `Sendable`: one thread at a time calls it. A writer that goes away without ``commit(_:)``, ``keep()`` or
+/// ``discard()`` leaves its full blocks as a partial, like a killed process.
+public final class BodyWriter {
+    public let key: EntryKey
+    private let store: DiskStore
+    private var header: [UInt8]?
+    private var total: Int64?
+    private var partial: Partial?
+    private var buffer: BlockBuffer
+    private var isOver = false
+
+    init(key: EntryKey, store: DiskStore, partial: Partial?) throws(StoreError) {
+        self.key = key
+        self.store = store
+        self.partial = partial
+        buffer = BlockBuffer()
+        if let partial {
+            header = partial.record.header
+            total = partial.total
+            try partial.verify(using: buffer.memory(capacity: Int(BlockMap.blockSize)))
+            if let tail = partial.tail { buffer.adopt(start: tail.start, count: Int(tail.length)) }
+        }
+    }
+
+    // MARK: What is there
+
+    /// What is held of the body now; nil when nothing was begun or claimed, or nothing arrived.
+    public var held: HeldBlocks? {
+        guard let header else { return nil }
+        let held = bytesHeld
+        if held == 0 { return nil }
+        let blocks = partial?.blocks ?? BlockMap()
+        return HeldBlocks(
+            header: header, total: total, missing: blocks.missing(total: total, tail: buffer.range), bytesHeld: held)
+    }
+
+    /// Bytes of the body that are there: in full blocks and in memory.
+    public var bytesHeld: Int64 { (partial?.blocks.heldBytes(total: total) ?? 0) + Int64(buffer.count) }
+
+    /// Bytes from the body's start that stand in the file without a gap; they can be read while the rest arrives.
+    ///
+    /// Bytes in memory do not count: for a body of at most one block this is 0 until it is committed.
+    public var availableEnd: Int64 {
+        guard let partial else { return 0 }
+        return min(BlockMap.start(of: partial.blocks.prefix), total ?? Int64.max)
+    }
+
+    /// A descriptor of its own on the growing file, to be read up to ``availableEnd`` with `pread` and closed by the
+    /// caller. It stays valid over the commit. nil while there is no file.
+    public func readHandle() -> Int32? {
+        guard let partial else { return nil }
+        let descriptor = open(partial.data.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        return descriptor < 0 ? nil : descriptor
+    }
+
+    // MARK: Beginning
+
+    /// Begins a body at byte 0; whatever was held is void.
+    ///
+    /// - Parameters:
+    ///   - header: comes back with the partial, for the caller to judge whether it may be continued.
+    ///   - total: the body's length if it is known. Room for it is made now, and a body that can never fit is refused.
+    /// - Throws: ``StoreError/Code/tooLarge``, ``StoreError/Code/full``.
+    public func start(header: [UInt8], total: Int64?) throws(StoreError) {
+        try dropHeld()
+        self.header = header
+        self.total = total
+        buffer.empty(at: 0)
+        guard let total else { return }
+        if total < 0 { throw StoreError(.wrongLength, "a negative length") }
+        try store.checkFits(total)
+        // A new file rather than the old one cut to nothing: whoever may still hold that one cannot spoil this.
+        if total > BlockMap.blockSize { try makePartial() }
+    }
+
+    /// Continues what is held at the start of one of its missing ranges.
+    ///
+    /// - Parameters:
+    ///   - offset: must be where a range of ``held``'s `missing` starts.
+    ///   - total: the whole length, when only now it became known.
+    public func resume(at offset: Int64, total: Int64? = nil) throws(StoreError) {
+        if let total, self.total == nil {
+            try store.checkFits(total)
+            if total < (partial?.blocks).map({ BlockMap.start(of: $0.end) }) ?? 0 || total < buffer.end {
+                throw StoreError(.wrongLength, "the body is shorter than what is held of it")
+            }
+            try partial?.setTotal(total)
+            self.total = total
+        }
+        let missing = held?.missing ?? [0..<Int64.max]
+        if missing.isEmpty && offset == self.total { return }  // It was complete, which only now turned out.
+        guard header != nil, missing.contains(where: { $0.lowerBound == offset }) else {
+            throw StoreError(.incomplete, "no missing range starts at byte \(offset)", path: partial?.data.path)
+        }
+        if offset != buffer.end || buffer.count == 0 { buffer.empty(at: offset) }
+        if let partial, let total = self.total { try reserve(total, partial) }
+    }
+
+    // MARK: Bytes
+
+    /// Takes the next bytes of the body. They may be in a file or in memory when it returns.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        if header == nil || isOver { throw StoreError(.incomplete, "bytes before a body was begun") }
+        if let total, buffer.end + Int64(bytes.count) > total {
+            throw StoreError(.wrongLength, "more than the \(total) bytes that were announced")
+        }
+        var rest = bytes
+        while !rest.isEmpty {
+            let block = BlockMap.range(of: BlockMap.index(of: buffer.end), total: total)
+            let count = min(rest.count, Int(block.upperBound - buffer.end))
+            let expected = total.map { Int(min($0, BlockMap.blockSize)) } ?? Int(BlockMap.blockSize)
+            buffer.append(UnsafeRawBufferPointer(rebasing: rest[..<count]), capacity: expected)
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            let isWholeInMemory = partial == nil && total == buffer.end && buffer.start == 0
+            if buffer.end == block.upperBound && !isWholeInMemory { try flush() }
+        }
+    }
+
+    /// The current range is over. What stands in memory stays there, for the next attempt to continue.
+    ///
+    /// - Parameter complete: whether the range came to its end; a cut is not an error.
+    public func endRange(complete: Bool) throws(StoreError) {
+        if complete, let total, buffer.end == total, partial != nil, buffer.count > 0 { try flush() }
+    }
+
+    /// Writes the block in memory, which is full or the body's last.
+    private func flush() throws(StoreError) {
+        if buffer.count == 0 { return }
+        if partial == nil { try makePartial() }
+        guard let partial else { return }
+        try reserve(buffer.end, partial)
+        let block = BlockMap.index(of: buffer.start)
+        do throws(StoreError) {
+            try partial.write(block: block, buffer.bytes)
+        } catch  where error.code == .full {
+            // The disk is fuller than the reservation knew: evict once, then give up.
+            try store.makeRoomOnDisk(for: BlockMap.blockSize)
+            try partial.write(block: block, buffer.bytes)
+        }
+        buffer.empty(at: buffer.end)
+    }
+
+    // MARK: The partial
+
+    private func makePartial() throws(StoreError) {
+        guard let header else { return }
+        partial = try store.makePartial(key: key, header: header, total: total, held: buffer.end)
+    }
+
+    /// Sees to it that room for `size` bytes is set aside; of an unknown length, in growing steps.
+    private func reserve(_ size: Int64, _ partial: Partial) throws(StoreError) {
+        let needed = Budget.rounded(total ?? size) + partial.record.allocation(for: total ?? size)
+        if needed > partial.reserved { try store.reserve(needed, for: partial, isGrowing: total == nil, size: size) }
+    }
+
+    private func dropHeld() throws(StoreError) {
+        if let partial {
+            self.partial = nil
+            try store.drop(partial)
+        }
+        header = nil
+    }
+
+    // MARK: Ending
+
+    /// Makes an entry of the body, in place of the one with the same key and variant.
+    ///
+    /// - Returns: the body, open: it is there as long as the value lives, even if it is evicted at once.
+    /// - Throws: ``StoreError/Code/incomplete`` while bytes are missing: then all stays as it is and can be continued.
+    public func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody {
+        guard header != nil, !isOver else { throw StoreError(.incomplete, "nothing was begun") }
+        let body: StoredBody
+        if let partial {
+            let size = total ?? buffer.end
+            if buffer.count > 0 && buffer.end == size { try flush() }
+            guard partial.blocks.missing(total: size).isEmpty, partial.blocks.end == BlockMap.count(for: size) else {
+                throw StoreError(.incomplete, "bytes are missing", path: partial.data.path)
+            }
+            if total == nil { try partial.setTotal(size) }
+            body = try store.commit(entry, partial, size: size)
+            self.partial = nil
+        } else {
+            if let total, total != Int64(buffer.count) { throw StoreError(.incomplete, "bytes are missing") }
+            body = try store.commit(entry, buffer.bytes)
+        }
+        end()
+        return body
+    }
+
+    /// Leaves what is there for a later writer of the key, with the bytes that do not fill their block.
+    public func keep() throws(StoreError) {
+        defer { end() }
+        guard let partial else { return }
+        if buffer.count > 0 {
+            do throws(StoreError) {
+                try reserve(buffer.end, partial)
+                try partial.write(tailAt: buffer.start, buffer.bytes)
+            } catch  where error.code == .full {
+                // The full blocks are what counts; the rest is fetched again.
+            }
+        }
+        try store.release(partial)
+    }
+
+    /// Deletes what is there.
+    public func discard() throws(StoreError) {
+        defer { end() }
+        try dropHeld()
+    }
+
+    private func end() {
+        isOver = true
+        header = nil
+        partial = nil
+        buffer = BlockBuffer()
+    }
+}

@@ -1,0 +1,169 @@
+import Glibc
+import Logging
+
+extension Index {
+    // MARK: What is used
+
+    /// All that the directory takes or may take, as `du` would count it.
+    func usage(_ totals: Totals) throws(StoreError) -> Int64 {
+        let log = FileStatus(at: paths.log)?.allocated ?? 0
+        return try totals.counted + number(.pageCount) * Budget.page + max(log, budget.logAllowance)
+            + budget.fixedAllowance + asideBytes
+    }
+
+    /// The largest body that could be stored if nothing else were.
+    func largestBody() throws(StoreError) -> Int64 {
+        let overhead = try readTotals().folders + asideBytes
+        return try budget.largestBody(indexPages: number(.pageCount)) - overhead
+    }
+
+    /// How many bytes must go before `bytes` more fit: into the capacity, and beside the space that stays free.
+    private func shortage(of bytes: Int64, _ totals: Totals) throws(StoreError) -> Int64 {
+        let overCapacity = try usage(totals) + bytes - budget.capacity
+        var overDisk: Int64 = 0
+        if let free = freeSpace(at: paths.root) { overDisk = bytes + configuration.minimumFreeSpace - free }
+        return max(overCapacity, overDisk)
+    }
+
+    // MARK: Making room
+
+    /// Runs `body` in a write transaction in which `bytes` more fit, evicting before it what must go.
+    ///
+    /// `body` takes the bytes into the totals. Another process may take the room first; then more is evicted.
+    func changeWithRoom<Result>(
+        for bytes: Int64, _ body: (inout Totals) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var hasRetried = false
+        while true {
+            var missing: Int64 = 0
+            do throws(StoreError) {
+                let result: Result? = try change { (totals) throws(StoreError) in
+                    if totals.hasStrangers == 0 {
+                        missing = bytes > 0 ? try shortage(of: bytes, totals) : 0
+                        if missing <= 0 { return try body(&totals) }
+                    }
+                    return nil
+                }
+                if let result { return result }
+            } catch  where error.code == .full && !hasRetried {
+                // The disk is full although there should be room: someone else filled it. Evict once, then give up.
+                hasRetried = true
+                try makeRoom(for: bytes, atLeast: max(bytes, 1 << 20))
+                continue
+            }
+            try makeRoom(for: bytes, atLeast: missing)
+        }
+    }
+
+    /// Evicts until `bytes` more fit, and at least `minimum`; throws ``StoreError/Code/full`` when that cannot be.
+    func makeRoom(for bytes: Int64, atLeast minimum: Int64 = 0) throws(StoreError) {
+        try clearStrangers()
+        var freed: Int64 = 0
+        var steps = Room.steps
+        while true {
+            let totals = try readTotals()
+            let overGoal = try usage(totals) + bytes - budget.goal
+            let shortage = try shortage(of: bytes, totals)
+            let missing = max(shortage, minimum - freed)
+            if missing <= 0 { return }
+            guard let step = steps.first else {
+                throw StoreError(
+                    .full, "no room for \(bytes) bytes in a capacity of \(budget.capacity)", path: paths.root)
+            }
+            let gained: Int64
+            switch step {
+            case .doomed: gained = try deleteDoomed()
+            case .oldPartials: gained = try dropPartials(olderThan: configuration.partialLifetime)
+            // Some more than is missing, so that the next commits need not evict again.
+            case .entries: gained = try evictOldest(max(missing, overGoal))
+            case .partials: gained = try dropPartials(olderThan: nil, atLeast: missing)
+            }
+            freed += gained
+            // Entries go in batches: this step is over when it has none left.
+            let left = try readTotals().entries
+            if step != .entries || left == 0 { steps.removeFirst() }
+        }
+    }
+
+    /// What goes, in this order.
+    private enum Room {
+        case doomed, oldPartials, entries, partials
+
+        static let steps: [Room] = [.doomed, .oldPartials, .entries, .partials]
+    }
+
+    /// Evicts one batch, the longest unused first: at least `bytes`, if the batch has them. Returns what became free.
+    func evictOldest(_ bytes: Int64) throws(StoreError) -> Int64 {
+        try flush()
+        let victims = try change { (totals) throws(StoreError) in
+            var victims: [Int64] = []
+            var sum: Int64 = 0
+            let select = try database().prepared(.oldest).bind(1, budget.evictionBatch)
+            do {
+                defer { select.reset() }
+                while sum < bytes, try select.step() {
+                    victims.append(select.integer(0))
+                    sum += select.integer(1)
+                }
+            }
+            for victim in victims { _ = try doom(victim, &totals) }
+            return victims
+        }
+        return try deleteDoomed(victims)
+    }
+
+    // MARK: The doomed
+
+    /// Deletes the files of doomed bodies that nobody reads. Returns the bytes that became free.
+    @discardableResult
+    func deleteDoomed(_ ids: [Int64]) throws(StoreError) -> Int64 {
+        if ids.isEmpty { return 0 }
+        let gone = ids.filter { deleteUnlessRead(paths.body($0)) }
+        if gone.isEmpty { return 0 }
+        return try change { (totals) throws(StoreError) in
+            var freed: Int64 = 0
+            let delete = try database().prepared(.deleteDoomed)
+            for id in gone {
+                defer { delete.reset() }
+                delete.bind(1, id)
+                while try delete.step() { freed += delete.integer(0) }
+            }
+            totals.doomed -= freed
+            return freed
+        }
+    }
+
+    /// All of the doomed, in batches.
+    func deleteDoomed() throws(StoreError) -> Int64 {
+        var freed: Int64 = 0
+        var last = Int64.min
+        while true {
+            let batch = try doomed(after: last)
+            guard let end = batch.last else { return freed }
+            freed += try deleteDoomed(batch)
+            last = end
+        }
+    }
+
+    private func doomed(after id: Int64) throws(StoreError) -> [Int64] {
+        let select = try database().prepared(.doomed).bind(1, id).bind(2, budget.evictionBatch)
+        defer { select.reset() }
+        var ids: [Int64] = []
+        while try select.step() { ids.append(select.integer(0)) }
+        return ids
+    }
+
+    /// Unlinks a body while holding its exclusive lock. False if a reader holds it, or if it cannot be deleted.
+    ///
+    /// A reader that opens it now finds the lock taken or the link gone, and takes both for a miss.
+    func deleteUnlessRead(_ path: String) -> Bool {
+        do throws(StoreError) {
+            let file = try File(path, O_RDONLY)
+            return file.tryLock(exclusive: true) && unlink(path) == 0
+        } catch {
+            if error.errno == ENOENT { return true }
+            // Not ours to read, or not a file: then no reader of ours has it either.
+            return error.errno != EMFILE && error.errno != ENFILE && unlink(path) == 0
+        }
+    }
+}

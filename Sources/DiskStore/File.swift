@@ -1,0 +1,113 @@
+import CLinux
+import Glibc
+
+/// An open file, closed when the last reference goes.
+final class File: Sendable {
+    let descriptor: Int32
+    let path: String
+
+    init(descriptor: Int32, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    convenience init(_ path: String, _ flags: Int32, mode: mode_t = 0) throws(StoreError) {
+        let descriptor = clinux_open(path, flags | O_NOFOLLOW, mode)
+        if descriptor < 0 { throw .system("cannot open", path: path) }
+        self.init(descriptor: descriptor, path: path)
+    }
+
+    deinit { close(descriptor) }
+
+    var status: FileStatus? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? FileStatus(status) : nil
+    }
+
+    /// Writes all of it at `offset`.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(
+                descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset) + off_t(done))
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw .system("cannot write", path: path)
+            }
+            done += count
+        }
+    }
+
+    /// Reads until the buffer is full or the file ends; returns how many bytes it was.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let count = pread(
+                descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw .system("cannot read", path: path)
+            }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    /// `flock` without waiting. It belongs to this open file, and the kernel drops it when the holder dies.
+    func tryLock(exclusive: Bool) -> Bool {
+        flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0
+    }
+}
+
+/// The part of `stat` that the store asks about.
+struct FileStatus: Equatable {
+    /// Tells files apart, whatever their names.
+    struct Identity: Equatable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    let identity: Identity
+    let size: Int64
+    /// What it occupies on disk, as `du` counts.
+    let allocated: Int64
+    let links: Int
+    let isFolder: Bool
+    let isRegular: Bool
+    let modified: Int64
+
+    init(_ status: stat) {
+        identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        size = Int64(status.st_size)
+        allocated = Int64(status.st_blocks) * 512
+        links = Int(status.st_nlink)
+        isFolder = status.st_mode & S_IFMT == S_IFDIR
+        isRegular = status.st_mode & S_IFMT == S_IFREG
+        modified = Int64(status.st_mtim.tv_sec)
+    }
+
+    /// Of the name itself, not of what a symbolic link points to.
+    init?(at path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+}
+
+/// Calls `body` with each name in a folder; a folder that is missing or unreadable has none.
+func forEachName(in folder: String, _ body: (String) throws(StoreError) -> Void) throws(StoreError) {
+    guard let stream = opendir(folder) else { return }
+    defer { closedir(stream) }
+    while let name = clinux_next_name(UnsafeMutableRawPointer(stream)) {
+        try body(String(cString: name))
+    }
+}
+
+/// Bytes left for an unprivileged user on the file system of `path`.
+func freeSpace(at path: String) -> Int64? {
+    var status = statvfs()
+    guard statvfs(path, &status) == 0 else { return nil }
+    return Int64(
+        clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+}

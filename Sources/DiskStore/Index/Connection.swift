@@ -1,0 +1,92 @@
+import CSQLite
+import Glibc
+
+/// One SQLite connection: a thin wrapper that knows no schema.
+///
+/// Opened without SQLite's own mutexes: whoever owns the connection sees to it that one thread at a time uses it
+/// (here `Locked<Index>`). Each call is synchronous and short.
+final class Connection {
+    let path: String
+    private let handle: OpaquePointer
+    private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
+
+    /// - Parameter uri: what SQLite opens; differs from `path` where parameters are needed.
+    init(path: String, uri: String? = nil, readOnly: Bool = false) throws(StoreError) {
+        var handle: OpaquePointer?
+        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
+        flags |= readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        if uri != nil { flags |= SQLITE_OPEN_URI }
+        let result = sqlite3_open_v2(uri ?? path, &handle, flags, nil)
+        guard result == SQLITE_OK, let handle else {
+            let error = Self.error(result, handle, "cannot open the index", path)
+            sqlite3_close_v2(handle)
+            throw error
+        }
+        self.path = path
+        self.handle = handle
+        sqlite3_busy_timeout(handle, 10_000)
+        // Closing must cost nothing: a checkpoint takes two fsyncs. `Index.close` decides when one is worth it.
+        cshim_sqlite3_no_checkpoint_on_close(handle)
+    }
+
+    deinit {
+        for statement in statements { statement?.finalize() }
+        sqlite3_close_v2(handle)
+    }
+
+    /// The persistent statement for a query, prepared on first use, ready to be bound.
+    func prepared(_ query: Query) throws(StoreError) -> Statement {
+        if let statement = statements[query.rawValue] { return statement }
+        let statement = try prepare(query.text, persistent: true)
+        statements[query.rawValue] = statement
+        return statement
+    }
+
+    func prepare(_ sql: String, persistent: Bool = false) throws(StoreError) -> Statement {
+        var statement: OpaquePointer?
+        let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+        try check(sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil), "cannot read the index")
+        guard let statement else { throw StoreError(.io, "an empty statement", path: path) }
+        return Statement(statement, of: self)
+    }
+
+    /// Runs statements that return nothing of interest.
+    func execute(_ sql: String) throws(StoreError) {
+        try check(sqlite3_exec(handle, sql, nil, nil, nil), "cannot change the index")
+    }
+
+    /// The one number that a statement returns.
+    func number(_ sql: String) throws(StoreError) -> Int64 {
+        let statement = try prepare(sql)
+        defer { statement.finalize() }
+        return try statement.step() ? statement.integer(0) : 0
+    }
+
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    var changes: Int { Int(sqlite3_changes(handle)) }
+
+    func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+
+    func check(_ result: Int32, _ action: String) throws(StoreError) {
+        if result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_ROW {
+            throw Self.error(result, handle, action, path)
+        }
+    }
+
+    private static func error(_ result: Int32, _ handle: OpaquePointer?, _ action: String, _ path: String) -> StoreError
+    {
+        let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(result))
+        let number = handle.map { sqlite3_system_errno($0) } ?? 0
+        let code: StoreError.Code =
+            switch result & 0xFF {
+            case SQLITE_FULL: .full
+            case SQLITE_IOERR where number == ENOSPC || number == EDQUOT: .full
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+            case SQLITE_BUSY, SQLITE_LOCKED: .busy
+            case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .notWritable
+            case SQLITE_CANTOPEN where number == EACCES || number == EROFS || number == EPERM: .notWritable
+            default: .io
+            }
+        return StoreError(code, "\(action): \(reason) (SQLite \(result))", path: path)
+    }
+}

@@ -1,0 +1,118 @@
+import Glibc
+
+/// What is known of a body's file when it is about to get its row.
+struct FinishedBody {
+    let size: Int64
+    let allocated: Int64
+    let checksum: Checksum
+    let boot: Int64
+    /// The partial that it was, with what was reserved for it.
+    var partial: (id: Int64, reserved: Int64)?
+}
+
+extension Index {
+    /// Gives a finished body its final name and its row; what it replaces is doomed in the same transaction.
+    ///
+    /// The file is put in place inside the transaction, before the row is durable: a kill between the two leaves a file
+    /// without a row, never a row without its file. The transaction is also what keeps a sweep from taking the file for
+    /// an orphan: the sweep deletes inside a transaction of its own.
+    func commit(
+        _ new: NewEntry, _ body: FinishedBody,
+        install: (_ path: String) throws(StoreError) -> Void,
+        uninstall: (_ path: String) -> Void
+    ) throws(StoreError) -> StoredEntry {
+        var installed: String?
+        var replaced: [Int64] = []
+        let growth = max(0, body.allocated - (body.partial?.reserved ?? 0))
+        do throws(StoreError) {
+            let entry = try changeWithRoom(for: growth) { (totals) throws(StoreError) in
+                if let earlier = installed {
+                    uninstall(earlier)  // An attempt that did not become durable.
+                    installed = nil
+                }
+                replaced = try doomVariants(of: new, &totals)
+                let id: Int64
+                if let partial = body.partial {
+                    id = partial.id
+                    totals.partials -= try deletePartial(id)
+                } else {
+                    id = totals.takeNumber(folders: budget.folders)
+                }
+                let folder = Paths.folderNumber(of: id)
+                let path = paths.body(id)
+                try Self.putInPlace(path, folder: paths.folder(folder), install)
+                installed = path
+                try countFolder(folder, &totals)
+                totals.bodies += body.allocated
+                totals.entries += 1
+                return try insert(new, body, id: id, &totals)
+            }
+            try deleteDoomed(replaced)
+            return entry
+        } catch {
+            if let installed { uninstall(installed) }
+            throw error
+        }
+    }
+
+    private static func putInPlace(
+        _ path: String, folder: String, _ install: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        do throws(StoreError) {
+            try install(path)
+        } catch  where error.errno == ENOENT {
+            try createFolder(folder)
+            try install(path)
+        }
+    }
+
+    private func insert(
+        _ new: NewEntry, _ body: FinishedBody, id: Int64, _ totals: inout Totals
+    ) throws(StoreError) -> StoredEntry {
+        let now = now
+        let sequence = totals.takeSequence()
+        let insert = try database().prepared(.insertEntry)
+        insert.bind(1, id).bind(2, keyHash(new.key)).bind(3, new.key.value).bind(4, new.variant).bind(5, new.url)
+        insert.bind(6, body.size).bind(7, body.allocated).bind(8, body.checksum).bind(9, body.boot).bind(10, now)
+        try insert.bind(11, new.metadata).run()
+        try database().prepared(.insertAccess).bind(1, id).bind(2, sequence).bind(3, now).run()
+        return StoredEntry(
+            id: id, key: new.key, variant: new.variant, url: new.url, size: body.size, allocated: body.allocated,
+            metadata: new.metadata, created: Self.date(now), lastAccess: Self.date(now), accessSequence: sequence,
+            checksum: body.checksum, boot: body.boot)
+    }
+
+    /// Dooms the entry that a new one replaces.
+    private func doomVariants(of new: NewEntry, _ totals: inout Totals) throws(StoreError) -> [Int64] {
+        let select = try database().prepared(.variantsOfKey).bind(1, keyHash(new.key)).bind(2, new.key.value)
+        var old: [Int64] = []
+        do {
+            defer { select.reset() }
+            while try select.step() {
+                if select.text(2) == new.variant { old.append(select.integer(0)) }
+            }
+        }
+        for id in old { _ = try doom(id, &totals) }
+        return old
+    }
+
+    /// Takes a folder's growth into the totals. Folders grow in steps of a block, so this seldom writes anything.
+    func countFolder(_ folder: Int64, _ totals: inout Totals) throws(StoreError) {
+        let path = folder == Self.partialsFolder ? paths.partials : paths.folder(folder)
+        guard let size = FileStatus(at: path)?.allocated, folderSizes[folder] != size else { return }
+        let select = try database().prepared(.folder).bind(1, folder)
+        var counted: Int64 = 0
+        do {
+            defer { select.reset() }
+            if try select.step() { counted = select.integer(0) }
+        }
+        if counted != size {
+            try database().prepared(.saveFolder).bind(1, folder).bind(2, size).run()
+            totals.folders += size - counted
+        }
+        folderSizes[folder] = size
+    }
+
+    /// The number by which the folder of partials is counted among the body folders.
+    static let partialsFolder: Int64 = -1
+}

@@ -1,0 +1,140 @@
+/// What the index file says of itself, and how its tables look.
+enum Schema {
+    /// "imgc": SQLite's header field by which the file is known to be ours.
+    static let applicationID: Int64 = 0x696D_6763
+    /// Raised with every change of the tables; a higher one than ours is never opened.
+    static let version: Int64 = 1
+
+    /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
+    ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow.
+    /// * `access` is apart from `entries`, so that noting an access rewrites 23 bytes and not a row with its metadata.
+    /// * `totals` has one row. It changes in the same transaction as the rows that it sums up.
+    static let tables = """
+        CREATE TABLE entries (
+            id INTEGER PRIMARY KEY,
+            key_hash INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            variant TEXT NOT NULL,
+            url TEXT NOT NULL,
+            size INTEGER NOT NULL,
+            allocated INTEGER NOT NULL,
+            checksum BLOB NOT NULL,
+            boot INTEGER NOT NULL,
+            created INTEGER NOT NULL,
+            metadata BLOB NOT NULL
+        );
+        CREATE INDEX entries_by_key ON entries (key_hash);
+        CREATE TABLE access (
+            entry INTEGER PRIMARY KEY,
+            sequence INTEGER NOT NULL,
+            date INTEGER NOT NULL
+        );
+        CREATE INDEX access_by_sequence ON access (sequence);
+        CREATE TABLE partials (
+            id INTEGER PRIMARY KEY,
+            claim INTEGER NOT NULL,
+            key_hash INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            reserved INTEGER NOT NULL,
+            updated INTEGER NOT NULL
+        );
+        CREATE INDEX partials_by_key ON partials (key_hash);
+        CREATE TABLE doomed (
+            id INTEGER PRIMARY KEY,
+            allocated INTEGER NOT NULL
+        );
+        CREATE TABLE folders (
+            id INTEGER PRIMARY KEY,
+            allocated INTEGER NOT NULL
+        );
+        CREATE TABLE totals (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            entries INTEGER NOT NULL,
+            bodies INTEGER NOT NULL,
+            partials INTEGER NOT NULL,
+            doomed INTEGER NOT NULL,
+            folders INTEGER NOT NULL,
+            next_number INTEGER NOT NULL,
+            next_sequence INTEGER NOT NULL,
+            swept INTEGER NOT NULL,
+            has_strangers INTEGER NOT NULL
+        );
+        """
+}
+
+/// Every statement that is used more than once in a connection's life.
+enum Query: Int, CaseIterable {
+    case begin, beginRead, commit, rollback
+    case totals, saveTotals, pageCount, freePages
+    case entriesByKey, entryByID, entryExists, variantsOfKey
+    case insertEntry, deleteEntry, updateMetadata, updateBoot
+    case insertAccess, deleteAccess, touch, oldest, oldestBefore
+    case insertDoomed, deleteDoomed, doomed, isDoomed
+    case folder, saveFolder
+    case insertPartial, deletePartial, updateClaim, updateReserved, partialByID, partialsByKey, partialsByAge
+
+    static let entryColumns = """
+        e.id, e.key, e.variant, e.url, e.size, e.allocated, e.metadata, e.created, e.checksum, e.boot, a.date, a.sequence
+        """
+    private static let selectEntry = "SELECT \(entryColumns) FROM entries e JOIN access a ON a.entry = e.id"
+    private static let selectPartial = "SELECT id, claim, key, reserved, updated FROM partials"
+
+    var text: String {
+        switch self {
+        case .begin: "BEGIN IMMEDIATE"
+        case .beginRead: "BEGIN"
+        case .commit: "COMMIT"
+        case .rollback: "ROLLBACK"
+        case .totals:
+            """
+            SELECT entries, bodies, partials, doomed, folders, next_number, next_sequence, swept, has_strangers
+            FROM totals WHERE id = 1
+            """
+        case .saveTotals:
+            """
+            UPDATE totals SET entries = ?1, bodies = ?2, partials = ?3, doomed = ?4, folders = ?5, next_number = ?6,
+            next_sequence = ?7, swept = ?8, has_strangers = ?9 WHERE id = 1
+            """
+        case .pageCount: "PRAGMA page_count"
+        case .freePages: "PRAGMA freelist_count"
+        case .entriesByKey: "\(Self.selectEntry) WHERE e.key_hash = ?1 AND e.key = ?2"
+        case .entryByID: "\(Self.selectEntry) WHERE e.id = ?1"
+        case .entryExists: "SELECT 1 FROM entries WHERE id = ?1"
+        case .variantsOfKey: "SELECT id, allocated, variant FROM entries WHERE key_hash = ?1 AND key = ?2"
+        case .insertEntry:
+            """
+            INSERT INTO entries (id, key_hash, key, variant, url, size, allocated, checksum, boot, created, metadata)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            """
+        case .deleteEntry: "DELETE FROM entries WHERE id = ?1 RETURNING allocated"
+        case .updateMetadata: "UPDATE entries SET metadata = ?2 WHERE id = ?1"
+        case .updateBoot: "UPDATE entries SET boot = ?2 WHERE id = ?1"
+        case .insertAccess: "INSERT OR REPLACE INTO access (entry, sequence, date) VALUES (?1, ?2, ?3)"
+        case .deleteAccess: "DELETE FROM access WHERE entry = ?1"
+        case .touch: "UPDATE access SET sequence = ?2, date = ?3 WHERE entry = ?1"
+        case .oldest:
+            """
+            SELECT e.id, e.allocated FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence LIMIT ?1
+            """
+        case .oldestBefore:
+            """
+            SELECT e.id, e.allocated, a.sequence FROM access a JOIN entries e ON e.id = a.entry
+            WHERE a.sequence > ?1 AND a.date < ?2 ORDER BY a.sequence LIMIT ?3
+            """
+        case .insertDoomed: "INSERT OR REPLACE INTO doomed (id, allocated) VALUES (?1, ?2)"
+        case .deleteDoomed: "DELETE FROM doomed WHERE id = ?1 RETURNING allocated"
+        case .doomed: "SELECT id FROM doomed WHERE id > ?1 ORDER BY id LIMIT ?2"
+        case .isDoomed: "SELECT 1 FROM doomed WHERE id = ?1"
+        case .folder: "SELECT allocated FROM folders WHERE id = ?1"
+        case .saveFolder: "INSERT OR REPLACE INTO folders (id, allocated) VALUES (?1, ?2)"
+        case .insertPartial:
+            "INSERT INTO partials (id, claim, key_hash, key, reserved, updated) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        case .deletePartial: "DELETE FROM partials WHERE id = ?1 RETURNING reserved"
+        case .updateClaim: "UPDATE partials SET claim = ?2, updated = ?3 WHERE id = ?1"
+        case .updateReserved: "UPDATE partials SET reserved = ?2, updated = ?3 WHERE id = ?1"
+        case .partialByID: "\(Self.selectPartial) WHERE id = ?1"
+        case .partialsByKey: "\(Self.selectPartial) WHERE key_hash = ?1 AND key = ?2 ORDER BY updated DESC"
+        case .partialsByAge: "\(Self.selectPartial) ORDER BY updated, id"
+        }
+    }
+}

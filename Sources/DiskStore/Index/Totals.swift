@@ -1,0 +1,50 @@
+/// The index's one row of sums: kept in the same transaction as the rows that they count.
+struct Totals: Equatable, Sendable {
+    var entries: Int64 = 0
+    /// Allocated bytes of bodies, reserved bytes of partials, allocated bytes of bodies that wait for their readers.
+    var bodies: Int64 = 0
+    var partials: Int64 = 0
+    var doomed: Int64 = 0
+    /// The body folders' own blocks. They grow with their names and never shrink.
+    var folders: Int64 = 0
+    var nextNumber: Int64 = 0
+    var nextSequence: Int64 = 0
+    /// When the last sweep ended, in milliseconds since 1970.
+    var swept: Int64 = 0
+    /// 1: the folders may hold files that this index has never counted; they are swept before anything is written.
+    var hasStrangers: Int64 = 0
+
+    var counted: Int64 { bodies + partials + doomed + folders }
+
+    /// A number that no entry or partial has had.
+    mutating func takeNumber(folders: Int64) -> Int64 {
+        let number = nextNumber
+        nextNumber += 1
+        // The lowest byte names the folder: see `Paths.folderNumber`.
+        return number << 8 | number % folders
+    }
+
+    mutating func takeSequence() -> Int64 {
+        defer { nextSequence += 1 }
+        return nextSequence
+    }
+}
+
+extension Totals {
+    init(_ row: Statement) {
+        entries = row.integer(0)
+        bodies = row.integer(1)
+        partials = row.integer(2)
+        doomed = row.integer(3)
+        folders = row.integer(4)
+        nextNumber = row.integer(5)
+        nextSequence = row.integer(6)
+        swept = row.integer(7)
+        hasStrangers = row.integer(8)
+    }
+
+    func bind(to statement: Statement) {
+        statement.bind(1, entries).bind(2, bodies).bind(3, partials).bind(4, doomed).bind(5, folders)
+        statement.bind(6, nextNumber).bind(7, nextSequence).bind(8, swept).bind(9, hasStrangers)
+    }
+}

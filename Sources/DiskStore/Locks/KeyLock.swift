@@ -1,0 +1,59 @@
+import CLinux
+import Glibc
+
+/// The bytes of the lock file. They need not exist: a range can be locked beyond a file's end.
+enum LockByte {
+    /// Held while an index is created or replaced.
+    static let index: Int64 = 0
+
+    /// Two keys may share a byte; then one waits for the other, which is harmless.
+    static func of(_ key: EntryKey) -> Int64 {
+        keyHash(key) & (Int64(1) << 62 - 1) + 1024
+    }
+}
+
+/// The right to download one key, among all processes and all callers in this one; given back when it is released.
+///
+/// An open file description lock (`F_OFD_SETLK`) on one byte: each lock has a description of its own, so two callers in
+/// one process exclude each other as two processes do, and the kernel releases it when the holder dies. It saves work
+/// and guards nothing: on a file system where locks do nothing, both download and the last commit stays.
+public final class KeyLock: Sendable {
+    public let key: EntryKey
+    private let file: File
+
+    init(key: EntryKey, file: File) {
+        self.key = key
+        self.file = file
+    }
+}
+
+extension DiskStore {
+    /// The key's lock, or nil while another holds it.
+    public func tryLock(_ key: EntryKey) throws(StoreError) -> KeyLock? {
+        let file: File
+        do throws(StoreError) {
+            file = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
+        } catch  where error.errno == ENOENT {
+            try withIndex { (_) throws(StoreError) in }  // Makes the directory anew when it was deleted under us.
+            file = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
+        }
+        // A file system that cannot lock must not keep anybody from downloading.
+        return clinux_lock_byte(file.descriptor, LockByte.of(key)) == 1 ? nil : KeyLock(key: key, file: file)
+    }
+
+    /// The key's lock, after waiting for it if need be. The wait polls, from every 5 ms to every 100 ms.
+    ///
+    /// - Parameter onWait: called once, before the first wait.
+    /// - Throws: `CancellationError` when the task is cancelled while it waits; ``StoreError``.
+    public func lock(_ key: EntryKey, onWait: @Sendable () -> Void = {}) async throws -> KeyLock {
+        var wait = Duration.milliseconds(5)
+        var hasWaited = false
+        while true {
+            if let lock = try tryLock(key) { return lock }
+            if !hasWaited { onWait() }
+            hasWaited = true
+            try await Task.sleep(for: wait)
+            wait = min(wait * 3 / 2, .milliseconds(100))
+        }
+    }
+}

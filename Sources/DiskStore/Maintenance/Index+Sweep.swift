@@ -1,0 +1,147 @@
+import Glibc
+import Logging
+
+/// What a sweep found and deleted.
+public struct SweepResult: Sendable, Equatable {
+    /// Bodies and partials' files that nothing knew of.
+    public var orphans = 0
+    /// Bytes that became free: orphans, doomed bodies, partials past their lifetime.
+    public var bytes: Int64 = 0
+    /// Partials whose rows were lost and that can be continued again.
+    public var adopted = 0
+}
+
+extension Index {
+    // MARK: Bodies
+
+    /// Deletes bodies without a row from one folder's listing.
+    ///
+    /// The row is looked for again inside a write transaction, and the file deleted there: a commit puts its file in
+    /// place inside one too, so no file is in place whose row is only on its way.
+    func sweepBodies(_ names: [String], in folder: Int64, _ result: inout SweepResult) throws(StoreError) {
+        var suspects: [(path: String, id: Int64?)] = []
+        for name in names {
+            let id = Paths.number(name).flatMap { Paths.folderNumber(of: $0) == folder ? $0 : nil }
+            if let id, try exists(id) { continue }
+            suspects.append(("\(paths.folder(folder))/\(name)", id))
+        }
+        if suspects.isEmpty { return }
+        var swept = result
+        try change { (totals) throws(StoreError) in
+            for (path, id) in suspects {
+                guard let status = FileStatus(at: path), !status.isFolder else { continue }
+                if let id {
+                    if try exists(id) { continue }
+                    if try isDoomed(id) { continue }
+                    // A whole body that was killed on its way to its row: whoever continues the partial puts it back.
+                    if try partialRow(id) != nil { continue }
+                    if !deleteUnlessRead(path) {
+                        // Read by somebody who opened it before its row was lost: it counts until it is free.
+                        try database().prepared(.insertDoomed).bind(1, id).bind(2, status.allocated).run()
+                        totals.doomed += status.allocated
+                        continue
+                    }
+                } else if !deleteUnlessRead(path) {
+                    continue
+                }
+                swept.orphans += 1
+                swept.bytes += status.allocated
+            }
+        }
+        result = swept
+    }
+
+    private func isDoomed(_ id: Int64) throws(StoreError) -> Bool {
+        let select = try database().prepared(.isDoomed).bind(1, id)
+        defer { select.reset() }
+        return try select.step()
+    }
+
+    func partialRow(_ id: Int64) throws(StoreError) -> PartialRow? {
+        let select = try database().prepared(.partialByID).bind(1, id)
+        defer { select.reset() }
+        return try select.step() ? PartialRow(select) : nil
+    }
+
+    /// Counts a folder's own blocks.
+    func countFolder(_ folder: Int64) throws(StoreError) {
+        try change { (totals) throws(StoreError) in try countFolder(folder, &totals) }
+    }
+
+    // MARK: Partials
+
+    /// Sets right what kills and a lost index left in the folder of partials. There are few, so it is one step.
+    func sweepPartials(_ result: inout SweepResult) throws(StoreError) {
+        var swept = result
+        var records: [Int64: Int64] = [:]
+        var data: Set<Int64> = []
+        var others: [String] = []
+        try forEachName(in: paths.partials) { name throws(StoreError) in
+            switch PartialFile(name: name) {
+            case .record(let id, let claim): records[id] = claim
+            case .data(let id): data.insert(id)
+            case nil: others.append(name)
+            }
+        }
+        try change { (totals) throws(StoreError) in
+            for name in others { delete("\(paths.partials)/\(name)", &swept) }
+            for id in data where records[id] == nil {
+                if try partialRow(id) == nil { delete(paths.data(id), &swept) }
+            }
+            for (id, claim) in records where try partialRow(id) == nil {
+                let path = paths.record(id, claim: claim)
+                let isAdopted = try data.contains(id) ? adopt(id, claim: claim, &totals) : false
+                if isAdopted {
+                    swept.adopted += 1
+                } else if deleteIfIdle(data: id) {
+                    delete(path, &swept)
+                }
+            }
+        }
+        for row in try allPartialRows() where !data.contains(row.id) && FileStatus(at: paths.body(row.id)) == nil {
+            swept.bytes += try dropIfIdle(row)
+        }
+        result = swept
+    }
+
+    private func delete(_ path: String, _ result: inout SweepResult) {
+        guard let status = FileStatus(at: path), !status.isFolder, deleteUnlessRead(path) else { return }
+        result.orphans += 1
+        result.bytes += status.allocated
+    }
+
+    private func deleteIfIdle(data id: Int64) -> Bool {
+        FileStatus(at: paths.data(id)) == nil || deleteUnlessRead(paths.data(id))
+    }
+
+    /// Gives a partial its row back: its record says all that is needed.
+    private func adopt(_ id: Int64, claim: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
+        guard let file = try? File(paths.record(id, claim: claim), O_RDONLY),
+            let record = try PartialRecord(reading: file), record.id == id, let status = file.status,
+            let data = FileStatus(at: paths.data(id))
+        else { return false }
+        try insertPartial(
+            id: id, claim: claim, key: record.key, reserved: status.allocated + data.allocated, &totals)
+        return true
+    }
+
+    // MARK: All at once
+
+    /// After an index was lost: what lies in the folders is not counted, so it goes before anything is written.
+    func clearStrangers() throws(StoreError) {
+        if try readTotals().hasStrangers == 0 { return }
+        var result = SweepResult()
+        for folder in Int64(0)..<256 {
+            var names: [String] = []
+            try forEachName(in: paths.folder(folder)) { names.append($0) }
+            try sweepBodies(names, in: folder, &result)
+            if FileStatus(at: paths.folder(folder)) != nil { try countFolder(folder) }
+        }
+        try sweepPartials(&result)
+        try countFolder(Self.partialsFolder)
+        try change { (totals) throws(StoreError) in totals.hasStrangers = 0 }
+        logger.info(
+            "files of a lost index were removed",
+            metadata: ["count": "\(result.orphans)", "bytes": "\(result.bytes)", "partials kept": "\(result.adopted)"])
+    }
+}

@@ -1,0 +1,86 @@
+/// Which 256 KiB blocks of a body are there. One bit a block: 512 KiB for a tebibyte.
+struct BlockMap: Equatable, Sendable {
+    /// The unit in which bytes are hashed, recorded and, after a kill, fetched again.
+    static let blockSize: Int64 = 256 << 10
+
+    private var words: [UInt64] = []
+    /// Blocks before this one are all there.
+    private(set) var prefix: Int64 = 0
+    /// One behind the last block that is there.
+    private(set) var end: Int64 = 0
+
+    static func index(of offset: Int64) -> Int64 { offset / blockSize }
+    static func start(of block: Int64) -> Int64 { block * blockSize }
+
+    /// The bytes of a block: the last one of a known total may be short.
+    static func range(of block: Int64, total: Int64?) -> Range<Int64> {
+        let start = start(of: block)
+        return start..<max(start, min(start + blockSize, total ?? Int64.max))
+    }
+
+    static func count(for total: Int64) -> Int64 { (total + blockSize - 1) / blockSize }
+
+    subscript(block: Int64) -> Bool {
+        get {
+            let word = Int(block >> 6)
+            return word < words.count && words[word] & (1 << UInt64(block & 63)) != 0
+        }
+        set {
+            let word = Int(block >> 6)
+            if word >= words.count {
+                if !newValue { return }
+                words.append(contentsOf: repeatElement(0, count: word + 1 - words.count))
+            }
+            if newValue {
+                words[word] |= 1 << UInt64(block & 63)
+                end = max(end, block + 1)
+                while self[prefix] { prefix += 1 }
+            } else {
+                words[word] &= ~(1 << UInt64(block & 63))
+                prefix = min(prefix, block)
+                while end > 0 && !self[end - 1] { end -= 1 }
+            }
+        }
+    }
+
+    var isEmpty: Bool { end == 0 }
+
+    /// The bytes that are not there, in order; open-ended when the total is unknown.
+    ///
+    /// - Parameter tail: bytes at the start of a block that are there beside the full blocks; nil or within one block.
+    func missing(total: Int64?, tail: Range<Int64>? = nil) -> [Range<Int64>] {
+        var ranges: [Range<Int64>] = []
+        let blocks = total.map(Self.count) ?? end
+        var block = prefix
+        while block < blocks {
+            if self[block] {
+                block += 1
+                continue
+            }
+            var next = block
+            while next < blocks && !self[next] { next += 1 }
+            let stop = min(Self.start(of: next), total ?? Int64.max)
+            ranges.append(Self.start(of: block)..<stop)
+            block = next
+        }
+        if total == nil { ranges.append(Self.start(of: end)..<Int64.max) }
+        if let tail, !tail.isEmpty, let hit = ranges.firstIndex(where: { $0.contains(tail.lowerBound) }) {
+            let whole = ranges[hit]
+            ranges.remove(at: hit)
+            var pieces: [Range<Int64>] = []
+            if whole.lowerBound < tail.lowerBound { pieces.append(whole.lowerBound..<tail.lowerBound) }
+            if tail.upperBound < whole.upperBound { pieces.append(tail.upperBound..<whole.upperBound) }
+            ranges.insert(contentsOf: pieces, at: hit)
+        }
+        return ranges
+    }
+
+    /// How many bytes the blocks hold.
+    func heldBytes(total: Int64?) -> Int64 {
+        let blocks = words.reduce(Int64(0)) { $0 + Int64($1.nonzeroBitCount) }
+        guard let total, total % Self.blockSize != 0, self[total / Self.blockSize] else {
+            return blocks * Self.blockSize
+        }
+        return (blocks - 1) * Self.blockSize + total % Self.blockSize
+    }
+}

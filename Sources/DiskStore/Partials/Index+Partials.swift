@@ -1,0 +1,210 @@
+import CLinux
+import Glibc
+import Logging
+
+/// A partial's row.
+struct PartialRow: Sendable {
+    let id: Int64
+    let claim: Int64
+    let key: EntryKey
+    let reserved: Int64
+    let updated: Int64
+
+    init(_ row: Statement) {
+        id = row.integer(0)
+        claim = row.integer(1)
+        key = EntryKey(row.text(2))
+        reserved = row.integer(3)
+        updated = row.integer(4)
+    }
+}
+
+extension Index {
+    static func newClaim() -> Int64 { Int64.random(in: 0...Int64.max) }
+
+    // MARK: Making
+
+    /// Sets room aside and gives the number under which a partial may then be made.
+    func reservePartial(
+        key: EntryKey, claim: Int64, size: (PartialRecord) -> Int64, record: (Int64) -> PartialRecord
+    ) throws(StoreError) -> (record: PartialRecord, reserved: Int64) {
+        let reserved = size(record(0))
+        return try changeWithRoom(for: reserved) { (totals) throws(StoreError) in
+            let id = totals.takeNumber(folders: budget.folders)
+            try insertPartial(id: id, claim: claim, key: key, reserved: reserved, &totals)
+            return (record(id), reserved)
+        }
+    }
+
+    func insertPartial(
+        id: Int64, claim: Int64, key: EntryKey, reserved: Int64, _ totals: inout Totals
+    ) throws(StoreError) {
+        let insert = try database().prepared(.insertPartial)
+        insert.bind(1, id).bind(2, claim).bind(3, keyHash(key)).bind(4, key.value).bind(5, reserved)
+        try insert.bind(6, now).run()
+        totals.partials += reserved
+    }
+
+    /// Grows or shrinks a reservation. The row may be gone, with its index: then there is nothing to keep to.
+    func setReserved(_ id: Int64, from old: Int64, to new: Int64) throws(StoreError) {
+        try changeWithRoom(for: max(0, new - old)) { (totals) throws(StoreError) in
+            let connection = try database()
+            try connection.prepared(.updateReserved).bind(1, id).bind(2, new).bind(3, now).run()
+            if connection.changes > 0 { totals.partials += new - old }
+            try countFolder(Self.partialsFolder, &totals)
+        }
+    }
+
+    /// Deletes a partial's row; returns what it had reserved.
+    func deletePartial(_ id: Int64) throws(StoreError) -> Int64 {
+        let delete = try database().prepared(.deletePartial).bind(1, id)
+        defer { delete.reset() }
+        var reserved: Int64 = 0
+        while try delete.step() { reserved += delete.integer(0) }
+        return reserved
+    }
+
+    /// Deletes a partial that this process has locked: files first, so that it counts until it is gone.
+    func drop(_ partial: Partial) throws(StoreError) {
+        if partial.isStillOurs { partial.deleteFiles() }
+        try forgetPartial(partial.id)
+    }
+
+    @discardableResult
+    func forgetPartial(_ id: Int64) throws(StoreError) -> Int64 {
+        try change { (totals) throws(StoreError) in
+            let reserved = try deletePartial(id)
+            totals.partials -= reserved
+            return reserved
+        }
+    }
+
+    // MARK: Finding
+
+    func partialRows(for key: EntryKey) throws(StoreError) -> [PartialRow] {
+        try rows(database().prepared(.partialsByKey).bind(1, keyHash(key)).bind(2, key.value))
+    }
+
+    func allPartialRows() throws(StoreError) -> [PartialRow] {
+        try rows(database().prepared(.partialsByAge))
+    }
+
+    private func rows(_ select: Statement) throws(StoreError) -> [PartialRow] {
+        defer { select.reset() }
+        var rows: [PartialRow] = []
+        while try select.step() { rows.append(PartialRow(select)) }
+        return rows
+    }
+
+    // MARK: Claiming
+
+    /// Takes over an idle partial of the key, if there is one. Its blocks are not verified yet.
+    func claimPartial(for key: EntryKey) throws(StoreError) -> Partial? {
+        for row in try partialRows(for: key) {
+            if let partial = try claim(row) { return partial }
+        }
+        return nil
+    }
+
+    /// Takes over one partial: by its lock, and by renaming its record. The rename decides where locks do nothing.
+    private func claim(_ row: PartialRow) throws(StoreError) -> Partial? {
+        guard let data = try openData(row) else { return nil }
+        guard data.tryLock(exclusive: true) else { return nil }
+        // What was opened may meanwhile have become a body, or be deleted.
+        guard FileStatus(at: paths.data(row.id))?.identity == data.status?.identity else { return nil }
+        let claim = Self.newClaim()
+        guard let recordPath = try takeRecord(row, as: claim) else {
+            unlink(paths.data(row.id))
+            try forgetPartial(row.id)
+            return nil
+        }
+        let recordFile = try File(recordPath, O_RDWR)
+        guard let record = try PartialRecord(reading: recordFile), record.id == row.id, record.key == row.key else {
+            logger.warning("a partial's record is damaged; starting over", metadata: ["path": "\(recordPath)"])
+            unlink(recordPath)
+            unlink(paths.data(row.id))
+            try forgetPartial(row.id)
+            return nil
+        }
+        try change { (_) throws(StoreError) in
+            try database().prepared(.updateClaim).bind(1, row.id).bind(2, claim).bind(3, now).run()
+        }
+        return Partial(
+            paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: row.reserved)
+    }
+
+    /// Opens a partial's data; forgets the row when there is none.
+    private func openData(_ row: PartialRow) throws(StoreError) -> File? {
+        let path = paths.data(row.id)
+        if FileStatus(at: path) == nil {
+            // Killed between the rename and the row: the whole body stands in its place, and nobody knows it.
+            let isBack = try change { (totals) throws(StoreError) in
+                if try !exists(row.id), rename(paths.body(row.id), path) == 0 { return true }
+                totals.partials -= try deletePartial(row.id)
+                return false
+            }
+            if !isBack {
+                try recordPath(of: row.id).map { _ = unlink($0) }
+                return nil
+            }
+        }
+        do throws(StoreError) {
+            return try File(path, O_RDWR)
+        } catch  where error.errno == EACCES && chmod(path, 0o600) == 0 {
+            // Killed when it was read-only already, about to be committed.
+            return try File(path, O_RDWR)
+        } catch  where error.errno == ENOENT {
+            return nil
+        }
+    }
+
+    private func takeRecord(_ row: PartialRow, as claim: Int64) throws(StoreError) -> String? {
+        let target = paths.record(row.id, claim: claim)
+        if rename(paths.record(row.id, claim: row.claim), target) == 0 { return target }
+        // Whoever claimed it before us died before its row said so.
+        guard let path = try recordPath(of: row.id), rename(path, target) == 0 else { return nil }
+        return target
+    }
+
+    /// A partial's record, whoever claimed it last. Looks through the folder: only for what a kill left behind.
+    func recordPath(of id: Int64) throws(StoreError) -> String? {
+        var found: String?
+        try forEachName(in: paths.partials) { name in
+            if case .record(let data, _) = PartialFile(name: name), data == id { found = "\(paths.partials)/\(name)" }
+        }
+        return found
+    }
+
+    // MARK: Dropping for room
+
+    /// Drops partials that nobody uses, the oldest first: those last used longer ago than `lifetime`, or as many as
+    /// give `bytes`. Returns what became free.
+    func dropPartials(olderThan lifetime: Duration?, atLeast bytes: Int64 = .max) throws(StoreError) -> Int64 {
+        var freed: Int64 = 0
+        let oldest = lifetime.map { now - $0.components.seconds * 1000 }
+        for row in try allPartialRows() {
+            if freed >= bytes { break }
+            if let oldest, row.updated >= oldest { continue }
+            freed += try dropIfIdle(row)
+        }
+        return freed
+    }
+
+    /// Returns what became free; 0 if the partial is in use.
+    func dropIfIdle(_ row: PartialRow) throws(StoreError) -> Int64 {
+        let path = paths.data(row.id)
+        if let data = try? File(path, O_RDONLY) {
+            guard data.tryLock(exclusive: true) else { return 0 }
+            return try deleteFiles(of: row)
+        }
+        // Without data it may be one that is just being made: its maker is then between its row and its files.
+        if FileStatus(at: path) == nil, now - row.updated < 60_000, now >= row.updated { return 0 }
+        return try deleteFiles(of: row)
+    }
+
+    private func deleteFiles(of row: PartialRow) throws(StoreError) -> Int64 {
+        if unlink(paths.record(row.id, claim: row.claim)) != 0, let other = try recordPath(of: row.id) { unlink(other) }
+        unlink(paths.data(row.id))
+        return try forgetPartial(row.id)
+    }
+}

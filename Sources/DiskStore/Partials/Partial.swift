@@ -1,0 +1,156 @@
+import CLinux
+import Glibc
+
+/// A partial that this process has claimed: its two files, open, and what of the body is there.
+///
+/// The exclusive `flock` on the data says to others that it is in use; it ends with this value or with the process.
+final class Partial {
+    let paths: Paths
+    private(set) var record: PartialRecord
+    let claim: Int64
+    let data: File
+    let recordFile: File
+    /// Bytes of the capacity that are set aside for it.
+    var reserved: Int64
+    private(set) var blocks = BlockMap()
+    private(set) var tail: PartialTail?
+
+    var id: Int64 { record.id }
+    var total: Int64? { record.total }
+
+    init(paths: Paths, record: PartialRecord, claim: Int64, data: File, recordFile: File, reserved: Int64) {
+        self.paths = paths
+        self.record = record
+        self.claim = claim
+        self.data = data
+        self.recordFile = recordFile
+        self.reserved = reserved
+    }
+
+    /// Makes both files; the row with the reservation must be there already.
+    convenience init(
+        creating record: PartialRecord, claim: Int64, reserved: Int64, paths: Paths
+    ) throws(StoreError) {
+        let flags = O_RDWR | O_CREAT | O_EXCL
+        let recordFile = try File(paths.record(record.id, claim: claim), flags, mode: 0o600)
+        try recordFile.write(record.encoded(), at: 0)
+        let data = try File(paths.data(record.id), flags, mode: 0o600)
+        _ = data.tryLock(exclusive: true)
+        self.init(
+            paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: reserved)
+    }
+
+    /// Whether the names still lead to the files that are open here: another process that could not see our lock may
+    /// have claimed the record, or have deleted both.
+    var isStillOurs: Bool {
+        FileStatus(at: recordFile.path)?.identity == recordFile.status?.identity
+            && FileStatus(at: data.path)?.identity == data.status?.identity
+    }
+
+    // MARK: Blocks
+
+    /// Writes a block's bytes and then its slot: a slot never stands for bytes that are not there.
+    func write(block: Int64, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        try data.write(bytes, at: BlockMap.start(of: block))
+        try setSlot(block, Checksum(of: bytes))
+        blocks[block] = true
+        if let tail, BlockMap.index(of: tail.start) == block { try setTail(nil) }
+    }
+
+    /// Notes bytes that do not fill their block.
+    func write(tailAt start: Int64, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        try data.write(bytes, at: start)
+        try setTail(PartialTail(start: start, length: Int64(bytes.count), checksum: Checksum(of: bytes)))
+    }
+
+    private func setTail(_ tail: PartialTail?) throws(StoreError) {
+        try recordFile.write((tail ?? .none).encoded(), at: record.tailOffset)
+        self.tail = tail
+    }
+
+    private func setSlot(_ block: Int64, _ checksum: Checksum) throws(StoreError) {
+        var failure: StoreError?
+        checksum.withBytes { bytes in
+            do throws(StoreError) {
+                try recordFile.write(bytes, at: record.slotOffset(block))
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    func setTotal(_ total: Int64) throws(StoreError) {
+        if record.total == total { return }
+        var known = record
+        known.total = total
+        try recordFile.write(known.encoded(), at: 0)
+        record = known
+    }
+
+    /// Reads what the record claims to be there and believes only what matches its checksum.
+    ///
+    /// - Parameter buffer: one block's worth of memory to read into; afterwards it holds the tail's bytes, if any.
+    func verify(using buffer: UnsafeMutableRawBufferPointer) throws(StoreError) {
+        let size = data.status?.size ?? 0
+        let recordSize = recordFile.status?.size ?? 0
+        let slots = max(0, recordSize - record.slotsOffset) / Int64(Checksum.byteCount)
+        let count = min(slots, BlockMap.count(for: total ?? size), BlockMap.count(for: size))
+        var block: Int64 = 0
+        while block < count {
+            let some = min(count - block, 4096)
+            guard let page = try recordFile.bytes(at: record.slotOffset(block), count: Int(some) * Checksum.byteCount)
+            else {
+                break
+            }
+            for position in 0..<Int(some) {
+                let slot = page.withUnsafeBytes {
+                    Checksum(UnsafeRawBufferPointer(rebasing: $0[(position * Checksum.byteCount)...]))
+                }
+                if slot == .none { continue }
+                if try matches(BlockMap.range(of: block + Int64(position), total: total), slot, buffer) {
+                    blocks[block + Int64(position)] = true
+                } else {
+                    try setSlot(block + Int64(position), .none)
+                }
+            }
+            block += some
+        }
+        tail = nil
+        if let bytes = try recordFile.bytes(at: record.tailOffset, count: PartialRecord.tailSize),
+            let noted = PartialTail(bytes), !blocks[BlockMap.index(of: noted.start)],
+            noted.range.upperBound <= total ?? Int64.max, try matches(noted.range, noted.checksum, buffer)
+        {
+            tail = noted
+        }
+    }
+
+    private func matches(
+        _ range: Range<Int64>, _ checksum: Checksum, _ buffer: UnsafeMutableRawBufferPointer
+    ) throws(StoreError) -> Bool {
+        guard range.count <= buffer.count, !range.isEmpty else { return false }
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
+        guard try data.read(into: bytes, at: range.lowerBound) == range.count else { return false }
+        return Checksum(of: UnsafeRawBufferPointer(bytes)) == checksum
+    }
+
+    /// The checksum of the whole body, from the record: no byte of the body is read again.
+    func bodyChecksum(total: Int64) throws(StoreError) -> Checksum {
+        var checksum = BodyChecksum()
+        let count = BlockMap.count(for: total)
+        var block: Int64 = 0
+        while block < count {
+            let some = min(count - block, 4096)
+            guard let page = try recordFile.bytes(at: record.slotOffset(block), count: Int(some) * Checksum.byteCount)
+            else {
+                throw StoreError(.incomplete, "the partial's record ends early", path: recordFile.path)
+            }
+            page.withUnsafeBytes { checksum.add($0) }
+            block += some
+        }
+        return checksum.finish(length: total)
+    }
+
+    func deleteFiles() {
+        unlink(recordFile.path)
+        unlink(data.path)
+    }
+}

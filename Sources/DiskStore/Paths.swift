@@ -1,0 +1,60 @@
+/// Where everything lies below the cache directory. Nothing else in the module puts a path together.
+struct Paths: Sendable {
+    let root: String
+
+    var index: String { "\(root)/index.sqlite" }
+    var log: String { "\(root)/index.sqlite-wal" }
+    var sharedMemory: String { "\(root)/index.sqlite-shm" }
+    /// Where an index that cannot be used is moved to, for whoever wants to look into it.
+    var asideIndex: String { "\(root)/index.sqlite.aside" }
+    var asideLog: String { "\(root)/index.sqlite.aside-wal" }
+    var locks: String { "\(root)/locks" }
+    var tag: String { "\(root)/CACHEDIR.TAG" }
+    var bodies: String { "\(root)/bodies" }
+    var partials: String { "\(root)/partials" }
+
+    func folder(_ number: Int64) -> String { "\(bodies)/\(Self.hex(number, digits: 2))" }
+    func body(_ id: Int64) -> String { "\(folder(Self.folderNumber(of: id)))/\(Self.hex(id))" }
+    func data(_ id: Int64) -> String { "\(partials)/\(Self.hex(id)).data" }
+    func record(_ id: Int64, claim: Int64) -> String { "\(partials)/\(Self.hex(id)).\(Self.hex(claim)).record" }
+
+    /// A body's folder is its number's lowest byte, so that consecutive numbers spread evenly.
+    static func folderNumber(of id: Int64) -> Int64 { id & 0xFF }
+
+    static func hex(_ number: Int64, digits: Int = 16) -> String {
+        String(unsafeUninitializedCapacity: digits) { buffer in
+            var rest = UInt64(bitPattern: number)
+            for position in (0..<digits).reversed() {
+                let digit = UInt8(truncatingIfNeeded: rest & 0xF)
+                buffer[position] = digit < 10 ? 0x30 + digit : 0x61 + digit - 10
+                rest >>= 4
+            }
+            return digits
+        }
+    }
+
+    /// The number that ``hex(_:digits:)`` wrote in 16 digits; nil for any other text.
+    static func number(_ hex: some StringProtocol) -> Int64? {
+        guard hex.utf8.count == 16, hex.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) })
+        else { return nil }
+        return UInt64(hex, radix: 16).map { Int64(bitPattern: $0) }
+    }
+}
+
+/// What a name in the folder of partials says.
+enum PartialFile: Equatable {
+    case data(id: Int64)
+    case record(id: Int64, claim: Int64)
+
+    init?(name: String) {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard let first = parts.first, let id = Paths.number(first) else { return nil }
+        if parts.count == 2, parts[1] == "data" {
+            self = .data(id: id)
+        } else if parts.count == 3, parts[2] == "record", let claim = Paths.number(parts[1]) {
+            self = .record(id: id, claim: claim)
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,29 @@
+public import FoundationEssentials
+public import Logging
+
+/// How large the store may grow, how long it keeps what it has begun, and what it takes the time from.
+public struct StoreConfiguration: Sendable {
+    /// The most that the directory may allocate on disk, in bytes: bodies, partials, folders, index and its log.
+    ///
+    /// `nil`, the default: 2 GiB, but never more than half of the free space at opening plus what the store holds.
+    /// A given capacity is taken as it is; at least ``minimumCapacity``.
+    public var capacity: Int64?
+    /// Bytes of the file system that are left free whatever the capacity allows; 64 MiB by default.
+    public var minimumFreeSpace: Int64 = 64 << 20
+    /// Idle partials older than this are the first to be dropped; 7 days by default.
+    public var partialLifetime: Duration = .seconds(7 * 24 * 3600)
+    /// Open without writing anything: look-ups and reads work, everything that changes the store throws
+    /// ``StoreError/Code/notWritable``. For directories that cannot be written.
+    public var isReadOnly = false
+    /// Gives the dates that are shown to people. Order never depends on it.
+    public var clock: @Sendable () -> Date = { Date() }
+    public var logger: Logger
+
+    public static let defaultCapacity: Int64 = 2 << 30
+    public static let minimumCapacity: Int64 = 1 << 20
+
+    public init(capacity: Int64? = nil, logger: Logger = Logger(label: "imgcache.store")) {
+        self.capacity = capacity
+        self.logger = logger
+    }
+}

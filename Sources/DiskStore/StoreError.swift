@@ -1,0 +1,70 @@
+import Glibc
+
+/// What went wrong in the store, and where.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure. New codes may be added.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Kind: String {
+            case full, tooLarge, notWritable, damaged, busy, incomplete, wrongLength, taken, invalidCapacity, closed, io
+        }
+
+        private let kind: Kind
+        private init(_ kind: Kind) { self.kind = kind }
+
+        /// Neither the capacity nor the disk has room, and nothing is left that could be evicted.
+        public static let full = Code(.full)
+        /// The body is larger than the store's whole capacity.
+        public static let tooLarge = Code(.tooLarge)
+        /// The directory cannot be created or written.
+        public static let notWritable = Code(.notWritable)
+        /// The index is damaged and could not be rebuilt.
+        public static let damaged = Code(.damaged)
+        /// Another process held the index for longer than 10 seconds.
+        public static let busy = Code(.busy)
+        /// A body was to be committed while bytes of it are missing.
+        public static let incomplete = Code(.incomplete)
+        /// More bytes were written than the total that was promised.
+        public static let wrongLength = Code(.wrongLength)
+        /// The partial was taken over by another process, or the export's target exists.
+        public static let taken = Code(.taken)
+        /// The configured capacity is below the minimum of 1 MiB.
+        public static let invalidCapacity = Code(.invalidCapacity)
+        /// The store was closed.
+        public static let closed = Code(.closed)
+        /// Any other failure of the file system or of SQLite.
+        public static let io = Code(.io)
+
+        public var description: String { kind.rawValue }
+    }
+
+    public let code: Code
+    /// What could not be done, and why, in words.
+    public let message: String
+    /// The file or folder it happened to.
+    public let path: String?
+    /// The system's error number, if it came from a system call.
+    public let errno: Int32?
+
+    public init(_ code: Code, _ message: String, path: String? = nil, errno: Int32? = nil) {
+        self.code = code
+        self.message = message
+        self.path = path
+        self.errno = errno
+    }
+
+    public var description: String {
+        var text = message
+        if let path { text += ": \(path)" }
+        if let errno, let reason = strerror(errno) { text += " (\(String(cString: reason)))" }
+        return text
+    }
+
+    /// A failed system call. Must be made right after the call, before anything else can change `errno`.
+    static func system(_ action: String, path: String?, errno number: Int32 = Glibc.errno) -> StoreError {
+        switch number {
+        case ENOSPC, EDQUOT: StoreError(.full, "\(action): no space left", path: path, errno: number)
+        case EACCES, EROFS, EPERM: StoreError(.notWritable, action, path: path, errno: number)
+        default: StoreError(.io, action, path: path, errno: number)
+        }
+    }
+}

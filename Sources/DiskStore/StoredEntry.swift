@@ -1,0 +1,52 @@
+public import FoundationEssentials
+
+/// The name under which bodies are stored: opaque to the store, already normalised by the caller, compared as text.
+public struct EntryKey: Hashable, Sendable, CustomStringConvertible {
+    public let value: String
+
+    public init(_ value: String) {
+        self.value = value
+    }
+
+    public var description: String { value }
+}
+
+/// What a caller says of a body that it commits.
+public struct NewEntry: Sendable {
+    public var key: EntryKey
+    /// Tells the variants of one key apart. An entry replaces the one with the same key and variant.
+    public var variant: String
+    /// Shown in listings; means nothing to the store.
+    public var url: String
+    /// Opaque bytes that come back with the entry.
+    public var metadata: [UInt8]
+
+    public init(key: EntryKey, variant: String = "", url: String, metadata: [UInt8]) {
+        self.key = key
+        self.variant = variant
+        self.url = url
+        self.metadata = metadata
+    }
+}
+
+/// A complete body's row in the index. A value: it says what was true when it was read.
+public struct StoredEntry: Sendable, Identifiable, Equatable {
+    /// The body's number; never used twice in one directory.
+    public let id: Int64
+    public let key: EntryKey
+    public let variant: String
+    public let url: String
+    /// The body's length in bytes.
+    public let size: Int64
+    /// What the body occupies on disk, in bytes.
+    public let allocated: Int64
+    public let metadata: [UInt8]
+    public let created: Date
+    /// When it was last used, for people. Eviction goes by ``accessSequence``, which no clock can turn back.
+    public let lastAccess: Date
+    public let accessSequence: Int64
+    /// XXH3-128 over the length and the XXH3-128 of each 256 KiB block.
+    let checksum: Checksum
+    /// The boot during which the body was last known to match its checksum.
+    let boot: Int64
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Locking
+import Logging
+import TestSupport
+
+@testable import DiskStore
+
+/// A clock that goes where the test puts it, also backwards.
+final class TestClock: Sendable {
+    private let date = Locked(Date(timeIntervalSince1970: 1_700_000_000))
+
+    var now: Date { date.withLock { $0 } }
+    func advance(_ seconds: Double) { date.withLock { $0 += seconds } }
+}
+
+/// A store in a directory of its own that goes with it.
+struct StoreUnderTest {
+    let directory: TestDirectory
+    let clock = TestClock()
+    let store: DiskStore
+
+    var path: String { store.directory }
+
+    init(capacity: Int64 = 64 << 20, minimumFreeSpace: Int64 = 0) throws {
+        directory = try TestDirectory()
+        store = try Self.open(directory.path("cache"), capacity: capacity, minimumFreeSpace, clock)
+    }
+
+    /// Another store on the same directory, as another process would open it.
+    func again(capacity: Int64? = nil) throws -> DiskStore {
+        try Self.open(path, capacity: capacity ?? store.capacity, 0, clock)
+    }
+
+    static func open(
+        _ path: String, capacity: Int64, _ minimumFreeSpace: Int64 = 0, _ clock: TestClock = TestClock()
+    ) throws -> DiskStore {
+        var configuration = StoreConfiguration(
+            capacity: capacity, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        configuration.minimumFreeSpace = minimumFreeSpace
+        configuration.clock = { clock.now }
+        return try DiskStore(directory: path, configuration: configuration)
+    }
+
+    /// What `du -s --block-size=1` says of the directory.
+    var allocated: Int64 { DiskUsage.bytes(at: path) }
+}
+
+extension DiskStore {
+    @discardableResult
+    func put(_ key: String, _ body: [UInt8], variant: String = "", metadata: [UInt8] = [1, 2, 3]) throws -> StoredEntry
+    {
+        try writeWhole(key, body).commit(
+            NewEntry(key: EntryKey(key), variant: variant, url: "http://test/\(key)", metadata: metadata)
+        ).entry
+    }
+
+    /// A writer to which all of a body was given.
+    func writeWhole(_ key: String, _ body: [UInt8]) throws -> BodyWriter {
+        let writer = try beginBody(for: EntryKey(key))
+        try writer.start(header: Array("header of \(key)".utf8), total: Int64(body.count))
+        try writer.write(body)
+        return writer
+    }
+
+    /// The body of the key's only entry, or nil for a miss.
+    func read(_ key: String) throws -> [UInt8]? {
+        guard let entry = try entries(for: EntryKey(key)).first, let body = try open(entry) else { return nil }
+        return try body.all()
+    }
+
+    func has(_ key: String) throws -> Bool { try !entries(for: EntryKey(key)).isEmpty }
+}
+
+extension StoredBody {
+    func all() throws -> [UInt8] {
+        guard let bytes = try file.bytes(at: 0, count: Int(size)) else { throw StoreError(.incomplete, "short") }
+        return bytes
+    }
+}
+
+extension BodyWriter {
+    func write(_ bytes: [UInt8]) throws {
+        try bytes.withUnsafeBytes { try write($0) }
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>) throws {
+        try bytes.withUnsafeBytes { try write($0) }
+    }
+}
+
+/// Bytes that differ from place to place.
+func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+    return (0..<count).map { _ in
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return UInt8(truncatingIfNeeded: state >> 56)
+    }
+}
