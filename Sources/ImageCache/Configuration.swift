@@ -1,0 +1,50 @@
+public import DiskStore
+public import FoundationEssentials
+import Glibc
+public import HTTPCaching
+public import Logging
+
+extension ImageCache {
+    /// How a cache works. Every value has a sensible default.
+    public struct Configuration: Sendable {
+        /// Capacity, free space, and the life of partials.
+        public var store = StoreConfiguration()
+
+        /// The rules of RFC 9111, for one user's cache by default.
+        public var rules = CacheRules()
+
+        /// Transfers at once, in all. Default 16.
+        public var maxTransfers = 16
+
+        /// Transfers at once to one host. Default 6, as browsers have it.
+        public var maxTransfersPerHost = 6
+
+        /// Whether `stale-while-revalidate` (RFC 5861 section 3) is used: the stale file at once, a fresh one in the
+        /// background. Default true. A process that ends right after the answer wants `false`.
+        public var revalidatesInBackground = true
+
+        /// Whether what killed processes left behind is swept up in the background, at most once a day. Default true.
+        public var sweepsInBackground = true
+
+        /// The wall clock that freshness is reckoned by.
+        public var now: @Sendable () -> Date = { Date() }
+
+        /// Takes warnings: a damaged index, a store that cannot be written.
+        public var logger = Logger(label: "imgcache")
+
+        public init() { logger.logLevel = .warning }
+    }
+
+    /// `$IMGCACHE_DIR`, else `$XDG_CACHE_HOME/imgcache`, else `~/.cache/imgcache`.
+    ///
+    /// An `$XDG_CACHE_HOME` that is not absolute is ignored, as the XDG Base Directory Specification demands.
+    public static var defaultDirectory: String {
+        func environment(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        if let directory = environment("IMGCACHE_DIR") { return directory }
+        if let base = environment("XDG_CACHE_HOME"), base.hasPrefix("/") { return base + "/imgcache" }
+        if let home = environment("HOME") { return home + "/.cache/imgcache" }
+        return "/var/tmp/imgcache-\(getuid())"
+    }
+}

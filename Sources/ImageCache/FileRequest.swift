@@ -1,0 +1,58 @@
+public import HTTPCaching
+public import HTTPTypes
+public import Transfer
+
+/// What to get, and under which rules.
+///
+///     var request = FileRequest("https://example.com/picture.jpg")
+///     request.policy = .returnCacheDataElseLoad
+public struct FileRequest: Sendable {
+    /// An absolute http or https URL. A fragment is ignored (RFC 9111 section 2).
+    public var url: String
+
+    /// Fields to send in addition to those that the cache itself sets (Range, If-Range, If-None-Match,
+    /// If-Modified-Since, Accept-Encoding). `Authorization` and `Cookie` go to the URL's own origin only.
+    public var fields: HTTPFields = [:]
+
+    /// How the stored and the origin's answer are weighed. Default: RFC 9111.
+    public var policy: CachePolicy = .useProtocolCachePolicy
+
+    /// Whose entry it is: entries of one owner are never seen by another. Default: nobody's in particular.
+    public var owner: String?
+
+    /// Which of several waiting transfers starts first.
+    public var priority: TransferPriority = .normal
+
+    /// Time-outs, retries, credentials, proxy, TLS.
+    public var transfer = TransferOptions()
+
+    /// The SHA-256 that the body must have, 64 hexadecimal digits. A body with another one is not stored, and the
+    /// request fails with ``ImageCacheError/Code/wrongBytes``.
+    public var sha256: String?
+
+    /// Whether a partial that an earlier run left behind is continued. Default true; `false` drops it.
+    public var resumes = true
+
+    /// What becomes of a response that must not be stored (`no-store`, RFC 9111 section 5.2.2.5).
+    public var unstorable = Unstorable.handOut
+
+    /// Sees every request and response head, credentials masked, on the transfer's thread.
+    public var trace: (@Sendable (_ head: String) -> Void)?
+
+    public init(_ url: String) { self.url = url }
+
+    /// What becomes of a response that must not be stored.
+    public enum Unstorable: Sendable, Hashable {
+        /// It is handed out and gone from the disk when the last ``CachedFile`` for it is. No partial is kept.
+        case handOut
+        /// As `handOut`, but a partial is kept so that the same download can be continued: for a person who waits for
+        /// the file. The partial is never handed out and is dropped when the download is complete.
+        case handOutKeepingPartial
+        /// The request fails with ``ImageCacheError/Code/notStorable`` before the body is transferred.
+        case refuse
+    }
+}
+
+extension FileRequest: ExpressibleByStringLiteral {
+    public init(stringLiteral value: String) { self.init(value) }
+}

@@ -1,0 +1,195 @@
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import Locking
+import Transfer
+
+/// A cache of files from the web: ask for a URL, get a file that is complete, fresh by RFC 9111, and one version.
+///
+///     let cache = try ImageCache()
+///     let file = try await cache.file(for: "https://example.com/picture.jpg")
+///     print(file.path, file.size, file.source)
+///
+/// * Downloads survive the end of the process at any instruction: the next one continues with `Range` and `If-Range`.
+/// * Equal requests in flight share one transfer, in this process and among all processes on the same directory.
+/// * The store keeps within its capacity; the least recently used goes first.
+///
+/// A cache is safe to use from any thread and task. Several caches may share a directory.
+public final class ImageCache: Sendable {
+    /// The directory of the disk store.
+    public let directory: String
+
+    let loader: Loader
+    private let executor: BlockingExecutor
+    private let flights = Locked<[FlightKey: Flight]>([:])
+
+    /// Opens the cache in `directory` (default: ``defaultDirectory``), creating it when it does not exist.
+    ///
+    /// Quick: nothing is listed, libcurl is not loaded, no thread is started.
+    ///
+    /// - Throws: ``ImageCacheError`` with code `store`: not writable, no space for the index, capacity out of range.
+    public init(directory: String? = nil, configuration: Configuration = Configuration()) throws(ImageCacheError) {
+        let directory = directory ?? Self.defaultDirectory
+        var storeConfiguration = configuration.store
+        storeConfiguration.clock = configuration.now
+        storeConfiguration.logger = configuration.logger
+        do {
+            let store = try DiskStore(directory: directory, configuration: storeConfiguration)
+            loader = Loader(store: store, configuration: configuration)
+        } catch {
+            throw ImageCacheError(error)
+        }
+        self.directory = directory
+        executor = BlockingExecutor(width: max(2, min(8, configuration.maxTransfers)))
+    }
+
+    deinit { executor.close() }
+
+    // MARK: Getting files
+
+    /// The file for a request: from the store if that may be, else from the origin.
+    ///
+    /// Cancelling the calling task ends this call at once; the transfer stops when nobody else waits for it, and what
+    /// arrived is kept for the next time.
+    public func file(for request: FileRequest) async throws(ImageCacheError) -> CachedFile {
+        try await download(request).file()
+    }
+
+    /// Starts, or joins, the load of a request: for progress and for the file.
+    public func download(_ request: FileRequest) -> Download {
+        let key = FlightKey(request)
+        while true {
+            let (flight, isNew) = flights.withLock { flights in
+                if let flight = flights[key] { return (flight, false) }
+                let flight = Flight { [weak self] in self?.forget($0, key) }
+                flights[key] = flight
+                return (flight, true)
+            }
+            guard let interest = flight.join() else {
+                forget(flight, key)
+                continue
+            }
+            if isNew {
+                let loader = loader
+                flight.start(on: executor, priority: nil) { [weak self] flight in
+                    defer { self?.forget(flight, key) }
+                    do throws(ImageCacheError) {
+                        return .success(try await loader.load(request, flight: flight))
+                    } catch {
+                        return .failure(error.with(url: request.url))
+                    }
+                }
+            }
+            return Download(request: request, flight: flight, interest: interest)
+        }
+    }
+
+    private func forget(_ flight: Flight, _ key: FlightKey) {
+        flights.withLock { flights in
+            if flights[key] === flight { flights[key] = nil }
+        }
+    }
+
+    // MARK: Cancelling
+
+    /// Stops every load under way; what arrived is kept for the next time.
+    public func cancelAll() {
+        for flight in flights.withLock({ Array($0.values) }) { flight.cancelAll() }
+    }
+
+    /// Stops the loads of a URL, for everybody who waits for them.
+    public func cancel(_ url: String) {
+        for flight in flights.withLock({ $0.filter { $0.key.url == url }.map(\.value) }) { flight.cancelAll() }
+    }
+
+    /// Writes out what is batched, ends the transfer thread, and lets go of the directory. Loads under way fail.
+    public func close() async {
+        cancelAll()
+        await loader.close()
+    }
+    /// Closes the cache and removes its directory with everything in it.
+    public func destroy() async {
+        await close()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+}
+
+/// A load under way, joined with all equal ones.
+///
+/// Dropping the last `Download` of a load stops it.
+public final class Download: Sendable {
+    public let request: FileRequest
+    private let flight: Flight
+    private let interest: Flight.Interest
+
+    init(request: FileRequest, flight: Flight, interest: Flight.Interest) {
+        self.request = request
+        self.flight = flight
+        self.interest = interest
+    }
+
+    /// The file, when it is there. Ends with ``ImageCacheError/Code/cancelled`` as soon as the calling task is cancelled.
+    public func file() async throws(ImageCacheError) -> CachedFile { try await interest.outcome().get() }
+
+    /// Writes the body to a file descriptor while it arrives, and gives the file when it is whole.
+    ///
+    /// The reader never holds up the transfer: bytes go to disk first and are read back from there.
+    ///
+    /// Fails with ``ImageCacheError/Code/wrongBytes`` when the representation changed at the origin after the first bytes
+    /// of the old one had been written: what was written cannot be taken back, and two versions are never joined.
+    public func copy(toDescriptor descriptor: Int32) async throws(ImageCacheError) -> CachedFile {
+        var written: Int64 = 0
+        var version: Int?
+        for await stand in flight.growth.follow() {
+            try checkUnchanged(since: version, now: stand.version, written: written)
+            version = stand.version
+            try copyBytes(written..<stand.available, of: stand.descriptor, to: descriptor)
+            written = stand.available
+        }
+        let file = try await file()
+        try checkUnchanged(since: version, now: flight.growth.version, written: written)
+        try copyBytes(written..<file.size, of: file.body.descriptor, to: descriptor)
+        return file
+    }
+
+    private func checkUnchanged(since version: Int?, now: Int, written: Int64) throws(ImageCacheError) {
+        guard let version, version != now, written > 0 else { return }
+        throw ImageCacheError(
+            .wrongBytes, url: request.url,
+            message:
+                "the file changed at the origin after \(written) bytes of the old one had been written to the output")
+    }
+
+    /// How far the download is, from now until it ends. A reader that is slow sees only the newest value; the transfer
+    /// never waits for it.
+    public var progress: AsyncStream<DownloadProgress> { interest.watch() }
+
+    /// The newest progress.
+    public var latestProgress: DownloadProgress { flight.latest }
+
+    /// Stops the load for everybody who waits for it.
+    public func cancel() { flight.cancelAll() }
+}
+
+/// What makes two requests equal, so that they share one load.
+struct FlightKey: Hashable {
+    var url: String
+    private var owner: String?
+    private var fields: [String]
+    private var policy: CachePolicy
+    private var transfer: TransferOptions
+    private var sha256: String?
+    private var resumes: Bool
+    private var unstorable: FileRequest.Unstorable
+
+    init(_ request: FileRequest) {
+        url = request.url
+        owner = request.owner
+        fields = request.fields.map { "\($0.name.canonicalName):\($0.value)" }
+        policy = request.policy
+        transfer = request.transfer
+        sha256 = request.sha256
+        resumes = request.resumes
+        unstorable = request.unstorable
+    }
+}

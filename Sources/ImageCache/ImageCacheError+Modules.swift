@@ -1,0 +1,48 @@
+import DiskStore
+import Transfer
+
+// The modules' errors in the facade's terms; the original stays reachable as `cause`.
+
+extension ImageCacheError {
+    init(_ error: StoreError) {
+        let reason: StoreReason =
+            switch error.code {
+            case .full: .full
+            case .tooLarge: .tooLarge
+            case .notWritable: .notWritable
+            case .damaged: .damaged
+            case .taken: .exists
+            default: .io
+            }
+        switch error.code {
+        case .incomplete, .wrongLength:
+            self.init(.wrongBytes, path: error.path, message: error.description, cause: error)
+        case .invalidCapacity:
+            self.init(.invalidRequest, path: error.path, message: error.description, cause: error)
+        default:
+            self.init(.store(reason), path: error.path, message: error.description, cause: error)
+        }
+    }
+
+    init(_ error: TransferError) {
+        switch error.code {
+        case .refusedBySink:
+            switch error.cause {
+            case let cause as ImageCacheError: self = cause
+            case let cause as StoreError: self.init(cause)
+            default: self.init(.store(.io), message: error.description, cause: error)
+            }
+            url = url ?? error.url
+        case .unsupportedURL, .invalidRequest:
+            self.init(.invalidRequest, url: error.url, message: error.message, cause: error)
+        case .protocolViolation:
+            self.init(.wrongBytes, url: error.url, message: error.message, cause: error)
+        case .tooLarge:
+            self.init(.store(.tooLarge), url: error.url, message: error.message, cause: error)
+        case .cancelled:
+            self.init(.cancelled, url: error.url, message: error.message, cause: error)
+        default:
+            self.init(.unreachable, url: error.url, message: error.message, cause: error)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+/// What went wrong, with the URL or path it went wrong for.
+public struct ImageCacheError: Error, Sendable {
+    /// The kind of failure. Kinds may be added: match with a default case.
+    public struct Code: Hashable, Sendable {
+        private enum Kind: Hashable, Sendable {
+            case invalidRequest, unreachable, status(Int), wrongBytes, store(StoreReason), notStorable, notCached
+            case cancelled, digestUnavailable
+        }
+
+        private let kind: Kind
+
+        /// The URL or an option of the request makes no sense.
+        public static let invalidRequest = Code(kind: .invalidRequest)
+        /// DNS, connect, TLS, time-out, or a cut with all retries used up.
+        public static let unreachable = Code(kind: .unreachable)
+        /// The origin answered with an error status (RFC 9110 section 15).
+        public static func status(_ code: Int) -> Code { Code(kind: .status(code)) }
+        /// The bytes are not what was promised or asked for: length, checksum, a splice that was refused.
+        public static let wrongBytes = Code(kind: .wrongBytes)
+        /// The disk store cannot do what is needed.
+        public static func store(_ reason: StoreReason) -> Code { Code(kind: .store(reason)) }
+        /// The origin forbids storing the response, and the request demanded that it be stored.
+        public static let notStorable = Code(kind: .notStorable)
+        /// Nothing usable is stored, and the policy forbids asking the origin.
+        public static let notCached = Code(kind: .notCached)
+        /// The caller, or every caller, gave up.
+        public static let cancelled = Code(kind: .cancelled)
+        /// libcrypto, which computes SHA-256, cannot be opened.
+        public static let digestUnavailable = Code(kind: .digestUnavailable)
+
+        /// The status code of a `status` failure.
+        public var statusCode: Int? { if case .status(let code) = kind { code } else { nil } }
+        /// The reason of a `store` failure.
+        public var storeReason: StoreReason? { if case .store(let reason) = kind { reason } else { nil } }
+    }
+
+    /// Why the disk store failed.
+    public enum StoreReason: Hashable, Sendable {
+        /// The disk or the capacity is full and nothing more can be evicted.
+        case full
+        /// The body is larger than the store's capacity or than the request's limit.
+        case tooLarge
+        /// The directory cannot be created or written.
+        case notWritable
+        /// The index is damaged and could not be rebuilt.
+        case damaged
+        /// The file to export to exists.
+        case exists
+        /// Any other failure of the file system or the index.
+        case io
+    }
+
+    public var code: Code
+    /// The URL of the request, without its userinfo.
+    public var url: String?
+    /// The file or directory concerned.
+    public var path: String?
+    /// One sentence that a person can act on.
+    public var message: String
+    public var cause: (any Error)?
+
+    public init(
+        _ code: Code, url: String? = nil, path: String? = nil, message: String, cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.url = url
+        self.path = path
+        self.message = message
+        self.cause = cause
+    }
+
+    func with(url: String) -> ImageCacheError {
+        var error = self
+        error.url = error.url ?? url
+        return error
+    }
+}
+
+extension ImageCacheError: CustomStringConvertible {
+    public var description: String {
+        // A module's message usually names its subject already.
+        guard let subject = url ?? path, !message.contains(subject) else { return message }
+        return "\(subject): \(message)"
+    }
+}

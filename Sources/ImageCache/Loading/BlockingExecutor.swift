@@ -1,0 +1,115 @@
+import Glibc
+import Locking
+
+/// Threads of our own for work that may block: index look-ups, file writes, commits, checksums.
+///
+/// Tasks that prefer this executor never hold up the cooperative pool, whose few threads belong to the caller.
+/// Threads start when there is work, up to `width`, and wait for more.
+final class BlockingExecutor: TaskExecutor, Sendable {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var head = 0
+        var idle = 0
+        var threads = 0
+        var closed = false
+    }
+
+    private let width: Int
+    private let state: Locked<State>
+    private let wake = Semaphore()
+
+    init(width: Int) {
+        self.width = width
+        state = Locked(State())
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let unowned = UnownedJob(job)
+        let startThread = state.withLock { state in
+            state.jobs.append(unowned)
+            guard state.idle < state.jobs.count - state.head, state.threads < width else { return false }
+            state.threads += 1
+            return true
+        }
+        if startThread { spawn() }
+        wake.signal()
+    }
+
+    /// Lets the threads end once the queue is empty.
+    func close() {
+        let threads = state.withLock { state in
+            state.closed = true
+            return state.threads
+        }
+        for _ in 0..<threads { wake.signal() }
+    }
+
+    private func spawn() {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self).toOpaque()
+        let result = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<BlockingExecutor>.fromOpaque(context).takeRetainedValue().work()
+                return nil
+            }, context)
+        guard result == 0 else {
+            // No thread to be had (EAGAIN): the job waits for one that exists. The first thread is needed, so run here.
+            Unmanaged<BlockingExecutor>.fromOpaque(context).release()
+            let only = state.withLock { state in
+                state.threads -= 1
+                return state.threads == 0
+            }
+            if only { runOne() }
+            return
+        }
+        pthread_detach(thread)
+    }
+
+    private func work() {
+        while true {
+            state.withLock { $0.idle += 1 }
+            wake.wait()
+            state.withLock { $0.idle -= 1 }
+            if !runOne(), state.withLock({ $0.closed }) { return }
+        }
+    }
+
+    @discardableResult
+    private func runOne() -> Bool {
+        let job = state.withLock { state -> UnownedJob? in
+            guard state.head < state.jobs.count else { return nil }
+            let job = state.jobs[state.head]
+            state.head += 1
+            if state.head == state.jobs.count || state.head > 1024 {
+                state.jobs.removeFirst(state.head)
+                state.head = 0
+            }
+            return job
+        }
+        guard let job else { return false }
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        return true
+    }
+}
+
+/// A POSIX semaphore.
+///
+/// `@unchecked Sendable`: `sem_t` is made for several threads and has an address of its own.
+private final class Semaphore: @unchecked Sendable {
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(semaphore, 0, 0) }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func signal() { sem_post(semaphore) }
+
+    func wait() {
+        while sem_wait(semaphore) != 0 && errno == EINTR {}
+    }
+}

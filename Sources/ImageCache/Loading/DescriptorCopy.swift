@@ -1,0 +1,44 @@
+import Glibc
+
+/// Copies a range of an open file to a pipe, a terminal, a socket or another file, inside the kernel where it can.
+func copyBytes(_ range: Range<Int64>, of source: Int32, to target: Int32) throws(ImageCacheError) {
+    var offset = off_t(range.lowerBound)
+    while offset < range.upperBound {
+        let wanted = min(Int(range.upperBound - Int64(offset)), 1 << 20)
+        let sent = sendfile(target, source, &offset, wanted)
+        if sent > 0 || (sent < 0 && errno == EINTR) { continue }
+        if sent < 0, errno == EINVAL || errno == ENOSYS {
+            // A target opened with O_APPEND, or a file system without the call.
+            try copyThroughMemory(Int64(offset)..<range.upperBound, of: source, to: target)
+            return
+        }
+        throw copyFailure(sent)
+    }
+}
+
+private func copyThroughMemory(_ range: Range<Int64>, of source: Int32, to target: Int32) throws(ImageCacheError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    defer { buffer.deallocate() }
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+        let count = pread(source, buffer.baseAddress, min(buffer.count, Int(range.upperBound - offset)), off_t(offset))
+        if count < 0 && errno == EINTR { continue }
+        guard count > 0 else { throw copyFailure(count) }
+        var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        while !rest.isEmpty {
+            let written = write(target, rest.baseAddress, rest.count)
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { throw copyFailure(written) }
+            rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+        }
+        offset += Int64(count)
+    }
+}
+
+/// Must be made right after the call that failed.
+private func copyFailure(_ result: Int) -> ImageCacheError {
+    let reason =
+        result == 0 ? "the file is shorter than it was" : strerror(errno).map { String(cString: $0) } ?? "error"
+    let code: ImageCacheError.StoreReason = errno == ENOSPC ? .full : .io
+    return ImageCacheError(.store(code), message: "writing the output failed: \(reason)")
+}

@@ -1,0 +1,133 @@
+import DiskStore
+import Glibc
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// Takes a transfer's body into the store: decides at each response head whether and how it is kept, and turns what an
+/// earlier run left behind into the plan for the next attempt.
+///
+/// `@unchecked Sendable`: the loader uses it before and after `TransferEngine.run`, the engine's thread during it; never
+/// two at a time, which `BodySink` guarantees.
+final class DownloadSink: BodySink, @unchecked Sendable {
+    private let job: Job
+    private let rules: CacheRules
+    private let writer: BodyWriter
+    private let growth: BodyGrowth
+
+    /// What the bytes in the writer are; `nil` when there are none, or none that can be continued.
+    private(set) var record: ResponseRecord?
+    /// Whether the response may enter the store for others.
+    private(set) var isStorable = true
+    /// The digest of the body's first `digested` bytes; `nil` when bytes went past it.
+    private var digest: SHA256?
+    private var digested: Int64 = 0
+
+    init(job: Job, rules: CacheRules, writer: BodyWriter, growth: BodyGrowth) {
+        self.growth = growth
+        self.job = job
+        self.rules = rules
+        self.writer = writer
+        guard job.request.resumes, let held = writer.held, let record = ResponseRecord(decoding: held.header) else {
+            return
+        }
+        isStorable = refusal(to: record.response) == nil
+        self.record = record
+        if !keepsPartial { self.record = nil }
+    }
+
+    // MARK: BodySink
+
+    func held() -> HeldPartial? {
+        guard let record, let validator = record.validator, let held = writer.held else { return nil }
+        return HeldPartial(validator: validator, total: held.total, missing: held.missing, url: record.finalURL)
+    }
+
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        switch placement {
+        case .whole(let length):
+            try beginWhole(head, length: length)
+        case .range(let range, let total):
+            record?.update(by: head, rules: rules)
+            if digested != range.lowerBound { digest = nil }
+            try writer.resume(at: range.lowerBound, total: total)
+        case .alreadyComplete(let total):
+            record?.update(by: head, rules: rules)
+            try writer.resume(at: total, total: total)
+        }
+    }
+
+    private func beginWhole(_ head: ResponseHead, length: Int64?) throws {
+        let record = ResponseRecord(head, answering: job, rules: rules)
+        let refusal = refusal(to: record.response)
+        if let refusal, job.request.unstorable == .refuse {
+            throw ImageCacheError(.notStorable, url: job.url, message: "must not be stored: \(refusal)")
+        }
+        isStorable = refusal == nil
+        self.record = record
+        growth.restart()
+        if job.request.sha256 != nil {
+            digest = try SHA256()
+            digested = 0
+        }
+        try writer.start(header: record.encoded, total: length)
+    }
+
+    private func refusal(to response: StoredResponse) -> StoreRefusal? {
+        let message = HTTPResponse(status: response.status, headerFields: response.fields)
+        let storability = rules.storability(of: message, to: job.cacheRequest, receivedAt: response.responseTime)
+        if case .doNotStore(let refusal) = storability { return refusal } else { return nil }
+    }
+
+    /// Whether what is held when the transfer fails can be continued, and may lie around until then.
+    private var keepsPartial: Bool {
+        record?.validator != nil && (isStorable || job.request.unstorable == .handOutKeepingPartial)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+        try writer.write(bytes)
+        if let digest {
+            digest.update(bytes)
+            digested += Int64(bytes.count)
+        }
+        growth.advance(to: writer.availableEnd, open: writer.readHandle)
+        return .taken
+    }
+
+    func end(_ ending: AttemptEnding) throws {
+        switch ending {
+        case .complete: try writer.endRange(complete: true)
+        case .cut: try writer.endRange(complete: false)
+        case .void: record = nil  // the next `begin` starts the writer anew
+        }
+    }
+
+    // MARK: After the transfer
+
+    /// Fails with `.wrongBytes` when the request names a SHA-256 and the body has another.
+    func checkDigest() throws(ImageCacheError) {
+        guard let expected = job.request.sha256?.lowercased() else { return }
+        let actual: [UInt8]
+        if let digest, digested == writer.bytesHeld {
+            actual = digest.finish()
+        } else {
+            guard let descriptor = writer.readHandle() else {
+                throw ImageCacheError(
+                    .store(.io), url: job.url, message: "the body cannot be read back for its SHA-256")
+            }
+            defer { close(descriptor) }
+            actual = try SHA256.digest(ofFile: descriptor, size: writer.bytesHeld)
+        }
+        let hex = actual.hexadecimal
+        guard hex == expected else {
+            throw ImageCacheError(
+                .wrongBytes, url: job.url, message: "the body's SHA-256 is \(hex), not \(expected); nothing was stored")
+        }
+    }
+
+    /// Leaves what is there for the next run, if it can be continued; drops it otherwise.
+    func leavePartial() {
+        // Failing here costs bytes fetched again, nothing else.
+        if keepsPartial { try? writer.keep() } else { try? writer.discard() }
+    }
+}

@@ -1,0 +1,109 @@
+import HTTPTypes
+
+/// The byte format of entry metadata and partial headers in the store: length-prefixed values, little-endian, no padding.
+///
+/// Every reader is bounds-checked: bytes from disk may be anything.
+struct FieldWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func write(_ value: UInt8) { bytes.append(value) }
+
+    mutating func write(_ value: Int64) {
+        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func write(_ value: Double) { write(Int64(bitPattern: value.bitPattern)) }
+
+    mutating func write(_ value: String) {
+        var value = value
+        value.withUTF8 { utf8 in
+            write(length: utf8.count)
+            bytes.append(contentsOf: utf8)
+        }
+    }
+
+    mutating func write(_ value: String?) {
+        write(UInt8(value == nil ? 0 : 1))
+        if let value { write(value) }
+    }
+
+    mutating func write(_ fields: HTTPFields) {
+        write(length: fields.count)
+        for field in fields {
+            write(field.name.rawName)
+            write(field.value)
+        }
+    }
+
+    /// Lengths are LEB128: one byte for nearly every header field.
+    mutating func write(length: Int) {
+        var rest = UInt(length)
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+}
+
+/// Reads what ``FieldWriter`` wrote; `nil` once the bytes do not add up.
+struct FieldReader {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func readByte() -> UInt8? {
+        guard position < bytes.count else { return nil }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    mutating func readInt64() -> Int64? {
+        guard bytes.count - position >= 8 else { return nil }
+        defer { position += 8 }
+        return bytes.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(fromByteOffset: position, as: Int64.self)) }
+    }
+
+    mutating func readDouble() -> Double? { readInt64().map { Double(bitPattern: UInt64(bitPattern: $0)) } }
+
+    mutating func readString() -> String? {
+        guard let count = readLength(), bytes.count - position >= count else { return nil }
+        defer { position += count }
+        return String(validating: bytes[position..<position + count], as: UTF8.self)
+    }
+
+    /// `.some(nil)`: an absent value was written; `nil`: the bytes are damaged.
+    mutating func readOptionalString() -> String?? {
+        switch readByte() {
+        case 0: .some(nil)
+        case 1: readString().map { .some($0) }
+        default: nil
+        }
+    }
+
+    mutating func readFields() -> HTTPFields? {
+        guard let count = readLength(), count <= bytes.count - position else { return nil }
+        var fields = HTTPFields()
+        for _ in 0..<count {
+            guard let rawName = readString(), let name = HTTPField.Name(rawName), let value = readString() else {
+                return nil
+            }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        return fields
+    }
+
+    mutating func readLength() -> Int? {
+        var value: UInt = 0
+        var shift: UInt = 0
+        while let byte = readByte(), shift < 63 {
+            value |= UInt(byte & 0x7F) << shift
+            if byte & 0x80 == 0 { return Int(exactly: value) }
+            shift += 7
+        }
+        return nil
+    }
+}

@@ -1,0 +1,96 @@
+import DiskStore
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// A request with everything that follows from it alone.
+struct Job: Sendable {
+    let request: FileRequest
+    /// The URL as it is shown and stored: normalised, without fragment and userinfo.
+    let url: String
+    let key: EntryKey
+    var cacheRequest: CacheRequest
+
+    init(_ request: FileRequest) throws(ImageCacheError) {
+        let scheme = request.url.prefix { $0 != ":" }.lowercased()
+        guard scheme == "http" || scheme == "https", request.url.dropFirst(scheme.count).hasPrefix("://") else {
+            throw ImageCacheError(.invalidRequest, url: request.url, message: "is not an absolute http or https URL")
+        }
+        for name in Self.ownFields where request.fields.contains(name) {
+            throw ImageCacheError(
+                .invalidRequest, url: request.url, message: "\(name.rawName) is the cache's own business")
+        }
+        self.request = request
+        let (url, userinfo) = Self.separatingUserinfo(CacheKey.normalized(request.url))
+        self.url = url
+        key = EntryKey(CacheKey(url: url, owner: Self.owner(of: request, userinfo: userinfo)).value)
+        cacheRequest = CacheRequest(url: url, fields: request.fields, policy: request.policy)
+    }
+
+    /// A file is a whole representation, and its validation is the cache's: these fields would make it something else.
+    private static let ownFields: [HTTPField.Name] = [
+        .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
+    ]
+
+    /// Whose namespace the entry belongs to: what the caller says, else whoever the credentials name. An answer to one
+    /// user's credentials is never another's, and no password is written to disk.
+    private static func owner(of request: FileRequest, userinfo: Substring?) -> String? {
+        if let owner = request.owner { return "owner:" + owner }
+        if let credentials = request.transfer.credentials { return "user:" + credentials.user }
+        if let userinfo { return "user:" + userinfo.prefix { $0 != ":" } }
+        if let authorization = request.fields[.authorization] { return "authorization:" + fingerprint(authorization) }
+        return nil
+    }
+
+    /// FNV-1a, 64 bits: tells tokens apart without being one.
+    private static func fingerprint(_ text: String) -> String {
+        let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 16)
+    }
+
+    private static func separatingUserinfo(_ url: String) -> (url: String, userinfo: Substring?) {
+        guard let colon = url.firstIndex(of: ":") else { return (url, nil) }
+        let authority = url[url.index(colon, offsetBy: 3)...].prefix { $0 != "/" && $0 != "?" }
+        guard let at = authority.lastIndex(of: "@") else { return (url, nil) }
+        return (String(url[..<authority.startIndex] + url[url.index(after: at)...]), authority[..<at])
+    }
+
+    func transferRequest(adding conditions: HTTPFields) -> TransferRequest {
+        var fields = request.fields
+        for field in conditions { fields[field.name] = field.value }
+        var options = request.transfer
+        options.reportsHeads = request.trace != nil
+        return TransferRequest(url: request.url, fields: fields, priority: request.priority, options: options)
+    }
+
+    func report(_ event: TransferEvent, to flight: Flight) {
+        switch event {
+        case .queued: flight.report { $0.phase = .queued }
+        case .attempt: flight.report { $0.phase = .transferring }
+        case .head(_, let resumedFrom, let total):
+            flight.report { progress in
+                progress.phase = .transferring
+                progress.resumedFrom = resumedFrom
+                progress.received = resumedFrom
+                progress.total = total
+                progress.hasResponse = true
+            }
+        case .received(let bytes, let total):
+            flight.report { progress in
+                progress.received = bytes
+                progress.total = total ?? progress.total
+            }
+        case .restart(let reason):
+            flight.report { progress in
+                progress.resumedFrom = 0
+                progress.received = 0
+            }
+            request.trace?("* starting over: \(reason)\n")
+        case .retrying(let delay, let reason):
+            flight.report { $0.phase = .retrying(after: delay, because: reason) }
+            request.trace?("* \(reason); trying again in \(delay)\n")
+        case .requestHead(let lines): request.trace?(lines.map { "> \($0)\n" }.joined())
+        case .responseHead(let lines): request.trace?(lines.map { "< \($0)\n" }.joined())
+        }
+    }
+}

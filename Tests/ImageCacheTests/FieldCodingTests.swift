@@ -1,0 +1,57 @@
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import ImageCache
+
+@Suite("The record of a response")
+struct ResponseRecordTests {
+    private var record: ResponseRecord {
+        let response = StoredResponse(
+            requestMethod: .get, requestURL: "https://example.com/a", requestFields: [.acceptLanguage: "de"],
+            redirects: [StoredHead(status: .found, fields: [.location: "/b"])], status: .ok,
+            fields: [.eTag: "\"1\"", .contentType: "image/jpeg", .vary: "Accept-Language"],
+            requestTime: Date(timeIntervalSince1970: 1_700_000_000.25),
+            responseTime: Date(timeIntervalSince1970: 1_700_000_001.5), ownVersion: "7", isInvalidated: true)
+        return ResponseRecord(url: "https://example.com/a", finalURL: "https://example.com/b", response: response)
+    }
+
+    @Test("comes back from its bytes as it was")
+    func roundTrip() throws {
+        let decoded = try #require(ResponseRecord(decoding: record.encoded))
+        #expect(decoded == record)
+    }
+
+    @Test("is absent, never a trap, when its bytes are cut anywhere")
+    func truncated() {
+        let bytes = record.encoded
+        for count in 0..<bytes.count { #expect(ResponseRecord(decoding: Array(bytes[..<count])) == nil) }
+        #expect(ResponseRecord(decoding: bytes + [0]) == nil)
+    }
+
+    @Test("survives any change of any byte without a trap")
+    func damaged() {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = record.encoded
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] = UInt8.random(in: 0...255, using: &generator)
+            _ = ResponseRecord(decoding: changed)
+        }
+    }
+}
+
+@Suite("SHA-256")
+struct SHA256Tests {
+    @Test("gives the digests of FIPS 180-4's examples")
+    func examples() throws {
+        func digest(_ text: String) throws -> String {
+            let hash = try SHA256()
+            var text = text
+            text.withUTF8 { hash.update(UnsafeRawBufferPointer($0)) }
+            return hash.finish().hexadecimal
+        }
+        #expect(try digest("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(try digest("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+    }
+}

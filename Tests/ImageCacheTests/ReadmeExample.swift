@@ -1,0 +1,24 @@
+// The README shows this file from the next line on; ReadmeTests holds the two together.
+import ImageCache
+
+/// Fetches a picture and shows how it goes; the second call costs a look-up.
+func showPicture() async throws {
+    let cache = try ImageCache()
+    var request = FileRequest("https://example.com/picture.jpg")
+    request.transfer.retry.maxRetries = 3
+
+    let download = cache.download(request)  // equal requests share one transfer
+    Task {
+        for await progress in download.progress {
+            print(progress.received, "of", progress.total ?? -1, "resumed at", progress.resumedFrom)
+        }
+    }
+    do {
+        let file = try await download.file()
+        print(file.path, file.size, file.source, file.response.fields[.contentType] ?? "")
+        try file.export(to: "picture.jpg", overwrite: true)
+    } catch let error where error.code == .unreachable {
+        print("no network:", error)  // what arrived is kept; the next call continues there
+    }
+    cache.prefetch(["https://example.com/next.jpg", "https://example.com/after.jpg"])
+}
