@@ -1,6 +1,13 @@
 import ArgumentParser
 
 @main
-struct Main: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "imgcache", version: "0.1.0")
+struct Main: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "imgcache",
+        abstract: "The download cache for images and files: resumes after a cut or a kill, never splices two versions.",
+        version: "0.1.0",
+        subcommands: [
+            FetchCommand.self
+        ]
+    )
 }

@@ -1,0 +1,73 @@
+import Glibc
+import ImageCache
+
+/// Where a fetched file goes: nowhere (its cached path is printed), a file, a folder, or standard output.
+enum Delivery: Sendable {
+    case cachedPath
+    case file(String)
+    case folder(String, overwrite: Bool)
+    case standardOutput
+
+    init(_ options: OutputOptions) throws {
+        if let file = options.file {
+            guard file != "-" else {
+                self = .standardOutput
+                return
+            }
+            var status = stat()
+            if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+                throw Failure(.usage, "\(file): is a folder; use -d \(file)")
+            }
+            self = .file(file)
+        } else if let directory = options.directory {
+            self = .folder(directory, overwrite: options.force)
+        } else {
+            self = options.remoteName ? .folder(".", overwrite: options.force) : .cachedPath
+        }
+    }
+
+    /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
+    var streams: Bool { if case .standardOutput = self { true } else { false } }
+
+    /// Whether the file must enter the store, because its path there is all that the user gets.
+    var needsStoredFile: Bool { if case .cachedPath = self { true } else { false } }
+
+    /// A hidden folder beside the output that serves as a store of one file; its name is the same in the next run, so
+    /// that such a download resumes too.
+    var directoryForEphemeralStore: String? {
+        switch self {
+        case .cachedPath: nil
+        case .file(let path):
+            path.lastIndex(of: "/").map { slash in
+                "\(path[...slash]).\(path[path.index(after: slash)...]).imgcache"
+            } ?? ".\(path).imgcache"
+        case .folder(let directory, _): "\(directory)/.imgcache"
+        case .standardOutput: nil
+        }
+    }
+
+    /// Hands the file over and gives the path to print, if any.
+    func deliver(_ file: CachedFile) throws -> String? {
+        switch self {
+        case .cachedPath: return file.path
+        case .file(let path):
+            try file.export(to: path, overwrite: true)
+            return path
+        case .standardOutput:
+            try file.copy(toDescriptor: STDOUT_FILENO)
+            return nil
+        case .folder(let directory, let overwrite):
+            try Self.makeFolder(directory)
+            let name = OutputName.suggested(
+                contentDisposition: file.response.fields[.contentDisposition], url: file.finalURL)
+            let path = directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+            try file.export(to: path, overwrite: overwrite)
+            return path
+        }
+    }
+
+    private static func makeFolder(_ path: String) throws {
+        guard mkdir(path, 0o777) != 0, errno != EEXIST else { return }
+        throw Failure(.store, "\(path): \(errorText(errno))")
+    }
+}

@@ -1,0 +1,82 @@
+import ImageCache
+
+/// What became of one URL.
+struct FetchResult: Sendable {
+    var url: String
+    var finalURL: String?
+    var status: Int?
+    var source: String?
+    /// The path in the cache.
+    var path: String?
+    /// Where the file was put, or `path`.
+    var output: String?
+    var size: Int64?
+    var bytesTransferred: Int64 = 0
+    var resumedFrom: Int64 = 0
+    var etag: String?
+    var lastModified: String?
+    var contentType: String?
+    var sha256: String?
+    var seconds = 0.0
+    var exitStatus = ExitStatus.done
+    var error: String?
+    /// Bytes that a failed or interrupted download left for the next run.
+    var kept: Int64 = 0
+    var total: Int64?
+
+    init(url: String) { self.url = url }
+
+    mutating func fill(from file: CachedFile, sha256: String?) {
+        finalURL = file.finalURL
+        status = file.response.status.code
+        source = file.source.rawValue
+        path = file.path
+        size = file.size
+        bytesTransferred = file.bytesTransferred
+        resumedFrom = file.resumedFrom
+        etag = file.response.fields[.eTag]
+        lastModified = file.response.fields[.lastModified]
+        contentType = file.response.fields[.contentType]
+        self.sha256 = sha256?.lowercased()
+    }
+
+    mutating func fail(_ error: any Error) {
+        exitStatus = ExitStatus(error)
+        self.error = "\(error)"
+        if let code = (error as? ImageCacheError)?.code.statusCode { status = code }
+    }
+}
+
+extension FetchResult: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case url, status, source, path, output, size, etag, sha256, seconds, error
+        case finalURL = "final_url"
+        case bytesTransferred = "bytes_transferred"
+        case resumedFrom = "resumed_from"
+        case lastModified = "last_modified"
+        case contentType = "content_type"
+    }
+}
+
+extension ExitStatus {
+    /// The exit code for whatever was thrown.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as Failure: self = failure.status
+        case let error as ImageCacheError: self.init(error.code)
+        case is CancellationError: self = .interrupted
+        default: self = .store
+        }
+    }
+
+    private init(_ code: ImageCacheError.Code) {
+        switch code {
+        case .invalidRequest: self = .usage
+        case .unreachable: self = .unreachable
+        case .wrongBytes: self = .wrongBytes
+        case .notCached: self = .offline
+        case .cancelled: self = .interrupted
+        default: self = code.statusCode == nil ? .store : .serverError
+        }
+    }
+}

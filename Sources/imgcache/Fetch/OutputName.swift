@@ -1,0 +1,133 @@
+/// The file name of a download under `-d`/`-O`: what the server suggests (RFC 6266), else the last segment of the URL.
+///
+/// Whatever the server says, the result is one harmless path component: no separators, no leading dot or dash, no
+/// control characters, valid UTF-8, at most 200 bytes.
+enum OutputName {
+    static func suggested(contentDisposition: String?, url: String) -> String {
+        if let contentDisposition, let name = ContentDisposition.fileName(in: contentDisposition) {
+            let safe = sanitised(name)
+            if !safe.isEmpty { return safe }
+        }
+        let safe = sanitised(lastSegment(of: url))
+        return safe.isEmpty ? "download" : safe
+    }
+
+    /// `name` reduced to a harmless path component; empty when nothing is left.
+    static func sanitised(_ name: String) -> String {
+        // Both separators: a suggestion of `..\..\x` comes from servers that think in the other one.
+        let last = name.split(omittingEmptySubsequences: true) { $0 == "/" || $0 == "\\" }.last ?? ""
+        let kept = String(String.UnicodeScalarView(last.unicodeScalars.filter(isHarmless)))
+        let trimmed = kept.drop { $0 == "." || $0 == "-" || $0 == " " }
+        var result = ""
+        for character in trimmed where result.utf8.count + character.utf8.count <= 200 { result.append(character) }
+        while let end = result.last, end == " " || end == "." { result.removeLast() }
+        return result
+    }
+
+    /// No C0 or C1 control, no line or paragraph separator, none of the marks that reorder text on a terminal.
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB: false
+        default: true
+        }
+    }
+
+    private static func lastSegment(of url: String) -> String {
+        var rest = Substring(url)
+        if let end = rest.firstIndex(where: { $0 == "?" || $0 == "#" }) { rest = rest[..<end] }
+        if let scheme = rest.range(ofText: "://") { rest = rest[scheme.upperBound...] }
+        guard let slash = rest.firstIndex(of: "/") else { return "" }
+        let segment = rest[slash...].split(separator: "/").last ?? ""
+        return PercentCoding.decoded(segment) ?? String(segment)
+    }
+}
+
+/// The `filename` and `filename*` parameters of a Content-Disposition field (RFC 6266 section 4.3, RFC 8187).
+enum ContentDisposition {
+    static func fileName(in field: String) -> String? {
+        var plain: String?
+        var rest = Substring(field)
+        // The disposition type itself does not matter: "inline" may name a file too.
+        guard let start = rest.firstIndex(of: ";") else { return nil }
+        rest = rest[start...]
+        while let (name, value) = nextParameter(&rest) {
+            switch name.lowercased() {
+            case "filename*":
+                if let decoded = extendedValue(value) { return decoded }
+            case "filename":
+                plain = plain ?? value
+            default: break
+            }
+        }
+        return plain
+    }
+
+    private static func nextParameter(_ rest: inout Substring) -> (name: String, value: String)? {
+        rest = rest.drop { $0 == ";" || $0 == " " || $0 == "\t" }
+        guard let equals = rest.firstIndex(of: "=") else { return nil }
+        var name = rest[..<equals]
+        while name.last == " " || name.last == "\t" { name.removeLast() }
+        rest = rest[rest.index(after: equals)...].drop { $0 == " " || $0 == "\t" }
+        guard rest.first == "\"" else {
+            let token = rest.prefix { $0 != ";" }
+            rest = rest[token.endIndex...]
+            var value = String(token)
+            while value.last == " " || value.last == "\t" { value.removeLast() }
+            return (String(name), value)
+        }
+        rest.removeFirst()
+        var value = ""
+        while let character = rest.popFirst(), character != "\"" {
+            if character == "\\", let escaped = rest.popFirst() {
+                value.append(escaped)
+            } else {
+                value.append(character)
+            }
+        }
+        return (String(name), value)
+    }
+
+    /// `UTF-8'en'%e2%82%ac.png` (RFC 8187 section 3.2); other character sets than UTF-8 are not taken.
+    private static func extendedValue(_ value: String) -> String? {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }
+        return PercentCoding.decoded(parts[2])
+    }
+}
+
+enum PercentCoding {
+    /// `text` with its percent-encoded octets decoded; `nil` when the result is not UTF-8.
+    static func decoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var utf8 = text.utf8[...]
+        while let byte = utf8.popFirst() {
+            if byte == UInt8(ascii: "%"), utf8.count >= 2, let value = UInt8(hex: utf8.prefix(2)) {
+                bytes.append(value)
+                utf8 = utf8.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate init?(hex: Substring.UTF8View.SubSequence) {
+        guard let text = String(hex), text.allSatisfy(\.isHexDigit), let value = UInt8(text, radix: 16) else {
+            return nil
+        }
+        self = value
+    }
+}
+
+extension Substring {
+    fileprivate func range(ofText text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,85 @@
+/// One line of the progress display. Pure: numbers in, text out.
+///
+///     big.iso   43 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 2 s left  resumed at 12 %
+struct ProgressLine: Equatable, Sendable {
+    var name: String
+    /// Bytes that are here, held ones included.
+    var received: Int64 = 0
+    /// Unknown for a chunked answer.
+    var total: Int64?
+    var bytesPerSecond: Double?
+    var resumedFrom: Int64 = 0
+    /// What it waits for, in words, when no bytes flow.
+    var note: String?
+
+    /// The line in at most `width` columns. Parts are left out from the right before the name is shortened.
+    func text(width: Int) -> String {
+        let width = max(width, 10)
+        let fields = parts()
+        let nameWidth = max(8, min(32, width / 3))
+        var line = Self.fitted(name, to: min(nameWidth, width))
+        for part in fields where line.count + 2 + part.count <= width { line += "  " + part }
+        return line
+    }
+
+    private func parts() -> [String] {
+        var parts: [String] = []
+        if let total, total > 0 {
+            parts.append(Self.padded("\(Self.percent(received, of: total)) %", to: 5))
+            parts.append("\(ByteSize(received)) of \(ByteSize(total))")
+        } else {
+            parts.append("\(ByteSize(received))")
+        }
+        if let note {
+            parts.append(note)
+        } else if let rate = bytesPerSecond {
+            parts.append("\(ByteSize(Int64(rate)))/s")
+            if let total, rate >= 1, total > received {
+                parts.append("\(TimeSpan(seconds: Double(total - received) / rate)) left")
+            }
+        }
+        if resumedFrom > 0 {
+            if let total, total > 0 {
+                parts.append("resumed at \(Self.percent(resumedFrom, of: total)) %")
+            } else {
+                parts.append("resumed at \(ByteSize(resumedFrom))")
+            }
+        }
+        return parts
+    }
+
+    /// Rounded down, so that 100 % means all of it.
+    static func percent(_ part: Int64, of total: Int64) -> Int64 {
+        min(100, Int64((Double(part) / Double(total) * 100).rounded(.down)))
+    }
+
+    private static func padded(_ text: String, to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+
+    /// Padded to `width`, or shortened in the middle so that the ending stays readable.
+    static func fitted(_ name: String, to width: Int) -> String {
+        guard name.count > width else { return name + String(repeating: " ", count: width - name.count) }
+        guard width > 3 else { return String(name.prefix(width)) }
+        let tail = (width - 1) / 2
+        return name.prefix(width - 1 - tail) + "…" + name.suffix(tail)
+    }
+}
+
+/// The rate over the last few seconds: smooth enough to read, quick enough to believe.
+struct RateMeter: Sendable {
+    private var samples: [(time: Double, bytes: Int64)] = []
+    private let window = 5.0
+
+    /// `bytes` received in all at `time` (seconds on any monotonic clock).
+    mutating func record(bytes: Int64, at time: Double) {
+        if let last = samples.last, bytes < last.bytes { samples.removeAll() }  // started over
+        samples.append((time, bytes))
+        while samples.count > 2, let first = samples.first, time - first.time > window { samples.removeFirst() }
+    }
+
+    var bytesPerSecond: Double? {
+        guard let first = samples.first, let last = samples.last, last.time > first.time else { return nil }
+        return Double(last.bytes - first.bytes) / (last.time - first.time)
+    }
+}

@@ -1,0 +1,80 @@
+import ArgumentParser
+
+/// The expressions of `ls --filter`: `size>1GB`, `age<=7d`, `used>30d`, `url~thumb`, joined by `,` (all must hold).
+struct EntryFilter: Equatable, Sendable {
+    enum Comparison: String, CaseIterable, Sendable {
+        case atLeast = ">="
+        case atMost = "<="
+        case notEqual = "!="
+        case contains = "~"
+        case more = ">"
+        case less = "<"
+        case equal = "="
+
+        func holds(_ left: Double, _ right: Double) -> Bool {
+            switch self {
+            case .atLeast: left >= right
+            case .atMost: left <= right
+            case .more: left > right
+            case .less: left < right
+            case .equal: left == right
+            case .notEqual: left != right
+            case .contains: false
+            }
+        }
+    }
+
+    enum Term: Equatable, Sendable {
+        case size(Comparison, Double)
+        /// Seconds since the body was stored.
+        case age(Comparison, Double)
+        /// Seconds since the last access.
+        case used(Comparison, Double)
+        case url(Comparison, String)
+    }
+
+    var terms: [Term]
+
+    func matches(size: Int64, age: Double, used: Double, url: String) -> Bool {
+        terms.allSatisfy { term in
+            switch term {
+            case .size(let comparison, let value): comparison.holds(Double(size), value)
+            case .age(let comparison, let value): comparison.holds(age, value)
+            case .used(let comparison, let value): comparison.holds(used, value)
+            case .url(.notEqual, let text): url != text
+            case .url(.contains, let text): url.contains(text)
+            case .url(_, let text): url == text
+            }
+        }
+    }
+}
+
+extension EntryFilter: ExpressibleByArgument {
+    init?(argument: String) {
+        var terms: [Term] = []
+        for text in argument.split(separator: ",") {
+            guard let term = Self.term(text.filter { $0 != " " }) else { return nil }
+            terms.append(term)
+        }
+        guard !terms.isEmpty else { return nil }
+        self.terms = terms
+    }
+
+    private static func term(_ text: String) -> Term? {
+        guard let start = text.firstIndex(where: { "<>=!~".contains($0) }) else { return nil }
+        let rest = text[start...]
+        guard let comparison = Comparison.allCases.first(where: { rest.hasPrefix($0.rawValue) }) else { return nil }
+        let value = String(rest.dropFirst(comparison.rawValue.count))
+        guard !value.isEmpty else { return nil }
+        switch text[..<start] {
+        case "url":
+            guard [.equal, .notEqual, .contains].contains(comparison) else { return nil }
+            return .url(comparison, value)
+        case _ where comparison == .contains: return nil
+        case "size": return ByteSize(text: value).map { .size(comparison, Double($0.bytes)) }
+        case "age": return TimeSpan(argument: value).map { .age(comparison, $0.seconds) }
+        case "used": return TimeSpan(argument: value).map { .used(comparison, $0.seconds) }
+        default: return nil
+        }
+    }
+}

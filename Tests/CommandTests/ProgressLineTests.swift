@@ -1,0 +1,52 @@
+import Testing
+
+@testable import imgcache
+
+@Suite("A progress line")
+struct ProgressLineTests {
+    private var line: ProgressLine {
+        var line = ProgressLine(name: "big.iso")
+        line.received = 1_846_835_937
+        line.total = 4 << 30
+        line.bytesPerSecond = 40_000_000
+        line.resumedFrom = 515_396_075
+        return line
+    }
+
+    @Test("shows name, percent, bytes of bytes, rate, time left and where it resumed")
+    func whole() {
+        #expect(
+            line.text(width: 120)
+                == "big.iso                              43 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left  resumed at 12 %"
+        )
+    }
+
+    @Test("never exceeds the terminal's width", arguments: 10...130)
+    func fits(width: Int) { #expect(line.text(width: width).count <= width) }
+
+    @Test("does without percent and time left when the length is unknown")
+    func unknownLength() {
+        var line = line
+        line.total = nil
+        #expect(line.text(width: 100) == "big.iso                           1.72 GiB  38.1 MiB/s  resumed at 492 MiB")
+    }
+
+    @Test("rounds the percentage down, so that 100 means all")
+    func roundsDown() {
+        #expect(ProgressLine.percent(999_999, of: 1_000_000) == 99)
+        #expect(ProgressLine.percent(1_000_000, of: 1_000_000) == 100)
+    }
+
+    @Test("shortens a long name in the middle")
+    func shortens() { #expect(ProgressLine.fitted("a-very-long-file-name.tar.gz", to: 15) == "a-very-l…tar.gz") }
+
+    @Test("measures the rate over the last five seconds and forgets what was before a restart")
+    func rate() {
+        var meter = RateMeter()
+        #expect(meter.bytesPerSecond == nil)
+        for second in 0...10 { meter.record(bytes: Int64(second) * 100, at: Double(second)) }
+        #expect(meter.bytesPerSecond == 100)
+        meter.record(bytes: 0, at: 11)
+        #expect(meter.bytesPerSecond == nil)
+    }
+}
