@@ -75,7 +75,8 @@ struct FileStatus: Equatable {
     let links: Int
     let isFolder: Bool
     let isRegular: Bool
-    let modified: Int64
+    /// When its name or state last changed, in seconds since 1970.
+    let changed: Int64
 
     init(_ status: stat) {
         identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
@@ -84,7 +85,7 @@ struct FileStatus: Equatable {
         links = Int(status.st_nlink)
         isFolder = status.st_mode & S_IFMT == S_IFDIR
         isRegular = status.st_mode & S_IFMT == S_IFREG
-        modified = Int64(status.st_mtim.tv_sec)
+        changed = Int64(status.st_ctim.tv_sec)
     }
 
     /// Of the name itself, not of what a symbolic link points to.
@@ -104,10 +105,12 @@ func forEachName(in folder: String, _ body: (String) throws(StoreError) -> Void)
     }
 }
 
-/// Bytes left for an unprivileged user on the file system of `path`.
-func freeSpace(at path: String) -> Int64? {
-    var status = statvfs()
-    guard statvfs(path, &status) == 0 else { return nil }
-    return Int64(
-        clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+extension FileStatus {
+    /// Bytes left for an unprivileged user on the file system of `path`.
+    static func freeSpace(at path: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow ? Int64.max / 2 : min(Int64(clamping: bytes), Int64.max / 2)
+    }
 }

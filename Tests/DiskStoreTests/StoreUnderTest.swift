@@ -91,8 +91,14 @@ extension BodyWriter {
 /// Bytes that differ from place to place.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    return (0..<count).map { _ in
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return UInt8(truncatingIfNeeded: state >> 56)
+    var bytes = [UInt8](repeating: 0, count: count)
+    bytes.withUnsafeMutableBytes { bytes in
+        for offset in stride(from: 0, to: count, by: 8) {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            withUnsafeBytes(of: state.byteSwapped) { word in
+                bytes[offset..<min(offset + 8, count)].copyBytes(from: word.prefix(count - offset))
+            }
+        }
     }
+    return bytes
 }

@@ -21,7 +21,7 @@ extension Index {
     private func shortage(of bytes: Int64, _ totals: Totals) throws(StoreError) -> Int64 {
         let overCapacity = try usage(totals) + bytes - budget.capacity
         var overDisk: Int64 = 0
-        if let free = freeSpace(at: paths.root) { overDisk = bytes + configuration.minimumFreeSpace - free }
+        if let free = FileStatus.freeSpace(at: paths.root) { overDisk = bytes + configuration.minimumFreeSpace - free }
         return max(overCapacity, overDisk)
     }
 

@@ -28,6 +28,10 @@ extension Index {
                 PRAGMA wal_autocheckpoint = \(pages); PRAGMA journal_size_limit = \(pages * Budget.frame);
                 """)
         }
+        countAside()
+    }
+
+    func countAside() {
         asideBytes =
             (FileStatus(at: paths.asideIndex)?.allocated ?? 0) + (FileStatus(at: paths.asideLog)?.allocated ?? 0)
     }
@@ -227,7 +231,7 @@ extension Index {
 
     /// The default capacity never takes more than half of what the disk has for it.
     private func limitToFreeSpace() {
-        guard let free = freeSpace(at: paths.root), let totals = try? readTotals() else { return }
+        guard let free = FileStatus.freeSpace(at: paths.root), let totals = try? readTotals() else { return }
         let half = (free + totals.counted) / 2
         let capacity = min(StoreConfiguration.defaultCapacity, max(half, StoreConfiguration.minimumCapacity))
         if capacity != budget.capacity { budget = Budget(capacity: capacity) }

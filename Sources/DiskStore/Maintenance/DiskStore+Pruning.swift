@@ -1,0 +1,125 @@
+/// What was removed, or would be.
+public struct PruneResult: Sendable, Equatable {
+    public var entries: Int
+    /// What they occupied. The disk has it back when nobody reads them any more.
+    public var bytes: Int64
+
+    public static let nothing = PruneResult(entries: 0, bytes: 0)
+
+    public init(entries: Int, bytes: Int64) {
+        self.entries = entries
+        self.bytes = bytes
+    }
+}
+
+extension DiskStore {
+    /// Removes the longest unused entries.
+    ///
+    /// - Parameters:
+    ///   - target: until bodies and partials together take at most this many bytes; nil: no such limit.
+    ///   - age: those not used for so long, whatever they take; nil: none for their age. By the dates that people see.
+    ///   - dryRun: only says what would go.
+    public func prune(
+        to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false
+    ) throws(StoreError) -> PruneResult {
+        let before = age.map { Index.milliseconds(configuration.clock()) - $0.components.seconds * 1000 }
+        let (victims, result) = try withIndex { (index) throws(StoreError) in
+            try index.flush()
+            let totals = try index.readTotals()
+            return try index.victims(
+                excess: target.map { totals.bodies + totals.partials - max(0, $0) } ?? 0, before: before)
+        }
+        if dryRun { return result }
+        return try removeInSteps(victims)
+    }
+
+    /// What ``clear(_:)`` removes.
+    public enum Clearing: Sendable {
+        /// All entries and all partials that are not in use.
+        case everything
+        /// Only partials that are not in use.
+        case partials
+    }
+
+    /// Empties the store. Bodies that are being read stay readable, and go when their readers have gone.
+    @discardableResult
+    public func clear(_ what: Clearing = .everything) throws(StoreError) -> PruneResult {
+        var result = PruneResult.nothing
+        if what == .everything {
+            let ids = try withIndex { (index) throws(StoreError) in try index.victims(excess: .max, before: nil).ids }
+            result = try removeInSteps(ids)
+        }
+        let rows = try withIndex { (index) throws(StoreError) in try index.allPartialRows() }
+        for row in rows {
+            result.bytes += try withIndex { (index) throws(StoreError) in try index.dropIfIdle(row) }
+        }
+        try withIndex { (index) throws(StoreError) in
+            _ = try index.deleteDoomed()
+            try index.shrink()
+        }
+        return result
+    }
+
+    private func removeInSteps(_ ids: [Int64]) throws(StoreError) -> PruneResult {
+        var result = PruneResult.nothing
+        var start = 0
+        while start < ids.count {
+            let step = Array(ids[start..<min(ids.count, start + 100)])
+            start += step.count
+            let removed = try withIndex { (index) throws(StoreError) in try index.removeCounted(step) }
+            result.entries += removed.entries
+            result.bytes += removed.bytes
+        }
+        return result
+    }
+}
+
+extension Index {
+    /// The longest unused entries: as many as occupy `excess` bytes, and all last used before a date.
+    func victims(excess: Int64, before: Int64?) throws(StoreError) -> (ids: [Int64], sum: PruneResult) {
+        let select = try database().prepare(
+            """
+            SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence
+            """)
+        defer { select.finalize() }
+        var ids: [Int64] = []
+        var sum = PruneResult.nothing
+        while try select.step() {
+            let isOld = before.map { select.integer(2) < $0 } ?? false
+            if !isOld && sum.bytes >= excess {
+                // A clock that stepped back leaves old dates behind newer ones, so all are looked at.
+                if before == nil { break }
+                continue
+            }
+            ids.append(select.integer(0))
+            sum.entries += 1
+            sum.bytes += select.integer(1)
+        }
+        return (ids, sum)
+    }
+
+    func removeCounted(_ ids: [Int64]) throws(StoreError) -> PruneResult {
+        let (removed, bytes) = try change { (totals) throws(StoreError) in
+            let before = totals.bodies
+            var removed: [Int64] = []
+            for id in ids where try doom(id, &totals) { removed.append(id) }
+            return (removed, before - totals.bodies)
+        }
+        try deleteDoomed(removed)
+        return PruneResult(entries: removed.count, bytes: bytes)
+    }
+
+    /// Gives the index file's free pages back to the disk when they are many.
+    func shrink() throws(StoreError) {
+        let free = try number(.freePages)
+        let pages = try number(.pageCount)
+        if free <= 64 || free * 4 <= pages { return }
+        // In steps that the log has room for.
+        let step = max(budget.checkpointPages / 4, 8)
+        var left = free
+        while left > 0 {
+            try database().execute("PRAGMA incremental_vacuum(\(step))")
+            left -= step
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Glibc
+
+extension DiskStore {
+    /// Deletes what kills left behind: bodies without an entry, partials past their lifetime or without their files,
+    /// bodies that were removed while they were read. Partials whose rows were lost are taken back.
+    ///
+    /// Works in small steps and yields after each, so it can run in the background of a process that serves; it ends
+    /// early when its task is cancelled. Any number of processes may sweep at once.
+    ///
+    /// - Parameter age: do nothing if the last complete sweep, of any process, is younger than this. A command that
+    ///   runs for a moment sweeps seldom that way.
+    /// - Returns: nil if it was not due.
+    @discardableResult
+    public func sweep(ifOlderThan age: Duration = .zero) async throws -> SweepResult? {
+        let now = Index.milliseconds(configuration.clock())
+        let last = try withIndex { (index) throws(StoreError) in try index.readTotals().swept }
+        // A clock that stepped back makes it due, rather than never due again.
+        if age > .zero, now >= last, now - last < age.components.seconds * 1000 { return nil }
+
+        var result = SweepResult()
+        for folder in Int64(0)..<256 {
+            var names: [String] = []
+            try forEachName(in: paths.folder(folder)) { names.append($0) }
+            if names.isEmpty { continue }
+            for start in stride(from: 0, to: names.count, by: 256) {
+                let step = Array(names[start..<min(names.count, start + 256)])
+                let before = result
+                result = try withIndex { (index) throws(StoreError) in
+                    var after = before
+                    try index.sweepBodies(step, in: folder, &after)
+                    return after
+                }
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            try withIndex { (index) throws(StoreError) in try index.countFolder(folder) }
+        }
+        let before = result
+        return try withIndex { (index) throws(StoreError) in
+            var after = before
+            try index.sweepPartials(&after)
+            try index.countFolder(Index.partialsFolder)
+            after.bytes += try index.dropPartials(olderThan: configuration.partialLifetime)
+            after.bytes += try index.deleteDoomed()
+            index.deleteOldAside()
+            try index.shrink()
+            try index.change { (totals) throws(StoreError) in
+                totals.swept = now
+                totals.hasStrangers = 0
+            }
+            return after
+        }
+    }
+}
+
+extension Index {
+    /// An index that was moved aside is kept for a week, for whoever wants to look into it.
+    func deleteOldAside() {
+        for path in [paths.asideIndex, paths.asideLog] {
+            guard let status = FileStatus(at: path), now / 1000 - status.changed > 7 * 24 * 3600 else { continue }
+            unlink(path)
+        }
+        countAside()
+    }
+}

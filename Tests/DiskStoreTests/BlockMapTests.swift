@@ -1,0 +1,61 @@
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+private let block = BlockMap.blockSize
+
+@Suite struct BlockMapTests {
+    @Test("Missing ranges are the gaps, the last block as short as the total says")
+    func missing() {
+        var map = BlockMap()
+        #expect(map.missing(total: 10) == [0..<10])
+        #expect(map.missing(total: 0).isEmpty)
+        #expect(map.missing(total: nil) == [0..<Int64.max])
+        map[1] = true
+        #expect(map.missing(total: 3 * block + 1) == [0..<block, 2 * block..<3 * block + 1])
+        map[0] = true
+        #expect(map.prefix == 2)
+        #expect(map.missing(total: nil) == [2 * block..<Int64.max])
+        map[3] = true
+        #expect(map.missing(total: 3 * block + 1) == [2 * block..<3 * block])
+        #expect(map.heldBytes(total: 3 * block + 1) == 2 * block + 1)
+        map[0] = false
+        #expect(map.prefix == 0)
+    }
+
+    @Test("A tail is cut out of the range it lies in")
+    func tail() {
+        var map = BlockMap()
+        map[0] = true
+        #expect(map.missing(total: 3 * block, tail: block..<block + 7) == [block + 7..<3 * block])
+        #expect(
+            map.missing(total: 4 * block, tail: 2 * block..<2 * block + 7) == [
+                block..<2 * block, 2 * block + 7..<4 * block,
+            ])
+        #expect(map.missing(total: block + 7, tail: block..<block + 7).isEmpty)
+        #expect(map.missing(total: nil, tail: block..<block + 7) == [block + 7..<Int64.max])
+    }
+
+    @Test("A map says of any set of blocks what the set itself would say")
+    func random() {
+        var generator = SeededGenerator(for: "block map")
+        for _ in 0..<200 {
+            let count = Int64.random(in: 1...200, using: &generator)
+            var map = BlockMap()
+            var set: Set<Int64> = []
+            for _ in 0..<Int.random(in: 0...300, using: &generator) {
+                let one = Int64.random(in: 0..<count, using: &generator)
+                let isHeld = Bool.random(using: &generator)
+                map[one] = isHeld
+                if isHeld { set.insert(one) } else { set.remove(one) }
+            }
+            #expect((0..<count).filter { map[$0] } == set.sorted())
+            #expect(map.prefix == (0...count).first { !set.contains($0) })
+            #expect(map.end == (set.max() ?? -1) + 1)
+            let missing = map.missing(total: count * block).flatMap { $0.lowerBound / block..<$0.upperBound / block }
+            #expect(missing == (0..<count).filter { !set.contains($0) })
+            #expect(map.heldBytes(total: count * block) == Int64(set.count) * block)
+        }
+    }
+}
