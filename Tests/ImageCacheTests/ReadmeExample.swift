@@ -17,7 +17,8 @@ func showPicture() async throws {
         let file = try await download.file()
         print(file.path, file.size, file.source, file.response.fields[.contentType] ?? "")
         try file.export(to: "picture.jpg", overwrite: true)
-    } catch let error where error.code == .unreachable {
+    } catch {
+        guard error.code == .unreachable else { throw error }
         print("no network:", error)  // what arrived is kept; the next call continues there
     }
     cache.prefetch(["https://example.com/next.jpg", "https://example.com/after.jpg"])
