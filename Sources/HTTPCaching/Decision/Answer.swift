@@ -12,7 +12,8 @@ extension CacheRules {
     /// section 13.2.2, RFC 9111 section 4.3.2).
     func answer(from response: StoredResponse, facts: ResponseFacts, to request: CacheRequest) -> Answer {
         let isSuccess = (200...299).contains(response.status.code)
-        if isSuccess, conditionIsFalse(in: request, response, facts) {
+        let hasConditions = response.status == .ok || response.status == .partialContent
+        if hasConditions, conditionIsFalse(in: request, response, facts) {
             return .answer(status: .notModified, body: .none)
         }
         if request.method == .head {

@@ -145,10 +145,13 @@ extension CacheRules {
         return seconds.map { staleness <= $0 } ?? true
     }
 
-    /// RFC 8246 section 2: no revalidation of a fresh response, upon a reload either; only where it came complete over an
-    /// authenticated connection.
+    /// RFC 8246: no revalidation of a fresh response, upon a reload either (section 2); but only where it came over an
+    /// authenticated connection and its length is known to be right (section 3).
     func isImmutable(_ facts: ResponseFacts, _ response: StoredResponse) -> Bool {
-        facts.directives.flags.contains(.immutable) && response.isComplete
+        guard facts.directives.flags.contains(.immutable), case .complete(let length) = response.extent,
+            let promised = ContentLength.value(of: response.fields)
+        else { return false }
+        return length ?? promised == promised
             && response.requestURL.utf8.prefix(8).elementsEqual("https://".utf8) { $0.lowercased == $1 }
     }
 }

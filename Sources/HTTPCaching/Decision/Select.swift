@@ -65,10 +65,12 @@ extension CacheRules {
         return !request.isQuery || hasExplicitFreshness(facts)
     }
 
-    /// "a cache MUST use the most recent one (as determined by the Date header field)".
+    /// "a cache MUST use the most recent one (as determined by the Date header field)" (RFC 9111 section 4), where some omit
+    /// `Vary` the most recent one that has it (section 4.1).
     private func isNewer(
         _ response: StoredResponse, _ facts: ResponseFacts, than other: StoredResponse, _ otherFacts: ResponseFacts
     ) -> Bool {
+        if facts.hasVary != otherFacts.hasVary { return facts.hasVary }
         if facts.date != otherFacts.date { return facts.date > otherFacts.date }
         if response.responseTime != other.responseTime { return response.responseTime > other.responseTime }
         return response.isComplete && !other.isComplete

@@ -51,8 +51,9 @@ extension Slice where Base == UnsafeBufferPointer<UInt8> {
 /// inside quoted strings do not separate.
 func forEachListMember(_ bytes: Bytes, _ body: (ByteSlice) -> Void) {
     var start = 0
+    var quotesCount = true
     while start < bytes.count {
-        let end = memberEnd(bytes, from: start)
+        let end = memberEnd(bytes, from: start, quotesCount: &quotesCount)
         let member = bytes[start..<end].trimmed
         if !member.isEmpty { body(member) }
         start = end + 1
@@ -60,12 +61,13 @@ func forEachListMember(_ bytes: Bytes, _ body: (ByteSlice) -> Void) {
 }
 
 /// Where the list member that starts at `start` ends: at a comma outside a quoted string. A quote that is never closed is
-/// an ordinary character, so that it cannot hide the members behind it.
-func memberEnd(_ bytes: Bytes, from start: Int) -> Int {
+/// an ordinary character, so that it cannot hide the members behind it; and so are all quotes after one, so that a line is
+/// not searched again and again.
+func memberEnd(_ bytes: Bytes, from start: Int, quotesCount: inout Bool) -> Int {
     var index = start
     while index < bytes.count, bytes[index] != UInt8(ascii: ",") {
-        if bytes[index] == UInt8(ascii: "\""), let closing = closingQuote(bytes, after: index) {
-            index = closing
+        if quotesCount, bytes[index] == UInt8(ascii: "\"") {
+            if let closing = closingQuote(bytes, after: index) { index = closing } else { quotesCount = false }
         }
         index += 1
     }

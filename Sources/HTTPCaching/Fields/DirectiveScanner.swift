@@ -62,8 +62,9 @@ public enum DirectiveSeconds: Sendable, Hashable {
 /// Calls `body` with each directive of a `Cache-Control` field line. What is no directive at all is skipped.
 func forEachDirective(_ bytes: Bytes, _ body: (ScannedDirective) -> Void) {
     var start = 0
+    var quotesCount = true
     while start < bytes.count {
-        let end = memberEnd(bytes, from: start)
+        let end = memberEnd(bytes, from: start, quotesCount: &quotesCount)
         let member = bytes[start..<end].trimmed
         start = end + 1
         var nameEnd = member.startIndex

@@ -27,13 +27,9 @@ extension ResponseDirectives {
     }
 
     private mutating func add(key: String, _ member: ItemOrInnerList) {
-        // A value of another type than the directive's is not used: RFC 9213 section 2.1. Where that would make the response
-        // more reusable than its sender can have meant, the more restrictive reading is taken.
-        guard case .item(let item) = member else {
-            if key == "no-cache" { flags.insert(.noCache) }
-            if key == "private" { flags.insert(.private) }
-            return
-        }
+        // "Implementations SHOULD NOT consume values that violate these inferred constraints" (RFC 9213 section 2.1): a value
+        // of another type than the directive's is as good as none.
+        guard case .item(let item) = member else { return }
         switch key {
         case "max-age": maxAge = seconds(item.rfc9651BareItem)
         case "s-maxage": sharedMaxAge = seconds(item.rfc9651BareItem)
@@ -84,12 +80,6 @@ extension ResponseDirectives {
     }
 
     private mutating func insert(_ flag: Flags, _ item: RFC9651BareItem) {
-        switch item {
-        case .bool(false): flags.remove(flag)
-        case .bool(true): flags.insert(flag)
-        default:
-            // What restricts is believed however it is written; what permits must be written right.
-            if flag != .public, flag != .immutable, flag != .mustUnderstand { flags.insert(flag) }
-        }
+        if case .bool(true) = item { flags.insert(flag) }
     }
 }

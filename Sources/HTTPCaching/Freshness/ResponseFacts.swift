@@ -21,6 +21,7 @@ struct ResponseFacts {
     /// `Age` in seconds; 0 when absent or invalid.
     var age = 0
     var hasETag = false
+    var hasVary = false
     var variesOnAnything = false
 
     init(_ fields: HTTPFields, receivedAt: Date, rules: CacheRules) {
@@ -52,7 +53,9 @@ struct ResponseFacts {
                     age = field.withUnsafeBytesOfValue { ResponseFacts.age($0) }
                 }
             case "etag": hasETag = true
-            case "vary": if !variesOnAnything { variesOnAnything = field.withUnsafeBytesOfValue(ResponseFacts.hasStar) }
+            case "vary":
+                hasVary = true
+                if !variesOnAnything { variesOnAnything = field.withUnsafeBytesOfValue(ResponseFacts.hasStar) }
             default: break
             }
         }

@@ -14,17 +14,18 @@ extension CacheRules {
     ) -> StoredResponse {
         var result = stored
         let new = storableFields(of: fields).filter { !CacheRules.isExcludedFromUpdate($0.name.canonicalName) }
-        var merged = HTTPFields()
-        merged.reserveCapacity(stored.fields.count + new.count)
-        for field in stored.fields {
-            let name = field.name.canonicalName
-            // The age that was true then is not now, whether or not the new response says one.
-            if name == "age" || new.contains(where: { $0.name.canonicalName == name }) { continue }
-            merged.append(field)
-        }
-        // HTTPFields holds fewer than 65,535 fields; a response with so many more is not believed at all.
-        if merged.count + new.count < 60_000 {
-            for field in new { merged.append(field) }
+        // HTTPFields holds fewer than 65,535 fields; a response with so many is not believed at all.
+        if stored.fields.count + new.count < 60_000 {
+            let replaced = Set(new.map(\.name.canonicalName))
+            var merged = HTTPFields()
+            merged.reserveCapacity(stored.fields.count + new.count)
+            for field in stored.fields {
+                let name = field.name.canonicalName
+                // The age that was true then is not now, whether or not the new response says one.
+                if name == "age" || replaced.contains(name) { continue }
+                merged.append(field)
+            }
+            merged.append(contentsOf: new)
             result.fields = merged
         }
         if !fields.contains(.date) { result.fields[.date] = HTTPDate.format(responseTime) }

@@ -65,10 +65,7 @@ extension CacheRules {
                 reason: "a 304 updates stored responses and is none itself", section: "RFC 9111 section 4.3.4")
         }
         if let refusal = refusalOfMethod(response, facts: facts, to: request, own: own) { return refusal }
-        if code == 206, request.method != .get || ContentRange(response.headerFields) == nil {
-            return StoreRefusal(
-                reason: "a 206 without one valid Content-Range is no part of anything", section: "RFC 9111 section 3.3")
-        }
+        if code == 206, let refusal = refusalOfPart(response, to: request) { return refusal }
         let understood = CacheRules.understands(response.status)
         if directives.flags.contains(.mustUnderstand), !understood {
             return StoreRefusal(
@@ -87,6 +84,20 @@ extension CacheRules {
         if own != nil || isCacheable(facts, status: response.status) { return nil }
         return StoreRefusal(
             reason: "status \(code) is stored only with explicit freshness", section: "RFC 9111 section 3")
+    }
+
+    /// A part is stored only when it says in one valid `Content-Range` which part it is, and is as long as that.
+    private func refusalOfPart(_ response: HTTPResponse, to request: CacheRequest) -> StoreRefusal? {
+        guard request.method == .get, let range = ContentRange(response.headerFields)?.range else {
+            return StoreRefusal(
+                reason: "a 206 without one valid Content-Range is no part of anything", section: "RFC 9111 section 3.3")
+        }
+        let length = ContentLength.value(of: response.headerFields)
+        if length != nil || response.headerFields.contains(.contentLength), length != Int64(range.count) {
+            return StoreRefusal(
+                reason: "the 206's Content-Length is not that of its Content-Range", section: "RFC 9110 section 15.3.7")
+        }
+        return nil
     }
 
     private func refusalByShared(_ directives: ResponseDirectives, _ request: CacheRequest) -> StoreRefusal? {

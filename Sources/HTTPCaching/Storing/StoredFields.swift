@@ -5,12 +5,12 @@ extension CacheRules {
     /// The fields of a response that may be stored (RFC 9111 section 3.1): without those that hold for one connection or
     /// one proxy only, and in a shared cache without those that `private="…"` names (section 5.2.2.7).
     public func storableFields(of fields: HTTPFields) -> HTTPFields {
-        var excluded: [String] = []
-        fields.forEachMember(of: "connection") { excluded.append($0.lowercasedString) }
+        var excluded: Set<String> = []
+        fields.forEachMember(of: "connection") { excluded.insert($0.lowercasedString) }
         if mode == .shared {
             let directives =
                 ResponseDirectives(targeted: targetedFieldNames, in: fields) ?? ResponseDirectives(fields)
-            excluded += directives.privateFields
+            excluded.formUnion(directives.privateFields)
         }
         var result = HTTPFields()
         result.reserveCapacity(fields.count)
@@ -25,7 +25,7 @@ extension CacheRules {
     /// Fields that are for the next hop only (RFC 9110 section 7.6.1), or for the proxy that is used (RFC 9111 section 3.1).
     static func isConnectionSpecific(_ canonicalName: String) -> Bool {
         switch canonicalName {
-        case "connection", "proxy-connection", "keep-alive", "te", "transfer-encoding", "upgrade", "trailer",
+        case "connection", "proxy-connection", "keep-alive", "te", "transfer-encoding", "upgrade",
             "proxy-authenticate", "proxy-authentication-info", "proxy-authorization":
             true
         default: false

@@ -19,21 +19,20 @@ extension CacheRules {
         let response = stored[chosen.index]
         var fields = conditionalFields(for: response)
         var candidates = [chosen.index]
-        if var tags = fields[.ifNoneMatch] {
+        if let tag = fields[.ifNoneMatch] {
             // Other stored responses that could be chosen, and the client's own tags, may be what the origin has.
-            var known = [tags]
+            var known = [tag]
             for (index, other) in stored.enumerated() where index != chosen.index {
-                guard couldAnswer(other, request, now: now),
-                    let tag = CacheValidator(other.fields, receivedAt: other.responseTime).entityTag
-                else { continue }
+                guard let tag = tagForUnion(other, request, now: now)?.text else { continue }
                 candidates.append(index)
-                if !known.contains(tag.text) { known.append(tag.text) }
+                if !known.contains(tag) { known.append(tag) }
             }
             if case .tags(let own) = EntityTagCondition(lines: request.fields[values: .ifNoneMatch]) {
                 for tag in own where !known.contains(tag.text) { known.append(tag.text) }
             }
-            tags = known.joined(separator: ", ")
-            fields[.ifNoneMatch] = tags
+            if known.count > 1 { fields[.ifNoneMatch] = known.joined(separator: ", ") }
+            // The date goes along "if the request is not for a subrange, a single stored response is being validated".
+            if candidates.count > 1 || request.fields.contains(.range) { fields[.ifModifiedSince] = nil }
         }
         if request.policy == .reloadRevalidatingCacheData { fields[.cacheControl] = "max-age=0" }
         return CacheValidation(
@@ -41,5 +40,16 @@ extension CacheRules {
             mayServeStaleOnError: mayServeStale(
                 response, facts: chosen.facts, freshness: chosen.freshness, after: .unreachable, request, directives),
             remainingLifetime: chosen.freshness.remaining)
+    }
+
+    /// The entity tag of another stored response that may be in the union: that of a partial response only when it covers the
+    /// range that is asked for (RFC 9111 section 4.3.2).
+    private func tagForUnion(_ other: StoredResponse, _ request: CacheRequest, now: Date) -> EntityTag? {
+        guard couldAnswer(other, request, now: now) else { return nil }
+        if !other.isComplete {
+            let facts = ResponseFacts(other.fields, receivedAt: other.responseTime, rules: self)
+            guard case .answer = answer(from: other, facts: facts, to: request) else { return nil }
+        }
+        return CacheValidator(other.fields, receivedAt: other.responseTime).entityTag
     }
 }

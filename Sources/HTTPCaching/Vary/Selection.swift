@@ -7,10 +7,7 @@ extension CacheRules {
     public func selectingFields(
         of request: HTTPFields, for response: HTTPFields, redirects: [StoredHead] = []
     ) -> HTTPFields {
-        var names: [String] = []
-        for fields in [response] + redirects.map(\.fields) {
-            fields.forEachMember(of: "vary") { names.append($0.lowercasedString) }
-        }
+        let names = CacheRules.namesInVary(response, redirects)
         var result = HTTPFields()
         if names.isEmpty { return result }
         for field in request where names.contains(field.name.canonicalName) { result.append(field) }
@@ -20,20 +17,23 @@ extension CacheRules {
     /// A text that is equal for two requests exactly when their selecting fields match by `Vary` of this response: one
     /// variant of a URL has one of it, so that a new response replaces the stored one of its variant. `nil` for `Vary: *`.
     public func variantKey(of request: HTTPFields, for response: HTTPFields, redirects: [StoredHead] = []) -> String? {
-        var names: [String] = []
-        for fields in [response] + redirects.map(\.fields) {
-            fields.forEachMember(of: "vary") { names.append($0.lowercasedString) }
-        }
+        let names = CacheRules.namesInVary(response, redirects)
         if names.contains("*") { return nil }
         var key = ""
-        var last: String?
-        for name in names.sorted() where name != last {
-            last = name
+        for name in names.sorted() {
             key += "\(name)="
             if let value = VaryValue.normalized(name, in: request) { key += "\(value.utf8.count):\(value)" }
             key += "\n"
         }
         return key
+    }
+
+    private static func namesInVary(_ response: HTTPFields, _ redirects: [StoredHead]) -> Set<String> {
+        var names: Set<String> = []
+        for fields in [response] + redirects.map(\.fields) {
+            fields.forEachMember(of: "vary") { names.insert($0.lowercasedString) }
+        }
+        return names
     }
 
     /// Whether the selecting fields of a stored response match the request (RFC 9111 section 4.1).

@@ -1,0 +1,327 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("RFC 9111 section 3: storing responses")
+struct StoringTests {
+    func stores(
+        _ response: HTTPResponse, _ request: CacheRequest = get(), _ rules: CacheRules = privateRules
+    ) -> Bool {
+        rules.storability(of: response, to: request, receivedAt: now).isStorable
+    }
+
+    @Test(
+        "3: \"MUST NOT store … unless: the request method is understood by the cache\"",
+        arguments: [
+            ("GET", true), ("HEAD", true), ("QUERY", true), ("PUT", false), ("DELETE", false), ("PATCH", false),
+            ("OPTIONS", false), ("TRACE", false), ("CONNECT", false), ("PROPFIND", false), ("FOO", false),
+            ("get", false),
+        ])
+    func methodIsUnderstood(method: String, isStored: Bool) throws {
+        let request = get(method: try #require(HTTPRequest.Method(rawValue: method)))
+        #expect(stores(response(200, ("Cache-Control", "max-age=60")), request) == isStored)
+    }
+
+    @Test(
+        "3: \"the response status code is final\": interim responses are passed by",
+        arguments: [100, 101, 102, 103, 199])
+    func interimIsNeverStored(status: Int) {
+        #expect(!stores(response(status, ("Cache-Control", "max-age=60, public"))))
+    }
+
+    @Test("3: a status outside 100 to 599 is no response", arguments: [0, 99, 600, 999])
+    func invalidStatus(status: Int) {
+        #expect(!stores(response(status, ("Cache-Control", "max-age=60"))))
+    }
+
+    @Test("3: \"if the response status code is 206 or 304 …: the cache understands the response status code\"")
+    func partialAndNotModified() {
+        #expect(stores(response(206, ("Content-Range", "bytes 0-9/100"))))
+        #expect(!stores(response(206, ("Cache-Control", "max-age=60"))))
+        #expect(!stores(response(304, ("Cache-Control", "max-age=60"))))
+    }
+
+    @Test("3: \"the no-store cache directive is not present in the response\"")
+    func noStore() {
+        for rules in [privateRules, sharedRules] {
+            #expect(!stores(response(200, ("Cache-Control", "no-store")), get(), rules))
+            #expect(!stores(response(200, ("Cache-Control", "max-age=60, NO-STORE")), get(), rules))
+            #expect(
+                !stores(
+                    response(200, ("Cache-Control", "max-age=60"), ("Cache-Control", "public, no-store")), get(), rules)
+            )
+            #expect(!stores(response(200, ("Cache-Control", "foo=\"bar, no-store")), get(), rules))
+            #expect(!stores(response(200, ("Cache-Control", "no-store=\"x\"")), get(), rules))
+            // Inside a quoted string it is no directive.
+            #expect(stores(response(200, ("Cache-Control", "foo=\"a, no-store, b\"")), get(), rules))
+        }
+    }
+
+    @Test("3: \"if the cache is shared: the private response directive is … not present\"")
+    func privateInShared() {
+        let answer = response(200, ("Cache-Control", "private, max-age=60"))
+        #expect(stores(answer, get(), privateRules))
+        #expect(!stores(answer, get(), sharedRules))
+    }
+
+    @Test("3: private that \"allows a shared cache to store a modified response\"")
+    func qualifiedPrivateInShared() {
+        #expect(stores(response(200, ("Cache-Control", "private=\"Set-Cookie\", max-age=60")), get(), sharedRules))
+        #expect(stores(response(200, ("Cache-Control", "private=set-cookie, max-age=60")), get(), sharedRules))
+        // An argument that is no list of field names does not qualify anything.
+        #expect(!stores(response(200, ("Cache-Control", "private=\"\", max-age=60")), get(), sharedRules))
+        #expect(!stores(response(200, ("Cache-Control", "private=\"a b\", max-age=60")), get(), sharedRules))
+        #expect(!stores(response(200, ("Cache-Control", "private=\"unclosed, max-age=60")), get(), sharedRules))
+    }
+
+    @Test(
+        "3, 3.5: \"if the cache is shared: the Authorization header field is not present … or a response directive is present that explicitly allows shared caching\"",
+        arguments: [
+            ("max-age=60", false), ("max-age=60, public", true), ("max-age=60, must-revalidate", true),
+            ("s-maxage=60", true),
+            ("max-age=60, proxy-revalidate", false), ("max-age=60, immutable", false), ("public, no-store", false),
+            ("public, private", false),
+        ])
+    func authorization(cacheControl: String, isStored: Bool) {
+        let request = get(("Authorization", "Basic dTpw"))
+        let answer = response(200, ("Cache-Control", cacheControl))
+        #expect(stores(answer, request, sharedRules) == isStored)
+    }
+
+    @Test("3.5: a private cache may store the answer to a request with Authorization")
+    func authorizationInPrivate() {
+        #expect(stores(response(200, ("Cache-Control", "max-age=60")), get(("Authorization", "Basic dTpw"))))
+    }
+
+    @Test(
+        "3: \"the response contains at least one of the following\"",
+        arguments: [
+            // directive, Expires, private cache, shared cache; the status is not heuristically cacheable
+            ("public", nil, true, true), ("private", nil, true, false), ("private=\"x\"", nil, true, false),
+            ("max-age=60", nil, true, true), ("max-age=0", nil, true, true), ("s-maxage=60", nil, false, true),
+            ("", "Thu, 01 Jan 2026 01:00:00 GMT", true, true), ("", "0", true, true), ("", nil, false, false),
+            ("foo", nil, false, false), ("must-revalidate", nil, false, false), ("immutable", nil, false, false),
+            ("stale-if-error=60", nil, false, false),
+        ] as [(String, String?, Bool, Bool)])
+    func atLeastOne(cacheControl: String, expires: String?, isPrivate: Bool, isShared: Bool) {
+        var answer = response(418)
+        if !cacheControl.isEmpty { answer.headerFields[.cacheControl] = cacheControl }
+        answer.headerFields[.expires] = expires
+        #expect(stores(answer, get(), privateRules) == isPrivate)
+        #expect(stores(answer, get(), sharedRules) == isShared)
+    }
+
+    @Test("3, RFC 9110 15.1: \"a status code that is defined as heuristically cacheable\", and no other")
+    func heuristicallyCacheable() {
+        let cacheable = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+        for status in 200...599 where status != 206 && status != 304 {
+            #expect(stores(response(status)) == cacheable.contains(status), "\(status)")
+            #expect(stores(response(status, ("Cache-Control", "max-age=1"))), "\(status)")
+        }
+        #expect(stores(response(206, ("Content-Range", "bytes 0-0/2"))))
+    }
+
+    @Test("3: a response with neither validator nor freshness may be stored, and nothing is invented for it")
+    func nothingIsInvented() throws {
+        guard case .store(let terms) = privateRules.storability(of: response(200), to: get(), receivedAt: now) else {
+            Issue.record("not stored")
+            return
+        }
+        #expect(terms.lifetime == 0 && terms.source == .nothing && !terms.hasValidator)
+    }
+
+    @Test("3: what a response is stored on is told")
+    func terms() {
+        func terms(_ response: HTTPResponse, _ rules: CacheRules) -> StoreTerms? {
+            if case .store(let terms) = rules.storability(of: response, to: get(), receivedAt: now) {
+                terms
+            } else {
+                nil
+            }
+        }
+        let answer = response(200, ("Cache-Control", "max-age=60, s-maxage=90"), ("ETag", "W/\"a\""))
+        #expect(terms(answer, privateRules) == StoreTerms(lifetime: 60, source: .maxAge, hasValidator: true))
+        #expect(terms(answer, sharedRules) == StoreTerms(lifetime: 90, source: .sharedMaxAge, hasValidator: true))
+    }
+
+    @Test(
+        "5.2.2.3: must-understand: no-store is ignored where the status is understood, and nothing is stored where it is not"
+    )
+    func mustUnderstand() {
+        let both = ("Cache-Control", "must-understand, no-store, max-age=60")
+        #expect(stores(response(200, both)))
+        #expect(stores(response(404, both)))
+        #expect(!stores(response(299, both)))
+        #expect(!stores(response(299, ("Cache-Control", "must-understand, max-age=60"))))
+        #expect(stores(response(299, ("Cache-Control", "max-age=60"))))
+    }
+
+    @Test("5.2.1.5: \"a cache MUST NOT store any part of … any response to it\": no-store in the request")
+    func requestNoStore() {
+        for rules in [privateRules, sharedRules] {
+            #expect(
+                !stores(
+                    response(200, ("Cache-Control", "max-age=60, public")), get(("Cache-Control", "no-store")), rules))
+        }
+        // must-understand lifts the response's no-store, not the request's.
+        #expect(
+            !stores(response(200, ("Cache-Control", "must-understand, no-store")), get(("Cache-Control", "no-store"))))
+    }
+
+    @Test(
+        "RFC 9110 9.3.3: the answer to a POST is cacheable only with explicit freshness and its own URL as Content-Location"
+    )
+    func post() {
+        let request = get(method: .post)
+        #expect(stores(response(200, ("Cache-Control", "max-age=60"), ("Content-Location", url)), request))
+        #expect(stores(response(200, ("Cache-Control", "max-age=60"), ("Content-Location", "/picture.png")), request))
+        #expect(stores(response(200, ("Expires", date(60)), ("Content-Location", "picture.png#x")), request))
+        #expect(!stores(response(200, ("Cache-Control", "max-age=60")), request))
+        #expect(!stores(response(200, ("Cache-Control", "max-age=60"), ("Content-Location", "/other")), request))
+        #expect(!stores(response(200, ("Content-Location", url)), request))
+        #expect(!stores(response(200, ("Cache-Control", "max-age=x"), ("Content-Location", url)), request))
+        #expect(!stores(response(404, ("Cache-Control", "max-age=60"), ("Content-Location", url)), request))
+        // s-maxage is explicit freshness for a shared cache only.
+        let shared = response(200, ("Cache-Control", "s-maxage=60"), ("Content-Location", url))
+        #expect(!stores(shared, request, privateRules) && stores(shared, request, sharedRules))
+    }
+
+    @Test("a POST that is declared to ask only is stored with explicit freshness or an own lifetime")
+    func safeQuery() {
+        var request = get(method: .post)
+        request.isSafeQuery = true
+        #expect(stores(response(200, ("Cache-Control", "max-age=60")), request))
+        #expect(!stores(response(200, ("ETag", "\"a\"")), request))
+        request.ownLifetime = OwnLifetime(seconds: 60)
+        #expect(stores(response(200, ("ETag", "\"a\"")), request))
+    }
+
+    @Test("a refusal says why, and by which section")
+    func refusal() {
+        guard
+            case .doNotStore(let refusal) = privateRules.storability(
+                of: response(200, ("Cache-Control", "no-store")), to: get(), receivedAt: now)
+        else {
+            Issue.record("stored")
+            return
+        }
+        #expect(refusal.description == "the response says no-store (RFC 9111 section 5.2.2.5)")
+    }
+}
+
+@Suite("RFC 9111 sections 3.1 and 3.2: stored fields and their updates")
+struct StoredFieldTests {
+    @Test("3.1: \"MUST include all received response header fields — including unrecognized ones\"")
+    func allFields() {
+        let answer = response(
+            200, ("X-Unknown", "a"), ("x-unknown", "b"), ("Set-Cookie", "c=d"), ("Warning", "110 - \"x\""),
+            ("Pragma", "no-cache"),
+            ("Trailer", "Foo"), ("Date", date(0)))
+        for rules in [privateRules, sharedRules] {
+            #expect(rules.storableFields(of: answer.headerFields) == answer.headerFields)
+        }
+    }
+
+    @Test("3.1, RFC 9110 7.6.1: Connection, what it names, and the other hop-by-hop fields are not stored")
+    func hopByHop() {
+        let answer = fields([
+            ("Connection", "close, X-Hop"), ("connection", "\tX-Other , "), ("X-Hop", "1"), ("X-Other", "2"),
+            ("X-End", "3"),
+            ("Keep-Alive", "timeout=5"), ("Proxy-Connection", "close"), ("TE", "trailers"),
+            ("Transfer-Encoding", "chunked"),
+            ("Upgrade", "h2c"),
+        ])
+        #expect(privateRules.storableFields(of: answer).map(\.name.canonicalName) == ["x-end"])
+    }
+
+    @Test("3.1: \"Header fields that are specific to the proxy that a cache uses … MUST NOT be stored\"")
+    func proxyFields() {
+        let answer = fields([
+            ("Proxy-Authenticate", "Basic"), ("Proxy-Authentication-Info", "a"), ("Proxy-Authorization", "b"),
+            ("Via", "1.1 x"),
+        ])
+        #expect(privateRules.storableFields(of: answer).map(\.name.canonicalName) == ["via"])
+    }
+
+    @Test("5.2.2.7: \"a shared cache MUST NOT store the listed header fields\" of a qualified private")
+    func qualifiedPrivate() {
+        let answer = fields([
+            ("Cache-Control", "private=\"Set-Cookie, X-User\""), ("set-cookie", "a"), ("X-USER", "b"), ("X", "c"),
+        ])
+        #expect(sharedRules.storableFields(of: answer).map(\.name.canonicalName) == ["cache-control", "x"])
+        #expect(privateRules.storableFields(of: answer).count == 4)
+    }
+
+    @Test("RFC 9110 6.6.1: a response without Date is stored with the time that it was received")
+    func dateIsAppended() {
+        let stored = privateRules.stored(
+            response(200, ("ETag", "\"a\"")), to: get(), requestTime: now - 1, responseTime: now)
+        #expect(stored.fields[.date] == date(0))
+    }
+
+    func freshen(_ old: StoredResponse, _ new: (String, String)..., rules: CacheRules = privateRules) -> StoredResponse
+    {
+        rules.freshened(old, by: fields(new), requestTime: now - 1, responseTime: now)
+    }
+
+    @Test("3.2: \"MUST add each header field in the provided response to the stored response, replacing field values\"")
+    func update() {
+        let old = stored(
+            ("ETag", "\"a\""), ("Cache-Control", "max-age=1"), ("Cache-Control", "public"), ("X-Old", "1"),
+            ("Content-Type", "a/b"),
+            ago: 100)
+        let new = freshen(
+            old, ("Cache-Control", "max-age=60"), ("X-New", "2"), ("X-New", "3"), ("Content-Type", "c/d"),
+            ("Date", date(0)))
+        #expect(new.fields[values: .cacheControl] == ["max-age=60"])
+        #expect(new.fields[.contentType] == "c/d")
+        #expect(new.fields.map(\.name.rawName).filter { $0.hasPrefix("X") } == ["X-Old", "X-New", "X-New"])
+        #expect(new.fields[.eTag] == "\"a\"")
+        #expect(new.fields[.date] == date(0))
+        #expect(new.requestTime == now - 1 && new.responseTime == now)
+        #expect(privateRules.freshness(of: new, at: now + 30).isFresh)
+    }
+
+    @Test("3.2: Content-Length, and what says how the stored body was received, are not updated")
+    func exceptions() {
+        let old = stored(("Content-Length", "1000"), ("Content-Encoding", "gzip"), ("Connection", "x"))
+        let new = freshen(
+            old, ("Content-Length", "0"), ("Content-Encoding", "br"), ("Content-Range", "bytes 0-0/1"),
+            ("Connection", "X-Hop"),
+            ("X-Hop", "1"), ("Proxy-Authenticate", "Basic"), ("Transfer-Encoding", "chunked"))
+        #expect(new.fields[.contentLength] == "1000")
+        #expect(new.fields[.contentEncoding] == "gzip")
+        #expect(new.fields[.contentRange] == nil && new.fields[.proxyAuthenticate] == nil)
+        #expect(new.fields[.transferEncoding] == nil)
+        #expect(!new.fields.contains { $0.name.canonicalName == "x-hop" })
+    }
+
+    @Test("4.2.3: an Age that was stored is not counted again after a 304 without one")
+    func ageIsDropped() {
+        let new = freshen(stored(("Age", "500"), ("Cache-Control", "max-age=60"), ago: 100))
+        #expect(new.fields[.age] == nil)
+        #expect(privateRules.freshness(of: new, at: now).age == 1)
+        #expect(new.fields[.date] == date(0))
+    }
+
+    @Test("3.2: an update makes an invalidated response usable again, and takes over the redirects that were followed")
+    func updateOfState() {
+        var old = stored(("Cache-Control", "max-age=60"), redirects: [StoredHead(status: .found, fields: HTTPFields())])
+        old.isInvalidated = true
+        let new = privateRules.freshened(old, by: HTTPFields(), redirects: [], requestTime: now, responseTime: now)
+        #expect(!new.isInvalidated && new.redirects.isEmpty)
+        #expect(privateRules.freshened(old, by: HTTPFields(), requestTime: now, responseTime: now).redirects.count == 1)
+    }
+
+    @Test("3.2: a response with more fields than can be held updates nothing, and does no harm")
+    func tooManyFields() {
+        var many = HTTPFields()
+        for number in 0..<40_000 { many.append(HTTPField(name: .setCookie, value: "\(number)")) }
+        var old = stored(("ETag", "\"a\""))
+        old.fields.append(contentsOf: (0..<40_000).map { HTTPField(name: .via, value: "\($0)") })
+        let new = privateRules.freshened(old, by: many, requestTime: now, responseTime: now)
+        #expect(new.fields[.eTag] == "\"a\"" && !new.fields.contains(.setCookie))
+    }
+}
