@@ -1,5 +1,5 @@
 import CLibcurl
-import Locking
+import Synchronization
 
 /// Transfers bodies over libcurl: one multi handle on one thread of its own, which starts with the first transfer.
 ///
@@ -50,6 +50,7 @@ public final class TransferEngine: Sendable {
                 mailbox.post(.start(order))
             }
         } onCancel: {
+            prepared.isCancelled.store(true, ordering: .releasing)
             mailbox.post(.cancel(id))
         }
         return try result.get()

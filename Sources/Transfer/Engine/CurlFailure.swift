@@ -17,7 +17,7 @@ struct CurlFailure {
         (code, message, isRetryable) =
             switch result {
             case CURLE_URL_MALFORMAT: failure(.unsupportedURL, "not a URL that can be fetched", retry: false)
-            case CURLE_UNSUPPORTED_PROTOCOL where text.contains("HTTP/0.9"):
+            case CURLE_UNSUPPORTED_PROTOCOL where text.contains("HTTP"):
                 failure(.protocolViolation, "the answer is not HTTP", retry: false)
             case CURLE_UNSUPPORTED_PROTOCOL:
                 failure(.unsupportedURL, "redirected to what is neither http nor https", retry: false)

@@ -1,4 +1,5 @@
 import CLibcurl
+import Synchronization
 
 /// The engine's thread: takes commands, lets libcurl work, and starts what may start.
 ///
@@ -73,6 +74,7 @@ final class EngineLoop {
 
     private func start(_ order: Mailbox.Order) {
         let transfer = RunningTransfer(order, mailbox: mailbox, startedAt: now)
+        if order.prepared.isCancelled.load(ordering: .acquiring) { return end(transfer, transfer.cancel()) }
         transfers[order.id] = transfer
         schedule.enqueue(order.id, host: order.prepared.host, priority: transfer.priority)
         transfer.isWaiting = true

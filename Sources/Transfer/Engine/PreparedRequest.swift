@@ -1,5 +1,6 @@
 import CLibcurl
 import HTTPTypes
+import Synchronization
 
 /// A request that was checked and taken apart on the caller's thread, so that the engine's has less to do.
 ///
@@ -16,6 +17,8 @@ final class PreparedRequest: @unchecked Sendable {
     let headers: UnsafeMutablePointer<curl_slist>?
     /// A coding that the caller asked for is not resumable.
     let mayResume: Bool
+    /// A cancellation may overtake the order to start: it is noted here before it is posted.
+    let isCancelled = Atomic(false)
 
     init(_ request: TransferRequest) throws(TransferError) {
         let parsed = try ParsedURL(request.url)

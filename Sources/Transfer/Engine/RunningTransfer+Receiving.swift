@@ -19,9 +19,14 @@ extension RunningTransfer {
         guard action == nil else { return .taken }
         if line.starts(with: "HTTP/".utf8) {
             headBegan = .now
-            if collector.isComplete { noteHop() }
+            if collector.isComplete, collector.isRedirect { noteHop() }
         }
-        switch collector.append(line) {
+        let progress = collector.append(line)
+        if collector.isStatusLine, (300..<400).contains(collector.status), !collector.isRedirect {
+            // libcurl would follow any 3xx with a Location, a 304 too.
+            handle?.set(CURLOPT_FOLLOWLOCATION, false)
+        }
+        switch progress {
         case .more: return .taken
         case .violation(let text):
             failure = error(.protocolViolation, text)
@@ -33,12 +38,7 @@ extension RunningTransfer {
             if (200..<300).contains(status) { return judgeHead() ? .taken : .stop }
             // A redirect, or a challenge to authenticate: another head may follow. Whoever sends a body has the last
             // word, else the attempt's end.
-            if HeadCollector.isFollowed(status: status) {
-                pendingURL = handle?.effectiveURL ?? prepared.url
-            } else if (300..<400).contains(status) {
-                // libcurl would follow any 3xx with a Location, a 304 too.
-                handle?.set(CURLOPT_FOLLOWLOCATION, false)
-            }
+            if collector.isRedirect { pendingURL = handle?.effectiveURL ?? prepared.url }
             return .taken
         }
     }
@@ -139,7 +139,6 @@ extension RunningTransfer {
 
     /// Another head begins, so the one before it was a redirect's.
     private func noteHop() {
-        guard collector.isRedirect else { return }
         hops.append(
             RedirectHop(
                 url: pendingURL, status: .init(code: collector.status), fields: collector.parsed().fields))

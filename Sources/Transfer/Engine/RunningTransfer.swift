@@ -254,7 +254,9 @@ final class RunningTransfer {
     }
 
     private func decideRetry(retryAfter: Duration?, now: MonotonicTime) -> RetryState.Decision {
-        guard RetryState.isIdempotent(method: request.method.rawValue) else { return .giveUp(note: nil) }
+        guard options.retry.maxRetries > 0, RetryState.isIdempotent(method: request.method.rawValue) else {
+            return .giveUp(note: nil)
+        }
         askHeld()
         let held = heldNow?.heldBytes ?? 0
         let madeProgress = held > furthest

@@ -1,0 +1,264 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import Transfer
+
+/// The engine against an origin that cuts, lies and changes its mind.
+@Suite struct ResumingTransferTests {
+    private let representation = Representation(seed: 7, size: 500_000)
+
+    @Test func `a whole body arrives byte for byte`() async throws {
+        let origin = try ScriptedOrigin(serving: representation)
+        let sink = PartialSink()
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url("/a")), into: sink)
+        #expect(result.outcome == .body)
+        #expect(result.attempts == 1)
+        #expect(result.bytesReceived == 500_000)
+        #expect(result.head.finalURL == origin.url("/a"))
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(sink.calls == [.held, .begin(.whole(length: 500_000)), .end(.complete)])
+        #expect(origin.requests.first?["accept-encoding"] == "identity")
+    }
+
+    @Test(arguments: [false, true])
+    func `after cuts only what is missing is fetched`(byReset: Bool) async throws {
+        let origin = try ScriptedOrigin { [representation] _ in
+            var behaviour = Behaviour(representation)
+            behaviour.cutAfter = 60_000
+            behaviour.cutsByReset = byReset
+            return behaviour
+        }
+        let sink = PartialSink()
+        // More cuts than retries: each attempt makes progress.
+        let result = try await TransferEngine().run(
+            TransferRequest(testing: origin.url()) { $0.options.retry.maxRetries = 2 }, into: sink)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.attempts == 9)
+        #expect(result.bytesReceived == 500_000)
+        #expect(result.restarts == [])
+        #expect(origin.requests.dropFirst().allSatisfy { $0["if-range"] == "\"v7\"" })
+        #expect(origin.requests[1]["range"] == "bytes=60000-")
+    }
+
+    @Test func `a cut in a chunked body is resumed at what has come, and the total is learnt`() async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            var behaviour = Behaviour(representation)
+            behaviour.framing = .chunked
+            if request.number == 1 { behaviour.cutAfter = 100_000 }
+            return behaviour
+        }
+        let sink = PartialSink()
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.bytesReceived == 500_000)
+        #expect(sink.calls.contains(.begin(.range(100_000..<500_000, total: 500_000))))
+    }
+
+    @Test func `only the holes of a partial are fetched, one after the other, without counting as retries`()
+        async throws
+    {
+        let origin = try ScriptedOrigin(serving: representation)
+        let sink = PartialSink(
+            holding: [0..<100_000, 150_000..<200_000, 200_001..<400_000], of: representation, url: origin.url())
+        let events = EventLog()
+        let result = try await TransferEngine().run(
+            TransferRequest(testing: origin.url()) { $0.options.retry.maxRetries = 0 }, into: sink, events: events.note)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.bytesReceived == 150_001)
+        #expect(result.resumedFrom == 349_999)
+        #expect(
+            origin.requests.compactMap { $0["range"] }
+                == ["bytes=100000-149999", "bytes=200000-200000", "bytes=400000-"])
+        let counts = events.all.compactMap { event in
+            if case .received(let count, _) = event { count } else { nil }
+        }
+        #expect(counts.last == 500_000)
+        #expect(counts == counts.sorted())
+    }
+
+    @Test func `when all is held, one byte proves it`() async throws {
+        let origin = try ScriptedOrigin(serving: representation)
+        let sink = PartialSink(holding: [0..<500_000], of: representation, url: origin.url())
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(result.outcome == .body)
+        #expect(result.bytesReceived == 1)
+        #expect(sink.calls == [.held, .begin(.alreadyComplete(total: 500_000)), .end(.complete)])
+    }
+
+    @Test func `when all is held of a body of unknown length, a 416 with its ETag proves it`() async throws {
+        let origin = try ScriptedOrigin(serving: representation)
+        let sink = PartialSink(holding: [0..<500_000], of: representation, totalKnown: false, url: origin.url())
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(result.outcome == .body)
+        #expect(result.bytesReceived == 0)
+        #expect(result.head.status == .rangeNotSatisfiable)
+        #expect(sink.calls == [.held, .begin(.alreadyComplete(total: 500_000)), .end(.complete)])
+    }
+
+    @Test func `a 416 with the right total and no ETag is not believed before the last byte's 206`() async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            request["range"] == "bytes=500000-"
+                ? Behaviour.status(416, fields: [("Content-Range", "bytes */500000")]) : Behaviour(representation)
+        }
+        let sink = PartialSink(holding: [0..<500_000], of: representation, totalKnown: false, url: origin.url())
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(result.outcome == .body)
+        #expect(origin.requests.map { $0["range"] } == ["bytes=500000-", "bytes=499999-"])
+        #expect(sink.begins == 1)
+    }
+
+    @Test func `a changed representation is taken whole, and said`() async throws {
+        let changed = Representation(seed: 8, size: 480_000)
+        let origin = try ScriptedOrigin { [representation] request in
+            var behaviour = Behaviour(request.number == 1 ? representation : changed)
+            if request.number == 1 { behaviour.cutAfter = 200_000 }
+            return behaviour
+        }
+        let sink = PartialSink()
+        let events = EventLog()
+        let result = try await TransferEngine().run(
+            TransferRequest(testing: origin.url()), into: sink, events: events.note)
+        #expect(sink.bytes == changed.content.bytes())
+        #expect(result.restarts.count == 1)
+        #expect(result.restarts.first?.contains("the representation changed") == true)
+        #expect(result.bytesReceived == 680_000)
+        #expect(
+            events.all.contains {
+                if case .restart = $0 { true } else { false }
+            })
+    }
+
+    static let faults: [Behaviour.RangeFault] = [
+        .ignored, .shifted(start: -1, end: 0), .shifted(start: 1, end: 0), .shifted(start: 0, end: -1),
+        .total(offBy: 1), .total(offBy: nil), .unit("items"), .missingContentRange, .etag("\"other\""),
+        .etag("W/\"v7\""), .multipart, .status(304), .status(412), .status(416), .unsatisfiable(total: 1),
+        .unsatisfiable(total: nil), .unsatisfiable(total: 200_000),
+    ]
+
+    @Test(arguments: faults)
+    func `a wrong answer to a range request never ends in a splice`(_ fault: Behaviour.RangeFault) async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            var behaviour = Behaviour(representation)
+            behaviour.rangeFault = fault
+            if request.number == 1 { behaviour.cutAfter = 200_000 }
+            return behaviour
+        }
+        let sink = PartialSink()
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.outcome == .body)
+        #expect(result.restarts.count == 1)
+        #expect(result.attempts <= 4)
+    }
+
+    @Test func `a 206 that is shorter than it says is a cut, and what came of it counts`() async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            var behaviour = Behaviour(representation)
+            if request.number == 1 { behaviour.cutAfter = 200_000 }
+            if request.number == 2 { behaviour.rangeFault = .short(by: 50_000) }
+            return behaviour
+        }
+        let sink = PartialSink()
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.attempts == 3)
+        #expect(result.bytesReceived == 500_000)
+    }
+
+    @Test(arguments: [399_999, 400_001])
+    func `a 206 in chunks that is not as long as its range is dropped`(_ length: Int64) async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            var behaviour = Behaviour(representation)
+            if request["range"] == nil {
+                if request.number == 1 { behaviour.cutAfter = 100_000 }
+                return behaviour.script(for: request)
+            }
+            return [
+                .head(
+                    status: 206,
+                    fields: [
+                        ("ETag", "\"v7\""), ("Content-Range", "bytes 100000-499999/500000"),
+                        ("Transfer-Encoding", "chunked"),
+                    ]), .chunks(representation.content, 100_000..<(100_000 + length), chunkSize: 9_999),
+                .raw("0\r\n\r\n"),
+            ]
+        }
+        let sink = PartialSink()
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.restarts.count == 1)
+        #expect(sink.calls.contains(.end(.void)))
+    }
+
+    @Test func `without a strong validator every attempt starts over`() async throws {
+        let weaker = Representation(seed: 7, size: 500_000, etag: "W/\"v7\"")
+        let origin = try ScriptedOrigin { request in
+            var behaviour = Behaviour(weaker)
+            if request.number < 3 { behaviour.cutAfter = 100_000 }
+            return behaviour
+        }
+        let sink = PartialSink()
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(sink.bytes == weaker.content.bytes())
+        #expect(origin.requests.allSatisfy { $0["range"] == nil })
+        #expect(result.bytesReceived == 700_000)
+    }
+
+    @Test func `cuts without end come to an end when nothing can be resumed`() async throws {
+        let weaker = Representation(seed: 7, size: 500_000, etag: "")
+        let origin = try ScriptedOrigin { request in
+            var behaviour = Behaviour(weaker)
+            behaviour.cutAfter = 1000 * Int64(request.number)
+            return behaviour
+        }
+        let error = await failure { () throws(TransferError) in
+            try await TransferEngine().run(TransferRequest(testing: origin.url()), into: PartialSink())
+        }
+        #expect(error?.code == .cut)
+        #expect(error?.attempts == 6)
+    }
+
+    @Test func `a body with a Content-Encoding is taken as it is and not resumed`() async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            var behaviour = Behaviour(representation)
+            behaviour.contentEncoding = "gzip"
+            if request.number == 1 { behaviour.cutAfter = 100_000 }
+            return behaviour
+        }
+        let sink = PartialSink()
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.head.fields[.contentEncoding] == "gzip")
+        #expect(origin.requests.map { $0["range"] } == [nil, nil])
+    }
+
+    @Test func `an error status between two attempts leaves what is held alone`() async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            var behaviour = Behaviour(representation)
+            if request.number == 1 { behaviour.cutAfter = 300_000 }
+            return (2...3).contains(request.number) ? .status(503) : behaviour
+        }
+        let sink = PartialSink()
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.bytesReceived - 500_000 < 200)
+        #expect(sink.begins == 2)
+        #expect(origin.requests.last?["range"] == "bytes=300000-")
+    }
+
+    @Test func `a mirror behind a redirect continues when ETag and total are equal`() async throws {
+        let mirror = try ScriptedOrigin(serving: representation)
+        let sink = PartialSink(holding: [0..<100_000], of: representation, url: "http://elsewhere.example/a")
+        let result = try await TransferEngine().run(TransferRequest(testing: mirror.url()), into: sink)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.resumedFrom == 100_000)
+
+        let blind = PartialSink(
+            holding: [0..<100_000], of: representation, totalKnown: false, url: "http://elsewhere.example/a")
+        let second = try await TransferEngine().run(TransferRequest(testing: mirror.url()), into: blind)
+        #expect(blind.bytes == representation.content.bytes())
+        #expect(second.restarts.first?.contains("another origin") == true)
+        #expect(second.resumedFrom == 0)
+    }
+}
