@@ -3,19 +3,22 @@ enum URLText {
     /// Scheme, host and port in lower case, the default port left out: equal for equal origins (RFC 6454).
     static func origin(of url: String) -> String {
         guard let parts = split(url) else { return url }
-        var host = hostAndPort(parts.authority).lowercased()
         let scheme = parts.scheme.lowercased()
-        if scheme == "http", host.hasSuffix(":80") { host.removeLast(3) }
-        if scheme == "https", host.hasSuffix(":443") { host.removeLast(4) }
-        return "\(scheme)://\(host)"
+        var host = hostAndPort(parts.authority)
+        let defaultPort = scheme == "http" ? ":80" : scheme == "https" ? ":443" : ""
+        if !defaultPort.isEmpty, host.utf8.suffix(defaultPort.utf8.count).elementsEqual(defaultPort.utf8) {
+            host = host[..<host.utf8.index(host.endIndex, offsetBy: -defaultPort.utf8.count)]
+        }
+        return scheme + "://" + host.lowercased()
     }
 
     /// The URL without user, password and fragment: fit to be shown and stored.
     static func withoutUserinfo(_ url: String) -> String {
-        let plain = url.prefix { $0 != "#" }
-        guard plain.utf8.contains(0x40), let (scheme, authority, rest) = split(String(plain)) else {
-            return String(plain)
-        }
+        let bytes = url.utf8
+        let end = bytes.firstIndex(of: UInt8(ascii: "#"))
+        guard bytes.contains(UInt8(ascii: "@")) else { return end.map { String(url[..<$0]) } ?? url }
+        let plain = String(url[..<(end ?? url.endIndex)])
+        guard let (scheme, authority, rest) = split(plain) else { return plain }
         return "\(scheme)://\(hostAndPort(authority))\(rest)"
     }
 
@@ -30,14 +33,23 @@ enum URLText {
         }.joined(separator: "//")
     }
 
+    // By bytes: these run for every transfer, and what they look for is ASCII. (Splitting at an ASCII byte never cuts a
+    // character in two.)
+
     private static func hostAndPort(_ authority: Substring) -> Substring {
-        authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let bytes = authority.utf8
+        return bytes.lastIndex(of: UInt8(ascii: "@")).map { authority[bytes.index(after: $0)...] } ?? authority
     }
 
     private static func split(_ url: String) -> (scheme: Substring, authority: Substring, rest: Substring)? {
-        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return nil }
-        let start = url.index(colon, offsetBy: 3)
-        let end = url[start...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? url.endIndex
-        return (url[..<colon], url[start..<end], url[end...])
+        let bytes = url.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
+            return nil
+        }
+        let start = bytes.index(colon, offsetBy: 3)
+        let end = bytes[start...].firstIndex {
+            $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
+        }
+        return (url[..<colon], url[start..<(end ?? url.endIndex)], url[(end ?? url.endIndex)...])
     }
 }
