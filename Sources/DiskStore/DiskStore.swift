@@ -76,6 +76,9 @@ public final class DiskStore: Sendable {
     /// The bytes that the directory may take: the configured capacity, or what the default came to on this disk.
     public var capacity: Int64 { index.withLock { $0.budget.capacity } }
 
+    /// Where an entry's body is. It may be evicted at any time; ``open(_:)`` gives one that stays.
+    public func path(of entry: StoredEntry) -> String { paths.body(entry.id) }
+
     // MARK: Reading
 
     /// All variants that are stored under a key, each with its metadata.

@@ -1,5 +1,4 @@
 import DiskStore
-import Glibc
 public import HTTPCaching
 import HTTPTypes
 
@@ -46,9 +45,7 @@ public struct CachedFile: Sendable {
     /// A reflink where the file system can, else a copy made by the kernel; never a hard link, through which a later
     /// change of the copy would reach the cache.
     public func export(to path: String, overwrite: Bool) throws(ImageCacheError) {
-        let target = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-        defer { close(target) }
-        try copyBytes(0..<size, of: body.descriptor, to: target)
+        do { try body.export(to: path, overwrite: overwrite) } catch { throw ImageCacheError(error) }
     }
 
     /// Writes the whole body to a file descriptor: a pipe, a terminal, a file.

@@ -111,7 +111,7 @@ struct FetchSession: Sendable {
     }
 
     func close() async {
-        if isEphemeral, false {
+        if isEphemeral, (try? cache.statistics().partials) == 0 {
             await cache.destroy()
         } else {
             await cache.close()

@@ -1,0 +1,158 @@
+public import DiskStore
+public import FoundationEssentials
+import HTTPCaching
+
+/// An entry of the store, as a person or a tool looks at it.
+public struct CacheEntry: Sendable {
+    public var url: String
+    /// Where the body is. It may be evicted at any time; ``ImageCache/file(for:)`` gives one that stays.
+    public var path: String
+    /// The body's length in bytes.
+    public var size: Int64
+    /// What the body occupies on disk, in bytes, as `du` sees it.
+    public var allocatedSize: Int64
+    public var storedAt: Date
+    public var lastAccessDate: Date
+    /// Entries are evicted in ascending order of this, whatever the clock did.
+    public var accessOrder: Int64
+    /// The response; `nil` when its record is damaged (the entry then counts as a miss).
+    public var record: ResponseRecord?
+
+    init(_ entry: StoredEntry, in store: DiskStore) {
+        url = entry.url
+        path = store.path(of: entry)
+        size = entry.size
+        allocatedSize = entry.allocated
+        storedAt = entry.created
+        lastAccessDate = entry.lastAccess
+        accessOrder = entry.accessSequence
+        record = ResponseRecord(decoding: entry.metadata)
+    }
+
+    /// Why the entry is fresh or stale, until when, and what would be sent next, in words.
+    public func freshness(at now: Date, rules: CacheRules = CacheRules()) -> String? {
+        record.map { rules.explain($0.response, for: CacheRequest(url: $0.response.requestURL), now: now).description }
+    }
+}
+
+/// A partial download that waits to be continued.
+public struct CachePartial: Sendable {
+    /// Bytes that are here and verified by their checksums when the download continues.
+    public var received: Int64
+    /// The body's length, when the origin said it.
+    public var total: Int64?
+    public var lastUsed: Date
+    /// The response that the bytes belong to.
+    public var record: ResponseRecord?
+}
+
+/// All that is known of one URL.
+public struct CacheInfo: Sendable {
+    /// One for each variant (RFC 9111 section 4.1).
+    public var entries: [CacheEntry]
+    public var partial: CachePartial?
+}
+
+extension ImageCache {
+    /// All entries, in order.
+    public func entries(by order: EntryOrder = .age, descending: Bool = false) throws(ImageCacheError) -> [CacheEntry] {
+        var entries: [CacheEntry] = []
+        try forEachEntry(by: order, descending: descending) { entries.append($0) }
+        return entries
+    }
+
+    /// Calls `body` with each entry, in order, without holding all of them in memory.
+    public func forEachEntry(
+        by order: EntryOrder = .age, descending: Bool = false, _ body: (CacheEntry) throws -> Void
+    ) throws(ImageCacheError) {
+        try translating {
+            try store.list(by: order, descending: descending) { entry in
+                try body(CacheEntry(entry, in: store))
+                return true
+            }
+        }
+    }
+
+    /// All that is known of a URL. Does not count as an access.
+    public func info(for request: FileRequest) throws(ImageCacheError) -> CacheInfo {
+        let job = try Job(request)
+        return try translating {
+            let entries = try store.entries(for: job.key).map { CacheEntry($0, in: store) }
+            let partial = try store.partial(for: job.key).map { partial in
+                CachePartial(
+                    received: partial.bytesHeld, total: partial.total, lastUsed: partial.updated,
+                    record: ResponseRecord(decoding: partial.header))
+            }
+            return CacheInfo(entries: entries, partial: partial)
+        }
+    }
+
+    /// How full the store is.
+    public func statistics() throws(ImageCacheError) -> StoreStatistics {
+        try translating { try store.statistics() }
+    }
+
+    /// Removes all variants of a URL and its partial. A file that somebody reads stays readable for them.
+    ///
+    /// - Returns: How many entries and partials there were.
+    @discardableResult
+    public func remove(_ request: FileRequest) throws(ImageCacheError) -> Int {
+        let job = try Job(request)
+        return try translating {
+            let hasPartial = try store.partial(for: job.key) != nil
+            return try store.remove(job.key) + (hasPartial ? 1 : 0)
+        }
+    }
+
+    /// Evicts, the longest unused first, until the store holds at most `size` bytes and nothing that has not been used
+    /// for `age`.
+    public func prune(
+        to size: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false
+    ) throws(ImageCacheError) -> PruneResult {
+        try translating { try store.prune(to: size, olderThan: age, dryRun: dryRun) }
+    }
+
+    /// Deletes what killed processes left behind: bodies without an entry, partials past their lifetime.
+    public func sweep() async throws(ImageCacheError) {
+        do { try await store.sweep() } catch { throw Self.translated(error) }
+    }
+
+    /// Removes everything, or all partials.
+    public func clear(partialsOnly: Bool = false) throws(ImageCacheError) {
+        try translating { _ = try store.clear(partialsOnly ? .partials : .everything) }
+    }
+
+    /// Checks every body against its length and checksum.
+    ///
+    /// - Parameters:
+    ///   - repair: Drop what is wrong, so that it is fetched anew.
+    ///   - report: Called with each entry and what was found of it.
+    public func verify(
+        repair: Bool = false, _ report: (CacheEntry, Verdict) -> Void = { _, _ in }
+    ) throws(ImageCacheError) -> VerifyResult {
+        try translating {
+            try store.verify(repair: repair) { entry, verdict in
+                report(CacheEntry(entry, in: store), verdict)
+                return true
+            }
+        }
+    }
+
+    /// Writes out access dates that are batched in memory. What cannot be written is lost: it orders evictions, no more.
+    public func flush() { try? store.flush() }
+
+    private var store: DiskStore { loader.store }
+
+    private func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
+        do { return try body() } catch { throw Self.translated(error) }
+    }
+
+    private static func translated(_ error: any Error) -> ImageCacheError {
+        switch error {
+        case let error as StoreError: ImageCacheError(error)
+        case let error as ImageCacheError: error
+        case is CancellationError: ImageCacheError(.cancelled, message: "cancelled", cause: error)
+        default: ImageCacheError(.store(.io), message: "\(error)", cause: error)
+        }
+    }
+}

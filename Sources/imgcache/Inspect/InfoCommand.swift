@@ -1,0 +1,171 @@
+import ArgumentParser
+import FoundationEssentials
+import ImageCache
+
+struct InfoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info", abstract: "Show all that is known of a URL's entry and of its partial download.")
+
+    @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
+    var url: String
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var format: FormatOptions
+
+    private struct PartialReport: Encodable {
+        var received: Int64
+        var total: Int64?
+        var etag: String?
+        var lastModified: String?
+        var finalURL: String?
+        var lastUsed: String
+
+        private enum CodingKeys: String, CodingKey {
+            case received, total, etag
+            case lastModified = "last_modified"
+            case finalURL = "final_url"
+            case lastUsed = "last_used"
+        }
+    }
+
+    private struct Report: Encodable {
+        var url: String
+        var entries: [EntryReport]
+        var partial: PartialReport?
+    }
+
+    func run() throws {
+        try withStore(store) { cache in
+            let now = Date()
+            let info = try cache.info(for: FileRequest(url))
+            let report = Report(
+                url: url, entries: info.entries.map { EntryReport($0, now: now) },
+                partial: info.partial.map { partial in
+                    PartialReport(
+                        received: partial.received, total: partial.total, etag: partial.record?.response.fields[.eTag],
+                        lastModified: partial.record?.response.fields[.lastModified],
+                        finalURL: partial.record?.finalURL,
+                        lastUsed: EntryReport.iso(partial.lastUsed))
+                })
+            if format.json { return try Output.json(report) }
+            guard !report.entries.isEmpty || report.partial != nil else {
+                throw Failure(.offline, "\(url): not in the cache")
+            }
+            for entry in report.entries { Self.print(entry) }
+            if let partial = report.partial { Self.print(partial, url: url) }
+        }
+    }
+
+    private static func print(_ entry: EntryReport) {
+        var table = Table()
+        table.add("url", entry.url)
+        if entry.finalURL != entry.url { table.add("final url", entry.finalURL) }
+        table.add("path", entry.path)
+        table.add("size", "\(ByteSize(entry.size)) (\(entry.size) bytes, \(entry.allocated) on disk)")
+        table.add("status", entry.status.map { "\($0)" })
+        table.add("content type", entry.contentType)
+        table.add("etag", entry.etag)
+        table.add("last modified", entry.lastModified)
+        table.add("stored", entry.stored)
+        table.add("last access", entry.lastAccess)
+        table.add("freshness", entry.freshness)
+        table.print()
+    }
+
+    private static func print(_ partial: PartialReport, url: String) {
+        var table = Table()
+        table.add("partial", url)
+        table.add(
+            "received",
+            partial.total.map {
+                "\(ByteSize(partial.received)) of \(ByteSize($0)) (\(ProgressLine.percent(partial.received, of: max($0, 1))) %)"
+            }
+                ?? "\(ByteSize(partial.received)) of unknown")
+        table.add("from", partial.finalURL)
+        table.add("etag", partial.etag)
+        table.add("last modified", partial.lastModified)
+        table.add("last used", partial.lastUsed)
+        table.print()
+    }
+}
+
+struct PathCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "path", abstract: "Print the path of a URL's cached file; exit code 7 when it is not in the cache."
+    )
+
+    @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
+    var url: String
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var format: FormatOptions
+
+    func run() throws {
+        try withStore(store) { cache in
+            guard let entry = try cache.info(for: FileRequest(url)).entries.first else {
+                throw Failure(.offline, "\(url): not in the cache")
+            }
+            if format.json { try Output.json(["path": entry.path, "url": entry.url]) } else { Output.line(entry.path) }
+        }
+    }
+}
+
+struct StatsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stats", abstract: "Show how full the store is. Sizes are what du sees.")
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var format: FormatOptions
+
+    private struct Report: Encodable {
+        var directory: String
+        var entries: Int64
+        var bodies: Int64
+        var partials: Int
+        var partialBytes: Int64
+        var doomedBytes: Int64
+        var indexBytes: Int64
+        var used: Int64
+        var capacity: Int64
+
+        private enum CodingKeys: String, CodingKey {
+            case directory, entries, bodies, partials, used, capacity
+            case partialBytes = "partial_bytes"
+            case doomedBytes = "doomed_bytes"
+            case indexBytes = "index_bytes"
+        }
+    }
+
+    func run() throws {
+        try withStore(store) { cache in
+            let statistics = try cache.statistics()
+            let report = Report(
+                directory: cache.directory, entries: statistics.entries, bodies: statistics.bodyBytes,
+                partials: statistics.partials, partialBytes: statistics.partialBytes,
+                doomedBytes: statistics.doomedBytes, indexBytes: statistics.indexBytes, used: statistics.usedBytes,
+                capacity: statistics.capacity)
+            if format.json { return try Output.json(report) }
+            var table = Table()
+            table.add("directory", report.directory)
+            table.add("entries", "\(report.entries) (\(ByteSize(report.bodies)))")
+            table.add("partials", "\(report.partials) (\(ByteSize(report.partialBytes)))")
+            if report.doomedBytes > 0 { table.add("still read", "\(ByteSize(report.doomedBytes))") }
+            table.add("index", "\(ByteSize(report.indexBytes))")
+            let percent = ProgressLine.percent(report.used, of: max(report.capacity, 1))
+            table.add("used", "\(ByteSize(report.used)) of \(ByteSize(report.capacity)) (\(percent) %)")
+            table.print()
+        }
+    }
+}
+
+struct DirCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "dir", abstract: "Print the cache directory.")
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var format: FormatOptions
+
+    func run() throws {
+        let directory = store.directory
+        if format.json { try Output.json(["directory": directory]) } else { Output.line(directory) }
+    }
+}

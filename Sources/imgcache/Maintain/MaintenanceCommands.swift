@@ -1,0 +1,133 @@
+import ArgumentParser
+import ImageCache
+
+struct RemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rm", abstract: "Remove URLs and their partial downloads from the cache.")
+
+    @Argument(help: ArgumentHelp("The URLs.", valueName: "url"))
+    var urls: [String]
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var format: FormatOptions
+
+    func run() throws {
+        try withStore(store) { cache in
+            var missing: [String] = []
+            for url in urls {
+                let removed = try cache.remove(FileRequest(url))
+                if removed == 0 { missing.append(url) }
+                if format.json { try Output.json(RemovalReport(url: url, removed: removed)) }
+            }
+            guard let first = missing.first else { return }
+            let rest = missing.count > 1 ? " (and \(missing.count - 1) more)" : ""
+            throw Failure(.offline, "\(first)\(rest): not in the cache")
+        }
+    }
+
+    private struct RemovalReport: Encodable {
+        var url: String
+        var removed: Int
+    }
+}
+
+struct PruneCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prune", abstract: "Evict entries, the longest unused first, and sweep up what killed runs left.",
+        discussion: "Without options: evicts only what is above the capacity.")
+
+    @Option(help: ArgumentHelp("Evict until the store holds at most this much.", valueName: "size"))
+    var to: ByteSize?
+
+    @Option(help: ArgumentHelp("Evict what has not been used for this long.", valueName: "time"))
+    var olderThan: TimeSpan?
+
+    @Flag(help: "Say what would go, and keep it.")
+    var dryRun = false
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var format: FormatOptions
+
+    private struct Report: Encodable {
+        var entries: Int
+        var bytes: Int64
+        var dryRun: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case entries, bytes
+            case dryRun = "dry_run"
+        }
+    }
+
+    func run() throws {
+        try withStore(store) { cache in
+            let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
+            let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
+            if format.json { return try Output.json(report) }
+            let verb = dryRun ? "would evict" : "evicted"
+            Output.line("\(verb) \(report.entries) entries, \(ByteSize(report.bytes))")
+        }
+    }
+}
+
+struct ClearCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clear", abstract: "Remove everything; a file that someone reads stays readable for them.")
+
+    @Flag(help: "Remove partial downloads only.")
+    var partials = false
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var format: FormatOptions
+
+    func run() throws {
+        try withStore(store) { cache in
+            let before = try cache.statistics()
+            try cache.clear(partialsOnly: partials)
+            let after = try cache.statistics()
+            let entries = before.entries - after.entries
+            let gone = before.partials - after.partials
+            if format.json { return try Output.json(["entries": Int(entries), "partials": gone]) }
+            Output.line("removed \(entries) entries and \(gone) partials")
+        }
+    }
+}
+
+struct VerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Check every body against its checksum; exit code 5 when one is wrong.")
+
+    @Flag(help: "Drop what is wrong, so that it is fetched anew.")
+    var repair = false
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var format: FormatOptions
+
+    private struct Report: Encodable {
+        var checked: Int
+        var bytes: Int64
+        var damaged: [String]
+        var repaired: Bool
+    }
+
+    func run() throws {
+        try withStore(store) { cache in
+            var damaged: [String] = []
+            let result = try cache.verify(repair: repair) { entry, verdict in
+                if !verdict.isSound { damaged.append(entry.url) }
+            }
+            let report = Report(checked: result.checked, bytes: result.bytes, damaged: damaged, repaired: repair)
+            if format.json {
+                try Output.json(report)
+            } else {
+                for url in report.damaged { Output.line("damaged\(repair ? ", removed" : "")  \(url.forTerminal)") }
+                Output.line(
+                    "checked \(report.checked) entries, \(ByteSize(report.bytes)); \(report.damaged.count) damaged")
+            }
+            guard report.damaged.isEmpty || repair else {
+                throw Failure(
+                    .wrongBytes, "\(report.damaged.count) damaged; run 'imgcache verify --repair' to drop them")
+            }
+        }
+    }
+}
