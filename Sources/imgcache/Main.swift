@@ -11,4 +11,20 @@ struct Main: AsyncParsableCommand {
             RemoveCommand.self, PruneCommand.self, ClearCommand.self, VerifyCommand.self,
         ]
     )
+
+    /// As ArgumentParser's own, but a wrong command line ends with 2, as it does for every Unix command.
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            Output.write(fullMessage(for: error) + "\n", to: 2)
+            Output.exit(.usage)
+        }
+    }
 }

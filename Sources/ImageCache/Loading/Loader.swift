@@ -11,12 +11,14 @@ struct Loader: Sendable {
     let now: @Sendable () -> Date
     private let engine: TransferEngine
     private let revalidatesInBackground: Bool
+    private let sweeper: Sweeper?
 
     init(store: DiskStore, configuration: ImageCache.Configuration) {
         self.store = store
         rules = configuration.rules
         now = configuration.now
         revalidatesInBackground = configuration.revalidatesInBackground
+        sweeper = configuration.sweepsInBackground ? Sweeper(store: store) : nil
         var limits = TransferEngine.Configuration()
         limits.maxTransfers = configuration.maxTransfers
         limits.maxPerHost = configuration.maxTransfersPerHost
@@ -53,6 +55,7 @@ struct Loader: Sendable {
     }
 
     func close() async {
+        await sweeper?.stop()
         engine.shutDown()
         store.close()
     }
@@ -89,13 +92,13 @@ struct Loader: Sendable {
             switch rules.decide(job.cacheRequest, stored: candidates.map(\.record.response), now: now()) {
             case .serve(let served):
                 let candidate = candidates[served.candidate]
-                if let file = try open(candidate, as: served.isStale ? .stale : .disk) { return .file(file) }
+                if let file = try open(candidate, for: job, as: served.isStale ? .stale : .disk) { return .file(file) }
                 // The body was gone or damaged: a miss.
                 candidates.remove(at: served.candidate)
             case .serveAndRevalidate(let served, let validation):
                 guard revalidatesInBackground else { return .validate(validation, candidates: candidates) }
                 let candidate = candidates[served.candidate]
-                guard let file = try open(candidate, as: .stale) else {
+                guard let file = try open(candidate, for: job, as: .stale) else {
                     candidates.remove(at: served.candidate)
                     continue
                 }
@@ -120,7 +123,7 @@ struct Loader: Sendable {
         guard case .serve(let served) = rules.decide(request, stored: fresh.map(\.record.response), now: now()) else {
             return nil
         }
-        return try open(fresh[served.candidate], as: .disk)
+        return try open(fresh[served.candidate], for: job, as: .disk)
     }
 
     private func revalidateInBackground(_ job: Job) {
@@ -135,12 +138,22 @@ struct Loader: Sendable {
         }
     }
 
-    /// Opens a stored body; `nil` when it is gone or damaged.
-    func open(
-        _ candidate: Candidate, as source: CachedFile.Source, bytesTransferred: Int64 = 0
+    /// Opens a stored body; `nil` when it is gone or damaged, or has not the SHA-256 that the request names.
+    private func open(
+        _ candidate: Candidate, for job: Job, as source: CachedFile.Source, bytesTransferred: Int64 = 0
     ) throws(ImageCacheError) -> CachedFile? {
+        let body: StoredBody
         do throws(StoreError) {
-            guard let body = try store.open(candidate.entry) else { return nil }
+            guard let stored = try store.open(candidate.entry) else { return nil }
+            body = stored
+        } catch {
+            throw ImageCacheError(error)
+        }
+        if let expected = job.request.sha256 {
+            let digest = try SHA256.digest(ofFile: body.descriptor, size: body.size)
+            guard digest.hexadecimal == expected.lowercased() else { return nil }
+        }
+        do throws(StoreError) {
             try store.touch(candidate.entry)
             return CachedFile(
                 source: source, bytesTransferred: bytesTransferred, resumedFrom: 0, finalURL: candidate.record.finalURL,
@@ -167,6 +180,7 @@ struct Loader: Sendable {
             fallback = staleCandidate
         }
 
+        sweeper?.startOnce()
         let writer = try beginBody(job)
         let sink = DownloadSink(job: job, rules: rules, writer: writer, growth: flight.growth)
         let result: TransferResult
@@ -176,7 +190,7 @@ struct Loader: Sendable {
         } catch {
             sink.leavePartial()
             if error.code != .cancelled, error.code != .refusedBySink, let index = fallback,
-                let file = try open(candidates[index], as: .stale, bytesTransferred: error.bytesReceived)
+                let file = try open(candidates[index], for: job, as: .stale, bytesTransferred: error.bytesReceived)
             {
                 return file
             }
@@ -252,7 +266,7 @@ struct Loader: Sendable {
             }
             // The first of them answers.
             if let answer = updated.first,
-                let file = try open(answer, as: .revalidated, bytesTransferred: result.bytesReceived)
+                let file = try open(answer, for: job, as: .revalidated, bytesTransferred: result.bytesReceived)
             {
                 return file
             }
@@ -281,7 +295,7 @@ struct Loader: Sendable {
         if let index = validation?.candidate ?? fallback,
             rules.mayServeStale(
                 candidates[index].record.response, after: .status(status), for: job.cacheRequest, now: now()),
-            let file = try open(candidates[index], as: .stale, bytesTransferred: result.bytesReceived)
+            let file = try open(candidates[index], for: job, as: .stale, bytesTransferred: result.bytesReceived)
         {
             return file
         }

@@ -31,10 +31,10 @@ struct RemoveCommand: ParsableCommand {
     }
 }
 
-struct PruneCommand: ParsableCommand {
+struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prune", abstract: "Evict entries, the longest unused first, and sweep up what killed runs left.",
-        discussion: "Without options: evicts only what is above the capacity.")
+        discussion: "Without options: only sweeps up.")
 
     @Option(help: ArgumentHelp("Evict until the store holds at most this much.", valueName: "size"))
     var to: ByteSize?
@@ -59,8 +59,9 @@ struct PruneCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        try withStore(store) { cache in
+    func run() async throws {
+        try await withStore(store) { cache in
+            if !dryRun { try await cache.sweep() }
             let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
             if format.json { return try Output.json(report) }
