@@ -88,17 +88,23 @@ extension BodyWriter {
     }
 }
 
-/// Bytes that differ from place to place.
+/// Bytes that differ from place to place: a table whose length is no multiple of any block's, again and again.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    var bytes = [UInt8](repeating: 0, count: count)
-    bytes.withUnsafeMutableBytes { bytes in
-        for offset in stride(from: 0, to: count, by: 8) {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            withUnsafeBytes(of: state.byteSwapped) { word in
-                bytes[offset..<min(offset + 8, count)].copyBytes(from: word.prefix(count - offset))
-            }
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        var start = Int(seed % 1000) * 997
+        while filled < count {
+            let part = table[start...].prefix(count - filled)
+            _ = UnsafeMutableBufferPointer(rebasing: buffer[filled...]).update(fromContentsOf: part)
+            filled += part.count
+            start = 0
         }
     }
-    return bytes
 }
+
+private let table: [UInt8] = {
+    var state: UInt64 = 42
+    return (0..<1_000_003).map { _ in
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return UInt8(truncatingIfNeeded: state >> 56)
+    }
+}()

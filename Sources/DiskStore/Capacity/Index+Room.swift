@@ -66,10 +66,9 @@ extension Index {
             let shortage = try shortage(of: bytes, totals)
             let missing = max(shortage, minimum - freed)
             if missing <= 0 { return }
-            guard let step = steps.first else {
-                throw StoreError(
-                    .full, "no room for \(bytes) bytes in a capacity of \(budget.capacity)", path: paths.root)
-            }
+            // When all of it would not be enough, nothing goes for nothing.
+            let removable = totals.bodies + totals.partials + totals.doomed
+            guard missing <= removable, let step = steps.first else { throw full(bytes) }
             let gained: Int64
             switch step {
             case .doomed: gained = try deleteDoomed()
@@ -83,6 +82,14 @@ extension Index {
             let left = try readTotals().entries
             if step != .entries || left == 0 { steps.removeFirst() }
         }
+    }
+
+    private func full(_ bytes: Int64) -> StoreError {
+        let free = FileStatus.freeSpace(at: paths.root) ?? 0
+        return StoreError(
+            .full,
+            "no room for \(bytes) bytes in a capacity of \(budget.capacity), with \(free) free on the disk of which "
+                + "\(configuration.minimumFreeSpace) must stay free", path: paths.root)
     }
 
     /// What goes, in this order.

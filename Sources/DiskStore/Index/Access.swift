@@ -41,18 +41,21 @@ extension Index {
         if accesses.isDue(at: now) { try flush() }
     }
 
+    /// Writes the pending accesses in a transaction that runs already: before a commit, so that the order is kept.
+    func writeAccesses(_ totals: inout Totals) throws(StoreError) {
+        if accesses.isEmpty { return }
+        let touch = try database().prepared(.touch)
+        for access in accesses.take() {
+            try touch.bind(1, access.entry).bind(2, totals.takeSequence()).bind(3, access.date).run()
+        }
+    }
+
     /// Writes the pending accesses. When that fails they are dropped: an access date is not worth an error, except
     /// one that says that the index is damaged.
     func flush() throws(StoreError) {
         if accesses.isEmpty || connection == nil { return }
-        let all = accesses.take()
         do throws(StoreError) {
-            try change { (totals) throws(StoreError) in
-                let touch = try database().prepared(.touch)
-                for access in all {
-                    try touch.bind(1, access.entry).bind(2, totals.takeSequence()).bind(3, access.date).run()
-                }
-            }
+            try change { (totals) throws(StoreError) in try writeAccesses(&totals) }
         } catch  where error.code != .damaged {
             logger.debug("access dates were not written", metadata: ["error": "\(error)"])
         }

@@ -30,6 +30,7 @@ extension Index {
                     uninstall(earlier)  // An attempt that did not become durable.
                     installed = nil
                 }
+                try writeAccesses(&totals)
                 replaced = try doomVariants(of: new, &totals)
                 let id: Int64
                 if let partial = body.partial {

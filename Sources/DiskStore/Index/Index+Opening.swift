@@ -141,6 +141,7 @@ extension Index {
             try createFolder(String(path[..<slash]), withParents: true)
             return try createFolder(path)
         }
+        if number == ENOTDIR { throw StoreError(.notWritable, "not a folder", path: path, errno: number) }
         throw .system("cannot create the folder", path: path, errno: number)
     }
 

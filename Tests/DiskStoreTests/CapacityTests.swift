@@ -1,0 +1,188 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+private let block = Int(BlockMap.blockSize)
+
+@Suite struct CapacityTests {
+    @Test(
+        "Seen from outside with du, the directory never passes its capacity, whatever is done",
+        arguments: [
+            Int64(1) << 20, 4 << 20, 24 << 20,
+        ])
+    func neverAbove(capacity: Int64) throws {
+        var random = SeededGenerator(for: "capacity \(capacity)")
+        let test = try StoreUnderTest(capacity: capacity)
+        var stores = [test.store, try test.again()]
+        var writers: [BodyWriter] = []
+        var readers: [StoredBody] = []
+        for step in 0..<160 {
+            let store = stores[Int.random(in: 0..<stores.count, using: &random)]
+            let key = "k\(Int.random(in: 0..<60, using: &random))"
+            do {
+                switch Int.random(in: 0..<20, using: &random) {
+                case 0..<9: try store.put(key, pattern(Int.random(in: 0...40_000, using: &random)))
+                case 9..<12: try store.put(key, pattern(Int.random(in: 0...Int(capacity / 6), using: &random)))
+                case 12:
+                    let writer = try store.beginBody(for: EntryKey(key))
+                    let size = Int.random(in: 1...Int(capacity / 4), using: &random)
+                    try writer.start(header: [1], total: Bool.random(using: &random) ? Int64(size) : nil)
+                    try writer.write(pattern(size / 2))
+                    writers.append(writer)
+                case 13: if !writers.isEmpty { try writers.removeFirst().keep() }
+                case 14: if !writers.isEmpty { writers.removeFirst() }
+                case 15:
+                    if let entry = try store.entries(for: EntryKey(key)).first, let body = try store.open(entry) {
+                        try store.touch(entry)
+                        readers.append(body)
+                    }
+                case 16: if !readers.isEmpty { readers.removeFirst() }
+                case 17: try store.remove(EntryKey(key))
+                case 18:
+                    writers.removeAll()
+                    stores[1].close()
+                    stores[1] = try test.again()
+                default: _ = try store.prune(to: capacity / 3)
+                }
+            } catch let error as StoreError where error.code == .full || error.code == .tooLarge {
+                // Readers and writers may hold so much that nothing more fits.
+                writers.removeAll()
+                readers.removeAll()
+            }
+            let used = test.allocated
+            #expect(used <= capacity, "step \(step)")
+            if used > capacity { break }
+            let statistics = try test.store.statistics()
+            #expect(used <= statistics.usedBytes, "step \(step): more on disk than is accounted for")
+        }
+        #expect(try test.store.verify().failed == 0)
+    }
+
+    @Test("The sums in the index are those of its rows after any operations")
+    func totals() async throws {
+        var random = SeededGenerator(for: "totals")
+        let test = try StoreUnderTest(capacity: 4 << 20)
+        for _ in 0..<150 {
+            let key = "k\(Int.random(in: 0..<30, using: &random))"
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0..<5: try test.store.put(key, pattern(Int.random(in: 0...100_000, using: &random)))
+            case 5: try test.store.remove(EntryKey(key))
+            case 6:
+                let writer = try test.store.beginBody(for: EntryKey(key))
+                try writer.start(header: [], total: Int64(Int.random(in: block...(2 * block), using: &random)))
+                if Bool.random(using: &random) { try writer.keep() }
+            default: try await test.store.sweep()
+            }
+        }
+        try test.store.withIndex { (index) throws(StoreError) in
+            let totals = try index.readTotals()
+            let database = try index.database()
+            #expect(try database.number("SELECT count(*) FROM entries") == totals.entries)
+            #expect(try database.number("SELECT count(*) FROM access") == totals.entries)
+            #expect(try database.number("SELECT ifnull(sum(allocated), 0) FROM entries") == totals.bodies)
+            #expect(try database.number("SELECT ifnull(sum(reserved), 0) FROM partials") == totals.partials)
+            #expect(try database.number("SELECT ifnull(sum(allocated), 0) FROM doomed") == totals.doomed)
+            #expect(try database.number("SELECT ifnull(sum(allocated), 0) FROM folders") == totals.folders)
+        }
+    }
+
+    @Test("A body that can never fit is refused before its first byte when its length is known")
+    func tooLargeKnown() throws {
+        let test = try StoreUnderTest(capacity: 4 << 20)
+        try test.store.put("other", pattern(1000))
+        let writer = try test.store.beginBody(for: EntryKey("k"))
+        let error = #expect(throws: StoreError.self) { try writer.start(header: [], total: 4 << 20) }
+        #expect(error?.code == .tooLarge)
+        #expect(try test.store.has("other"))
+    }
+
+    @Test("A body of unknown length is refused at the limit, and leaves nothing")
+    func tooLargeUnknown() throws {
+        let test = try StoreUnderTest(capacity: 4 << 20)
+        let writer = try test.store.beginBody(for: EntryKey("k"))
+        try writer.start(header: [], total: nil)
+        let chunk = pattern(100_000)
+        let error = #expect(throws: StoreError.self) { for _ in 0..<60 { try writer.write(chunk) } }
+        #expect(error?.code == .tooLarge)
+        #expect(test.allocated <= 4 << 20)
+        try writer.discard()
+        #expect(DiskUsage.files(at: test.path + "/partials").isEmpty)
+        try test.store.put("small", [1])
+    }
+
+    @Test("A body that needs nearly all of the capacity evicts everything else and is stored")
+    func nearlyAll() throws {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        for number in 0..<20 { try test.store.put("k\(number)", pattern(200_000)) }
+        let largest = try test.store.withIndex { (index) throws(StoreError) in try index.largestBody() }
+        let body = pattern(Int(largest) - 64 * 1024)
+        try test.store.put("big", body)
+        #expect(try test.store.read("big") == body)
+        #expect(test.allocated <= 8 << 20)
+    }
+
+    @Test("What several writers have set aside counts, before a byte of it is written")
+    func reservations() throws {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        let first = try test.store.beginBody(for: EntryKey("a"))
+        try first.start(header: [], total: 5 << 20)
+        let second = try test.again().beginBody(for: EntryKey("b"))
+        let error = #expect(throws: StoreError.self) { try second.start(header: [], total: 5 << 20) }
+        #expect(error?.code == .full)
+        try first.discard()
+        try second.start(header: [], total: 5 << 20)
+    }
+
+    @Test("A capacity below the minimum is refused with the figure that is needed")
+    func minimum() throws {
+        let directory = try TestDirectory()
+        let error = #expect(throws: StoreError.self) {
+            try StoreUnderTest.open(directory.path("c"), capacity: (1 << 20) - 1)
+        }
+        #expect(error?.code == .invalidCapacity)
+        #expect(error?.description.contains("1048576") == true)
+    }
+
+    @Test(
+        "The space that is to stay free stays free; when evicting cannot help, nothing is evicted for it"
+    )
+    func minimumFreeSpace() throws {
+        let test = try StoreUnderTest(minimumFreeSpace: 0)
+        try test.store.put("k", pattern(1000))
+        let greedy = try StoreUnderTest.open(test.path, capacity: 64 << 20, Int64.max / 4, test.clock)
+        let error = #expect(throws: StoreError.self) { try greedy.put("new", pattern(1000)) }
+        #expect(error?.code == .full)
+        #expect(try greedy.read("k") == pattern(1000))
+    }
+
+    @Test("A lower capacity than the last one is kept to from the next commit on, index included")
+    func lowered() throws {
+        let test = try StoreUnderTest(capacity: 32 << 20)
+        for number in 0..<2000 { try test.store.put("k\(number)", pattern(8000), metadata: pattern(500)) }
+        test.store.close()
+        let small = try test.again(capacity: 2 << 20)
+        try small.put("new", pattern(1000))
+        #expect(test.allocated <= 2 << 20)
+        #expect(try small.read("new") == pattern(1000))
+        #expect(try small.statistics().entries > 5)
+    }
+
+    @Test("The log's share, the folders and the steps follow the capacity")
+    func budget() {
+        let usual = Budget(capacity: 2 << 30)
+        #expect(usual.checkpointPages == 16_000)
+        #expect(usual.folders == 256)
+        for capacity in [Int64(1) << 20, 4 << 20, 64 << 20, 2 << 30, 1 << 40] {
+            let budget = Budget(capacity: capacity)
+            #expect(budget.logAllowance + budget.fixedAllowance < capacity / 2)
+            #expect(budget.goal <= capacity * 9 / 10)
+            #expect(budget.folders * Budget.page <= capacity / 16)
+            #expect(budget.reservationStep(held: 1 << 30) <= capacity / 16 + Budget.page)
+        }
+        #expect(Budget.rounded(0) == 0)
+        #expect(Budget.rounded(1) == 4096)
+        #expect(Budget.rounded(Int64.max) == Int64.max)
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+private let block = Int(BlockMap.blockSize)
+
+@Suite struct EvictionTests {
+    /// The keys that are there, the longest unused first.
+    private func keys(_ store: DiskStore) throws -> [String] {
+        var keys: [String] = []
+        try store.list(by: .age) {
+            keys.append($0.key.value)
+            return true
+        }
+        return keys
+    }
+
+    @Test("The longest unused go first, down to 90 percent")
+    func order() throws {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        var stored = 0
+        while try test.store.statistics().usedBytes < (8 << 20) - 250_000 {
+            try test.store.put("k\(stored)", pattern(200_000))
+            stored += 1
+        }
+        let used = try #require(try test.store.entries(for: EntryKey("k0")).first)
+        try test.store.touch(used)
+        for number in 0..<2 { try test.store.put("new\(number)", pattern(200_000)) }
+        let left = try keys(test.store)
+        #expect(left.contains("k0"))
+        #expect(!left.contains("k1"))
+        // What went is a run from the oldest on, and no more than the tenth that was to become free.
+        let numbers = left.filter { $0.hasPrefix("k") && $0 != "k0" }.compactMap { Int($0.dropFirst()) }
+        #expect(numbers == Array((stored - numbers.count)..<stored))
+        #expect(stored - numbers.count - 1 <= 8)
+        #expect(left.suffix(3) == ["k0", "new0", "new1"])
+    }
+
+    @Test("The order of use holds when the clock steps back")
+    func clockStepsBack() throws {
+        let test = try StoreUnderTest()
+        for number in 0..<6 {
+            try test.store.put("k\(number)", [UInt8(number)])
+            test.clock.advance(-3600)
+        }
+        for number in [3, 0] {
+            let entry = try #require(try test.store.entries(for: EntryKey("k\(number)")).first)
+            test.clock.advance(-86_400)
+            try test.store.touch(entry)
+        }
+        #expect(try keys(test.store) == ["k1", "k2", "k4", "k5", "k3", "k0"])
+        let result = try test.store.prune(to: 2 * 4096)
+        #expect(result.entries == 4)
+        #expect(try keys(test.store) == ["k3", "k0"])
+        let dates = try ["k3", "k0"].map { try test.store.entries(for: EntryKey($0))[0].lastAccess }
+        #expect(dates[0] > dates[1])
+    }
+
+    @Test("Accesses are written in batches, at the latest when the store is closed")
+    func batches() throws {
+        let test = try StoreUnderTest()
+        let first = try test.store.put("a", [1])
+        try test.store.put("b", [2])
+        try test.store.touch(first)
+        let other = try test.again()
+        #expect(try other.entries(for: EntryKey("a"))[0].accessSequence == first.accessSequence)
+        test.clock.advance(2)
+        try test.store.touch(first)
+        #expect(try other.entries(for: EntryKey("a"))[0].accessSequence > first.accessSequence)
+        let before = try other.entries(for: EntryKey("a"))[0]
+        try test.store.touch(first)
+        test.store.close()
+        #expect(try other.entries(for: EntryKey("a"))[0].accessSequence > before.accessSequence)
+    }
+
+    @Test("Pending accesses are due when they are many, when they are old, and when the clock stepped back")
+    func pending() {
+        var pending = PendingAccesses()
+        #expect(!pending.isDue(at: 0))
+        pending.note(1, at: 10_000)
+        pending.note(2, at: 10_100)
+        pending.note(1, at: 10_200)
+        #expect(!pending.isDue(at: 10_999))
+        #expect(pending.isDue(at: 11_000))
+        #expect(pending.isDue(at: 9_999))
+        #expect(pending.take().map(\.entry) == [2, 1])
+        #expect(pending.isEmpty)
+        for entry in 0..<Int64(PendingAccesses.limit) { pending.note(entry, at: 0) }
+        #expect(pending.isDue(at: 0))
+    }
+
+    @Test("A reader keeps its body, whatever is evicted, replaced or cleared; the bytes count until it has gone")
+    func readersKeep() throws {
+        let test = try StoreUnderTest(capacity: 4 << 20)
+        let body = pattern(300_000)
+        for (number, take) in ["evict", "replace", "remove", "clear"].enumerated() {
+            let entry = try test.store.put("k", body)
+            var reader = try test.store.open(entry)
+            switch take {
+            case "evict": for other in 0..<30 { try test.store.put("o\(other)", pattern(200_000)) }
+            case "replace": try test.store.put("k", [1])
+            case "remove": try test.store.remove(EntryKey("k"))
+            default: try test.store.clear()
+            }
+            #expect(try test.store.entries(for: EntryKey("k")).first?.id != entry.id, "\(take)")
+            #expect(try test.store.statistics().doomedBytes >= 300_000, "\(take)")
+            #expect(try reader?.all() == body, "\(take)")
+            #expect(FileManager.default.fileExists(atPath: test.store.paths.body(entry.id)), "\(take)")
+            reader = nil
+            try test.store.clear()
+            #expect(try test.store.statistics().doomedBytes == 0, "\(take) \(number)")
+            #expect(!FileManager.default.fileExists(atPath: test.store.paths.body(entry.id)), "\(take)")
+        }
+    }
+
+    @Test("Partials past their lifetime go before any entry; one in use never goes")
+    func oldPartialsFirst() throws {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        let idle = try test.store.beginBody(for: EntryKey("idle"))
+        try idle.start(header: [], total: 1 << 20)
+        try idle.write(pattern(1 << 19))
+        try idle.keep()
+        let busy = try test.store.beginBody(for: EntryKey("busy"))
+        try busy.start(header: [], total: 1 << 20)
+        try busy.write(pattern(1 << 19))
+        test.clock.advance(8 * 24 * 3600)
+        var stored = 0
+        while try test.store.partial(for: EntryKey("idle")) != nil, stored < 100 {
+            try test.store.put("k\(stored)", pattern(200_000))
+            stored += 1
+        }
+        #expect(stored < 100)
+        #expect(try test.store.has("k0"))
+        for number in 0..<60 { try test.store.put("n\(number)", pattern(200_000)) }
+        #expect(try test.store.partial(for: EntryKey("busy"))?.isInUse == true)
+        try busy.write(pattern(1 << 19))
+        _ = try busy.commit(NewEntry(key: EntryKey("busy"), url: "", metadata: []))
+    }
+
+    @Test("Young idle partials go only when no entry is left, the oldest first")
+    func partialsLast() throws {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        for name in ["older", "younger"] {
+            let writer = try test.store.beginBody(for: EntryKey(name))
+            try writer.start(header: [], total: 2 << 20)
+            try writer.write(pattern((2 << 20) - 1000))
+            try writer.keep()
+            test.clock.advance(60)
+        }
+        try test.store.put("entry", pattern(100_000))
+        try test.store.put("large", pattern(4 << 20))
+        #expect(try !test.store.has("entry"))
+        #expect(try test.store.partial(for: EntryKey("older")) == nil)
+        #expect(try test.store.partial(for: EntryKey("younger")) != nil)
+    }
+
+    @Test("Pruning by age goes by the dates, by size by the order of use; a dry run changes nothing")
+    func prune() throws {
+        let test = try StoreUnderTest()
+        for number in 0..<10 {
+            try test.store.put("k\(number)", pattern(4096))
+            test.clock.advance(3600)
+        }
+        let age = Duration.seconds(5 * 3600 + 1800)
+        #expect(try test.store.prune(olderThan: age, dryRun: true) == PruneResult(entries: 5, bytes: 5 * 4096))
+        #expect(try keys(test.store).count == 10)
+        #expect(try test.store.prune(olderThan: age) == PruneResult(entries: 5, bytes: 5 * 4096))
+        #expect(try keys(test.store) == ["k5", "k6", "k7", "k8", "k9"])
+        #expect(try test.store.prune(to: 2 * 4096) == PruneResult(entries: 3, bytes: 3 * 4096))
+        #expect(try keys(test.store) == ["k8", "k9"])
+        #expect(try test.store.prune(to: 0).entries == 2)
+        #expect(try test.store.prune() == .nothing)
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+private let block = Int(BlockMap.blockSize)
+
+@Suite struct RecoveryTests {
+    /// A closed store with an entry and a partial.
+    private func closedStore() throws -> StoreUnderTest {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        try test.store.put("old", pattern(50_000))
+        let writer = try test.store.beginBody(for: EntryKey("part"))
+        try writer.start(header: [7], total: Int64(3 * block))
+        try writer.write(pattern(2 * block))
+        try writer.keep()
+        try test.store.withIndex { (index) throws(StoreError) in
+            try index.database().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        test.store.close()
+        return test
+    }
+
+    /// It starts empty, keeps the partial, and holds its capacity although the lost bodies lay there.
+    private func expectRebuilt(_ test: StoreUnderTest, isAside: Bool = true) throws {
+        let store = try test.again()
+        #expect(try !store.has("old"))
+        #expect(FileManager.default.fileExists(atPath: test.path + "/index.sqlite.aside") == isAside)
+        try store.put("new", pattern(20_000))
+        #expect(try store.read("new") == pattern(20_000))
+        #expect(DiskUsage.files(at: test.path + "/bodies").count == 1)
+        #expect(test.allocated <= 8 << 20)
+        #expect(try store.partial(for: EntryKey("part"))?.bytesHeld == Int64(2 * block))
+        let writer = try store.beginBody(for: EntryKey("part"))
+        #expect(writer.held?.missing == [Int64(2 * block)..<Int64(3 * block)])
+        // And the next one finds nothing to complain about.
+        #expect(try test.again().read("new") == pattern(20_000))
+    }
+
+    @Test("A damaged index is moved aside and rebuilt empty", arguments: ["garbage", "header", "middle", "cut"])
+    func damaged(kind: String) throws {
+        let test = try closedStore()
+        let url = URL(fileURLWithPath: test.path + "/index.sqlite")
+        var bytes = try Data(contentsOf: url)
+        switch kind {
+        case "garbage": bytes = Data(pattern(50_000))
+        case "header": bytes.replaceSubrange(0..<16, with: Data(count: 16))
+        case "middle": bytes.replaceSubrange(4096..<bytes.count, with: Data(pattern(bytes.count - 4096)))
+        default: bytes = bytes.prefix(5000)
+        }
+        try bytes.write(to: url)
+        try expectRebuilt(test)
+    }
+
+    @Test(
+        "An index of a newer version or of another program is moved aside",
+        arguments: [
+            "PRAGMA user_version = 99", "PRAGMA application_id = 77",
+        ])
+    func foreign(statement: String) throws {
+        let test = try closedStore()
+        try Connection(path: test.path + "/index.sqlite").execute(statement)
+        try expectRebuilt(test)
+    }
+
+    @Test("Where an unusable index would take a good part of the capacity, it is deleted")
+    func largeAside() throws {
+        let test = try closedStore()
+        try Data(pattern(1 << 20)).write(to: URL(fileURLWithPath: test.path + "/index.sqlite"))
+        try expectRebuilt(test, isAside: false)
+    }
+
+    @Test("An index that was deleted leaves bodies nobody counts; they go before anything is written")
+    func deletedIndex() throws {
+        let test = try closedStore()
+        try FileManager.default.removeItem(atPath: test.path + "/index.sqlite")
+        try expectRebuilt(test, isAside: false)
+    }
+
+    @Test("Damage that shows while the store is in use is a miss and a new index, not an error")
+    func damagedInUse() throws {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        for number in 0..<300 {
+            try test.store.put("k\(number)", [UInt8(truncatingIfNeeded: number)], metadata: pattern(500))
+        }
+        try test.store.withIndex { (index) throws(StoreError) in
+            try index.database().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        let store = try test.again()
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: test.path + "/index.sqlite"))
+        let size = try file.seekToEnd()
+        try file.seek(toOffset: 4096 * 2)
+        try file.write(contentsOf: pattern(Int(size) - 4096 * 2))
+        try file.close()
+        for number in 0..<300 { _ = try store.read("k\(number)") }
+        try store.put("new", [42])
+        #expect(try store.read("new") == [42])
+        // The other store, which had the lost index open, goes on with the new one.
+        #expect(try test.store.read("new") == [42])
+        try test.store.put("newer", [43])
+        #expect(try store.read("newer") == [43])
+    }
+
+    @Test("A directory that is deleted under a store is made anew, and the store goes on")
+    func deletedDirectory() throws {
+        let test = try StoreUnderTest()
+        let entry = try test.store.put("a", [1])
+        let reader = try test.store.open(entry)
+        for size in [1000, 2 * block] {
+            try FileManager.default.removeItem(atPath: test.path)
+            #expect(try test.store.read("a") == nil)
+            try FileManager.default.removeItem(atPath: test.path)
+            #expect(try test.store.tryLock(EntryKey("a")) != nil)
+            try FileManager.default.removeItem(atPath: test.path)
+            try test.store.put("b", pattern(size))
+            #expect(try test.store.read("b") == pattern(size))
+        }
+        #expect(try reader?.all() == [1])
+    }
+
+    @Test("A directory that is deleted while a body is being written costs that body, and the next one is stored")
+    func deletedWhileWriting() throws {
+        let test = try StoreUnderTest()
+        for size in [1000, 3 * block] {
+            let writer = try test.store.beginBody(for: EntryKey("k"))
+            try writer.start(header: [], total: Int64(size))
+            try writer.write(pattern(size)[..<(size / 2)])
+            try FileManager.default.removeItem(atPath: test.path)
+            _ = try? writer.write(pattern(size)[(size / 2)...])
+            _ = try? writer.commit(NewEntry(key: EntryKey("k"), url: "", metadata: []))
+            try test.store.put("next", pattern(size))
+            #expect(try test.store.read("next") == pattern(size))
+            #expect(try test.store.verify().failed == 0)
+        }
+    }
+
+    @Test("A body that is gone, shorter, or was changed before the last boot is dropped and a miss")
+    func badBodies() throws {
+        let test = try StoreUnderTest()
+        for kind in ["gone", "short", "changed", "folder"] {
+            let entry = try test.store.put(kind, pattern(10_000))
+            let path = test.store.paths.body(entry.id)
+            chmod(path, 0o600)
+            switch kind {
+            case "gone": unlink(path)
+            case "short": truncate(path, 9_999)
+            case "folder":
+                unlink(path)
+                mkdir(path, 0o700)
+            default:
+                try test.store.withIndex { (index) throws(StoreError) in
+                    try index.database().execute("UPDATE entries SET boot = 1 WHERE id = \(entry.id)")
+                }
+                var bytes = pattern(10_000)
+                bytes[5000] ^= 4
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                try file.write(contentsOf: bytes)
+            }
+            #expect(try test.store.read(kind) == nil, "\(kind)")
+            #expect(try !test.store.has(kind), "\(kind)")
+        }
+        #expect(try test.store.statistics().entries == 0)
+    }
+
+    @Test("A body of an earlier boot that is sound is verified once")
+    func earlierBoot() throws {
+        let test = try StoreUnderTest()
+        let entry = try test.store.put("k", pattern(10_000))
+        try test.store.withIndex { (index) throws(StoreError) in
+            try index.database().execute("UPDATE entries SET boot = 1")
+        }
+        #expect(try test.store.read("k") == pattern(10_000))
+        let verified = try #require(try test.store.entries(for: EntryKey("k")).first)
+        #expect(verified.boot == entry.boot)
+        #expect(verified.boot == Boot.current)
+        #expect(Boot.current != 0)
+    }
+
+    @Test("A file where the directory should be, or above it, is a typed error with the path")
+    func notADirectory() throws {
+        let directory = try TestDirectory()
+        try directory.write("x", to: "file")
+        for path in [directory.path("file"), directory.path("file/below")] {
+            let error = #expect(throws: StoreError.self) { try StoreUnderTest.open(path, capacity: 8 << 20) }
+            #expect(error?.code == .notWritable)
+            #expect(error?.path?.hasPrefix(directory.path) == true)
+        }
+    }
+
+    @Test("Opened for reading only, it answers and opens bodies, and changes nothing")
+    func readOnly() throws {
+        let test = try StoreUnderTest()
+        let entry = try test.store.put("k", pattern(1000))
+        test.store.close()
+        var configuration = StoreConfiguration(capacity: 8 << 20)
+        configuration.isReadOnly = true
+        let store = try DiskStore(directory: test.path, configuration: configuration)
+        #expect(try store.read("k") == pattern(1000))
+        try store.touch(entry)
+        let error = #expect(throws: StoreError.self) { try store.put("new", [1]) }
+        #expect(error?.code == .notWritable)
+        #expect(try store.tryLock(EntryKey("k")) != nil)
+        #expect(throws: StoreError.self) { try store.remove(entry) }
+        let missing = #expect(throws: StoreError.self) {
+            try DiskStore(directory: test.directory.path("none"), configuration: configuration)
+        }
+        #expect(missing?.code == .notWritable)
+    }
+
+    @Test("A closed store says so")
+    func closed() throws {
+        let test = try StoreUnderTest()
+        test.store.close()
+        test.store.close()
+        let error = #expect(throws: StoreError.self) { try test.store.entries(for: EntryKey("k")) }
+        #expect(error?.code == .closed)
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+private let block = Int(BlockMap.blockSize)
+
+@Suite struct SweepTests {
+    @Test("Files that nothing knows of are deleted; entries and partials stay")
+    func orphans() async throws {
+        let test = try StoreUnderTest()
+        for number in 0..<20 { try test.store.put("k\(number)", pattern(1000)) }
+        let writer = try test.store.beginBody(for: EntryKey("part"))
+        try writer.start(header: [], total: Int64(3 * block))
+        try writer.write(pattern(block))
+        for path in [
+            "bodies/05/0000000000000105", "bodies/05/not-a-number", "bodies/ff/00000000000000ff",
+            "partials/0000000000000007.data", "partials/0000000000000008.0000000000000001.record",
+            "partials/0000000000000009.small", "partials/whatever",
+        ] {
+            let full = "\(test.path)/\(path)"
+            let folder = (full as NSString).deletingLastPathComponent
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try Data(pattern(5000)).write(to: URL(fileURLWithPath: full))
+        }
+        let result = try #require(try await test.store.sweep())
+        #expect(result.orphans == 7)
+        #expect(result.bytes == 7 * 8192)
+        #expect(DiskUsage.files(at: test.path + "/bodies").count == 20)
+        #expect(DiskUsage.files(at: test.path + "/partials").count == 2)
+        #expect(try test.store.verify() == VerifyResult(checked: 20, bytes: 20_000, failed: 0))
+        #expect(try await test.store.sweep()?.orphans == 0)
+        try writer.write(pattern(block))
+    }
+
+    @Test("It says when it ended, and is not due again before its time; a clock that stepped back makes it due")
+    func stamp() async throws {
+        let test = try StoreUnderTest()
+        let day = Duration.seconds(24 * 3600)
+        #expect(try await test.store.sweep(ifOlderThan: day) != nil)
+        #expect(try await test.again().sweep(ifOlderThan: day) == nil)
+        test.clock.advance(25 * 3600)
+        #expect(try await test.store.sweep(ifOlderThan: day) != nil)
+        test.clock.advance(-3600)
+        #expect(try await test.store.sweep(ifOlderThan: day) != nil)
+    }
+
+    @Test("Partials whose rows were lost are taken back and continued")
+    func adopting() async throws {
+        let test = try StoreUnderTest()
+        let body = pattern(3 * block)
+        let writer = try test.store.beginBody(for: EntryKey("k"))
+        try writer.start(header: [3], total: Int64(body.count))
+        try writer.write(body[..<(2 * block)])
+        try writer.keep()
+        try test.store.withIndex { (index) throws(StoreError) in
+            try index.database().execute("DELETE FROM partials; UPDATE totals SET partials = 0")
+        }
+        #expect(try test.store.partial(for: EntryKey("k")) == nil)
+        #expect(try await test.store.sweep()?.adopted == 1)
+        let next = try test.store.beginBody(for: EntryKey("k"))
+        #expect(next.held?.bytesHeld == Int64(2 * block))
+        #expect(next.held?.header == [3])
+        try next.resume(at: Int64(2 * block))
+        try next.write(body[(2 * block)...])
+        _ = try next.commit(NewEntry(key: EntryKey("k"), url: "", metadata: []))
+        #expect(try test.store.read("k") == body)
+    }
+
+    @Test("Idle partials go when they are past their lifetime; those in use stay whatever their age")
+    func oldPartials() async throws {
+        let test = try StoreUnderTest()
+        for name in ["idle", "busy"] {
+            let writer = try test.store.beginBody(for: EntryKey(name))
+            try writer.start(header: [], total: Int64(3 * block))
+            try writer.write(pattern(block))
+            if name == "idle" { try writer.keep() }
+            if name == "busy" {
+                test.clock.advance(6 * 24 * 3600)
+                try await test.store.sweep()
+                #expect(try test.store.partial(for: EntryKey("idle")) != nil)
+                test.clock.advance(2 * 24 * 3600)
+                try await test.store.sweep()
+                #expect(try test.store.partial(for: EntryKey("idle")) == nil)
+                #expect(try test.store.partial(for: EntryKey("busy"))?.isInUse == true)
+                try writer.keep()
+            }
+        }
+    }
+
+    @Test("It ends when its task is cancelled")
+    func cancelling() async throws {
+        let test = try StoreUnderTest()
+        try test.store.put("k", [1])
+        let store = test.store
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await store.sweep()
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+    }
+
+    @Test("Verifying finds what was changed, cut, and deleted, and removes it when told to")
+    func verify() throws {
+        let test = try StoreUnderTest()
+        var expected: [String: Verdict] = [:]
+        for (name, verdict) in [
+            ("sound", Verdict.sound), ("changed", .corrupt), ("cut", .wrongLength(299_999)), ("gone", .missing),
+        ] {
+            let entry = try test.store.put(name, pattern(300_000))
+            let path = test.store.paths.body(entry.id)
+            expected[name] = verdict
+            chmod(path, 0o600)
+            switch name {
+            case "changed":
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                try file.seek(toOffset: 270_000)
+                try file.write(contentsOf: [pattern(300_000)[270_000] ^ 1])
+            case "cut": truncate(path, 299_999)
+            case "gone": unlink(path)
+            default: break
+            }
+        }
+        var found: [String: Verdict] = [:]
+        let result = try test.store.verify { entry, verdict in
+            found[entry.key.value] = verdict
+            return true
+        }
+        #expect(found == expected)
+        #expect(result == VerifyResult(checked: 4, bytes: 1_200_000, failed: 3))
+        #expect(try test.store.statistics().entries == 4)
+        #expect(try test.store.verify(repair: true).failed == 3)
+        #expect(try test.store.verify() == VerifyResult(checked: 1, bytes: 300_000, failed: 0))
+    }
+}
