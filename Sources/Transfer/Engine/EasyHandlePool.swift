@@ -1,4 +1,5 @@
 import CLibcurl
+import Glibc
 
 /// One libcurl easy handle and the buffer for its error text.
 final class EasyHandle {
@@ -27,10 +28,13 @@ final class EasyHandle {
     func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) { clibcurl_setopt_pointer(easy, option, pointer) }
 
     /// Where the response came from, after redirects.
-    var effectiveURL: String {
+    ///
+    /// - Parameter url: What was asked for: mostly that is it, and needs no text of its own.
+    func effectiveURL(otherThan url: String) -> String {
         var text: UnsafePointer<CChar>?
         clibcurl_getinfo_string(easy, CURLINFO_EFFECTIVE_URL, &text)
-        return text.map { URLText.withoutUserinfo(String(cString: $0)) } ?? ""
+        guard let text, strcmp(text, url) != 0 else { return url }
+        return URLText.withoutUserinfo(String(cString: text))
     }
 
     func offset(_ info: CURLINFO) -> Int64 {

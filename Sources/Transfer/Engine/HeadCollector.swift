@@ -35,7 +35,7 @@ struct HeadCollector {
     private static let redirects = [301, 302, 303, 307, 308]
 
     mutating func append(_ line: UnsafeRawBufferPointer) -> Progress {
-        if line.starts(with: "HTTP/".utf8) {
+        if RawHead.isStatusLine(line) {
             bytes.removeAll(keepingCapacity: true)
             lines = 0
             isComplete = false
@@ -47,7 +47,7 @@ struct HeadCollector {
             return .violation("the response head has no end (more than \(bytes.count) bytes, \(lines - 1) lines)")
         }
         bytes.append(contentsOf: line)
-        guard line.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) else { return .more }
+        guard line.count <= 2, line.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) else { return .more }
         if (100..<200).contains(status) {
             interim += 1
             bytes.removeAll(keepingCapacity: true)
@@ -68,47 +68,12 @@ struct HeadCollector {
 
     /// The protocol version and the fields.
     func parsed() -> (version: String, fields: HTTPFields) {
-        var version = ""
-        var fields = HTTPFields()
-        var pending: (name: HTTPField.Name, value: [UInt8])?
-        bytes.withUnsafeBytes { bytes in
-            var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: true).makeIterator()
-            if let first = lines.next() {
-                version = String(decoding: first.prefix { $0 != 0x20 && $0 != 0x0D }, as: UTF8.self)
-            }
-            while let line = lines.next() {
-                if line.first == 0x20 || line.first == 0x09 {
-                    // Obsolete line folding (RFC 9112 section 5.2): a blank in the value.
-                    pending?.value.append(0x20)
-                    pending?.value.append(contentsOf: line.trimmed)
-                    continue
-                }
-                if let pending { fields.append(HTTPField(name: pending.name, value: pending.value)) }
-                pending = nil
-                guard let colon = line.firstIndex(of: 0x3A),
-                    let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
-                else { continue }
-                pending = (name, Array(line[(colon + 1)...].trimmed))
-            }
-            if let pending { fields.append(HTTPField(name: pending.name, value: pending.value)) }
-        }
-        return (version, fields)
+        bytes.withUnsafeBytes { RawHead.parse($0) }
     }
 
     private static func status(of line: UnsafeRawBufferPointer) -> Int {
         guard let blank = line.firstIndex(of: 0x20) else { return 0 }
         let digits = line[(blank + 1)...].prefix(3)
         return digits.count == 3 ? Int(String(decoding: digits, as: UTF8.self)) ?? 0 : 0
-    }
-}
-
-extension Slice<UnsafeRawBufferPointer> {
-    /// Without blanks, tabs and line ends around it.
-    fileprivate var trimmed: Self {
-        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
-        guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
-            return self[endIndex..<endIndex]
-        }
-        return self[first...last]
     }
 }

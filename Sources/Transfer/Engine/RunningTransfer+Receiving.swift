@@ -17,7 +17,7 @@ extension RunningTransfer {
     func receiveHead(line: UnsafeRawBufferPointer) -> Reception {
         // After a final head was judged, only trailers can come.
         guard action == nil else { return .taken }
-        if line.starts(with: "HTTP/".utf8) {
+        if RawHead.isStatusLine(line) {
             headBegan = .now
             if collector.isComplete, collector.isRedirect { noteHop() }
         }
@@ -38,7 +38,7 @@ extension RunningTransfer {
             if (200..<300).contains(status) { return judgeHead() ? .taken : .stop }
             // A redirect, or a challenge to authenticate: another head may follow. Whoever sends a body has the last
             // word, else the attempt's end.
-            if collector.isRedirect { pendingURL = handle?.effectiveURL ?? prepared.url }
+            if collector.isRedirect { pendingURL = handle?.effectiveURL(otherThan: prepared.url) ?? prepared.url }
             return .taken
         }
     }
@@ -95,7 +95,8 @@ extension RunningTransfer {
         let (version, fields) = collector.parsed()
         let head = ResponseHead(
             status: .init(code: collector.status), fields: fields, version: version,
-            finalURL: handle?.effectiveURL ?? prepared.url, redirects: hops, requestTime: requestTime,
+            finalURL: handle?.effectiveURL(otherThan: prepared.url) ?? prepared.url, redirects: hops,
+            requestTime: requestTime,
             responseTime: headTime)
         self.head = head
         let action = plan.judge(head)
