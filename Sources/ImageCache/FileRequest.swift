@@ -10,6 +10,17 @@ public struct FileRequest: Sendable {
     /// An absolute http or https URL. A fragment is ignored (RFC 9111 section 2).
     public var url: String
 
+    /// GET, or a method whose answer depends on ``body``. Only answers to GET are resumed.
+    public var method: HTTPRequest.Method = .get
+
+    /// The request's content; part of what the answer is stored under.
+    public var body: [UInt8]?
+
+    /// Declares that a request whose method is not safe by itself, such as a POST, asks a question and changes nothing: an
+    /// equal request (same URL, same body) may then get the stored answer. Otherwise a POST always goes to the origin, and
+    /// a successful one invalidates what is stored for its URL (RFC 9111 section 4.4).
+    public var isSafeQuery = false
+
     /// Fields to send in addition to those that the cache itself sets (Range, If-Range, If-None-Match,
     /// If-Modified-Since, Accept-Encoding). `Authorization` and `Cookie` go to the URL's own origin only.
     public var fields: HTTPFields = [:]
@@ -17,8 +28,15 @@ public struct FileRequest: Sendable {
     /// How the stored and the origin's answer are weighed. Default: RFC 9111.
     public var policy: CachePolicy = .useProtocolCachePolicy
 
-    /// Whose entry it is: entries of one owner are never seen by another. Default: nobody's in particular.
+    /// A lifetime and a version of the application's own, whatever the server says. Default: the server's word holds.
+    public var ownLifetime: OwnLifetime?
+
+    /// Whose entry it is: entries of one owner are never seen by another. Default: whoever the request's credentials
+    /// name, else nobody in particular.
     public var owner: String?
+
+    /// What becomes of an equal request that is under way. Default: both share one transfer.
+    public var duplicates = Duplicates.join
 
     /// Which of several waiting transfers starts first.
     public var priority: TransferPriority = .normal
@@ -40,6 +58,14 @@ public struct FileRequest: Sendable {
     public var trace: (@Sendable (_ head: String) -> Void)?
 
     public init(_ url: String) { self.url = url }
+
+    /// What becomes of an equal request that is under way when a new one comes.
+    public enum Duplicates: Sendable, Hashable {
+        /// Both share one transfer.
+        case join
+        /// The older one is cancelled, for everybody who waits for it, and the newer starts anew.
+        case replace
+    }
 
     /// What becomes of a response that must not be stored.
     public enum Unstorable: Sendable, Hashable {

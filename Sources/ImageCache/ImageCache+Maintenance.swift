@@ -122,6 +122,19 @@ extension ImageCache {
         try translating { _ = try store.clear(partialsOnly ? .partials : .everything) }
     }
 
+    /// Removes everything that one owner has: entries and partials. See ``FileRequest/owner``.
+    public func clear(owner: String) throws(ImageCacheError) {
+        try translating {
+            var keys: [EntryKey] = []
+            try store.list { entry in
+                if Job.belongs(entry.key, to: owner) { keys.append(entry.key) }
+                return true
+            }
+            keys += try store.partials().map(\.key).filter { Job.belongs($0, to: owner) }
+            for key in keys { try store.remove(key) }
+        }
+    }
+
     /// Checks every body against its length and checksum.
     ///
     /// - Parameters:

@@ -1,6 +1,7 @@
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
+import HTTPTypes
 import Locking
 import Transfer
 
@@ -58,6 +59,7 @@ public final class ImageCache: Sendable {
     /// Starts, or joins, the load of a request: for progress and for the file.
     public func download(_ request: FileRequest) -> Download {
         let key = FlightKey(request)
+        if request.duplicates == .replace { flights.withLock { $0[key] }?.cancelAll() }
         while true {
             let (flight, isNew) = flights.withLock { flights in
                 if let flight = flights[key] { return (flight, false) }
@@ -88,6 +90,34 @@ public final class ImageCache: Sendable {
         flights.withLock { flights in
             if flights[key] === flight { flights[key] = nil }
         }
+    }
+
+    /// The stored file at once, however stale, and then, if the origin has another one, that.
+    ///
+    /// For a page that shows yesterday's picture while today's loads. Ends after one file when the stored one still
+    /// holds, or when nothing was stored; fails like ``file(for:)``, after the stored file was delivered.
+    public func files(for request: FileRequest) -> AsyncThrowingStream<CachedFile, any Error> {
+        AsyncThrowingStream { continuation in
+            let task = Task {
+                do {
+                    var stored = request
+                    stored.policy = .returnCacheDataDontLoad
+                    let first = try? await file(for: stored)
+                    if let first { continuation.yield(first) }
+                    let second = try await file(for: request)
+                    if second.path != first?.path { continuation.yield(second) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// The loads under way, with their URLs and progress.
+    public var running: [(url: String, progress: DownloadProgress)] {
+        flights.withLock { $0.map { ($0.key.url, $0.value.latest) } }
     }
 
     // MARK: Cancelling
@@ -177,6 +207,10 @@ struct FlightKey: Hashable {
     private var owner: String?
     private var fields: [String]
     private var policy: CachePolicy
+    private var method: HTTPRequest.Method
+    private var body: [UInt8]?
+    private var ownLifetime: OwnLifetime?
+    private var isSafeQuery: Bool
     private var transfer: TransferOptions
     private var sha256: String?
     private var resumes: Bool
@@ -187,6 +221,10 @@ struct FlightKey: Hashable {
         owner = request.owner
         fields = request.fields.map { "\($0.name.canonicalName):\($0.value)" }
         policy = request.policy
+        method = request.method
+        body = request.body
+        ownLifetime = request.ownLifetime
+        isSafeQuery = request.isSafeQuery
         transfer = request.transfer
         sha256 = request.sha256
         resumes = request.resumes

@@ -9,6 +9,7 @@ struct Job: Sendable {
     /// The URL as it is shown and stored: normalised, without fragment and userinfo.
     let url: String
     let key: EntryKey
+    private let owner: String?
     var cacheRequest: CacheRequest
 
     init(_ request: FileRequest) throws(ImageCacheError) {
@@ -23,8 +24,14 @@ struct Job: Sendable {
         self.request = request
         let (url, userinfo) = Self.separatingUserinfo(CacheKey.normalized(request.url))
         self.url = url
-        key = EntryKey(CacheKey(url: url, owner: Self.owner(of: request, userinfo: userinfo)).value)
-        cacheRequest = CacheRequest(url: url, fields: request.fields, policy: request.policy)
+        owner = Self.owner(of: request, userinfo: userinfo)
+        let digest = request.isSafeQuery ? try request.body.map(SHA256.digest(of:))?.hexadecimal : nil
+        // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
+        let method = request.isSafeQuery ? request.method : .get
+        key = EntryKey(CacheKey(url: url, method: method, bodyDigest: digest, owner: owner).value)
+        cacheRequest = CacheRequest(
+            method: request.method, url: url, fields: request.fields, policy: request.policy,
+            ownLifetime: request.ownLifetime, isSafeQuery: request.isSafeQuery)
     }
 
     /// A file is a whole representation, and its validation is the cache's: these fields would make it something else.
@@ -35,11 +42,21 @@ struct Job: Sendable {
     /// Whose namespace the entry belongs to: what the caller says, else whoever the credentials name. An answer to one
     /// user's credentials is never another's, and no password is written to disk.
     private static func owner(of request: FileRequest, userinfo: Substring?) -> String? {
-        if let owner = request.owner { return "owner:" + owner }
+        if let owner = request.owner { return namespace(ofOwner: owner) }
         if let credentials = request.transfer.credentials { return "user:" + credentials.user }
         if let userinfo { return "user:" + userinfo.prefix { $0 != ":" } }
         if let authorization = request.fields[.authorization] { return "authorization:" + fingerprint(authorization) }
         return nil
+    }
+
+    /// Apart from the names that credentials bring along: nobody can call themselves another's credentials.
+    private static func namespace(ofOwner owner: String) -> String { "owner:" + owner }
+
+    /// Whether what is stored under a key is an owner's.
+    static func belongs(_ key: EntryKey, to owner: String) -> Bool {
+        let namespace = namespace(ofOwner: owner)
+        // ``CacheKey``: method, then the owner with its length.
+        return key.value.drop { $0 != " " }.hasPrefix(" \(namespace.utf8.count):\(namespace) ")
     }
 
     /// FNV-1a, 64 bits: tells tokens apart without being one.
@@ -60,8 +77,13 @@ struct Job: Sendable {
         for field in conditions { fields[field.name] = field.value }
         var options = request.transfer
         options.reportsHeads = request.trace != nil
-        return TransferRequest(url: request.url, fields: fields, priority: request.priority, options: options)
+        return TransferRequest(
+            url: request.url, method: request.method, fields: fields, body: request.body, priority: request.priority,
+            options: options)
     }
+
+    /// The key under which the same owner's answer to a GET of another URL is stored.
+    func key(ofURL url: String) -> EntryKey { EntryKey(CacheKey(url: url, owner: owner).value) }
 
     func report(_ event: TransferEvent, to flight: Flight) {
         switch event {

@@ -197,6 +197,7 @@ struct Loader: Sendable {
             throw ImageCacheError(error)
         }
 
+        invalidate(after: result.head, job)
         switch result.outcome {
         case .body:
             flight.report { $0.phase = .storing }
@@ -213,6 +214,15 @@ struct Loader: Sendable {
         case .status:
             sink.leavePartial()
             return try fail(result, validation: validation, candidates: candidates, fallback: fallback, job: job)
+        }
+    }
+
+    /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4).
+    private func invalidate(after head: ResponseHead, _ job: Job) {
+        let response = HTTPResponse(status: head.status, headerFields: head.fields)
+        for url in rules.urlsInvalidated(by: response, to: job.cacheRequest) {
+            // A store that fails here fails the commit as well, and says so there.
+            _ = try? store.remove(job.key(ofURL: url))
         }
     }
 

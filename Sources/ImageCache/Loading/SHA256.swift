@@ -80,6 +80,12 @@ final class SHA256 {
 }
 
 extension SHA256 {
+    static func digest(of bytes: [UInt8]) throws(ImageCacheError) -> [UInt8] {
+        let hash = try SHA256()
+        bytes.withUnsafeBytes { hash.update($0) }
+        return hash.finish()
+    }
+
     /// The digest of the first `size` bytes of an open file, read with `pread`.
     static func digest(ofFile descriptor: Int32, size: Int64) throws(ImageCacheError) -> [UInt8] {
         let hash = try SHA256()

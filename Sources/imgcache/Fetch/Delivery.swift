@@ -32,8 +32,8 @@ enum Delivery: Sendable {
     /// Whether the file must enter the store, because its path there is all that the user gets.
     var needsStoredFile: Bool { if case .cachedPath = self { true } else { false } }
 
-    /// A hidden folder beside the output that serves as a store of one file; its name is the same in the next run, so
-    /// that such a download resumes too.
+    /// A store for when the cache directory cannot be written: a hidden folder beside the output, whose name is the same in
+    /// the next run, so that such a download resumes too; for standard output a temporary one.
     var directoryForEphemeralStore: String? {
         switch self {
         case .cachedPath: nil
@@ -42,7 +42,17 @@ enum Delivery: Sendable {
                 "\(path[...slash]).\(path[path.index(after: slash)...]).imgcache"
             } ?? ".\(path).imgcache"
         case .folder(let directory, _): "\(directory)/.imgcache"
-        case .standardOutput: nil
+        case .standardOutput: Self.temporaryDirectory()
+        }
+    }
+
+    /// A fresh folder that only this user can enter.
+    private static func temporaryDirectory() -> String? {
+        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(base)/imgcache-XXXXXX".utf8CString)
+        return template.withUnsafeMutableBufferPointer { buffer in
+            guard let start = buffer.baseAddress, mkdtemp(start) != nil else { return nil }
+            return String(cString: start)
         }
     }
 

@@ -29,6 +29,9 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Cache")
     var caching: CachingOptions
 
+    @OptionGroup(title: "Cache")
+    var whose: OwnerOptions
+
     @OptionGroup(title: "Store")
     var store: StoreOptions
 
@@ -168,14 +171,26 @@ struct CachingOptions: ParsableArguments {
     @Flag(help: "Fetch anew, whatever is stored.")
     var refresh = false
 
+    @Flag(help: "Ask the server whether the stored file still holds, even when it is fresh.")
+    var revalidate = false
+
+    @Flag(help: "Use the stored file whatever its age; ask the network only without one.")
+    var preferCached = false
+
     @Flag(help: "Never ask the network: the stored file whatever its age, or exit code 7.")
     var offline = false
+
+    @Option(help: ArgumentHelp("Accept a stored file that has been stale for at most this long.", valueName: "time"))
+    var maxStale: TimeSpan?
 
     @Flag(name: .customLong("no-resume"), help: "Drop what an earlier run left behind and start over.")
     var noResume = false
 
     func validate() throws {
-        guard !(refresh && offline) else { throw ValidationError("--refresh does not go with --offline.") }
+        guard [refresh, revalidate, preferCached, offline, maxStale != nil].count(where: \.self) <= 1 else {
+            throw ValidationError(
+                "Only one of --refresh, --revalidate, --prefer-cached, --offline and --max-stale can hold.")
+        }
     }
 }
 
@@ -188,6 +203,18 @@ struct StoreOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("The most that the store may hold (default 2GiB).", valueName: "size"))
     var capacity: ByteSize?
+}
+
+struct OwnerOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Whose entries: those of one owner are never seen by another.", valueName: "name"))
+    var owner: String?
+
+    /// The request for a URL's entry.
+    func request(_ url: String) -> FileRequest {
+        var request = FileRequest(url)
+        request.owner = owner
+        return request
+    }
 }
 
 struct MessageOptions: ParsableArguments {

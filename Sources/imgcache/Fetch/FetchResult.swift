@@ -29,7 +29,7 @@ struct FetchResult: Sendable {
     mutating func fill(from file: CachedFile, sha256: String?) {
         finalURL = file.finalURL
         status = file.response.status.code
-        source = file.source.rawValue
+        source = Self.word(for: file.source)
         path = file.path
         size = file.size
         bytesTransferred = file.bytesTransferred
@@ -38,6 +38,16 @@ struct FetchResult: Sendable {
         lastModified = file.response.fields[.lastModified]
         contentType = file.response.fields[.contentType]
         self.sha256 = sha256?.lowercased()
+    }
+
+    private static func word(for source: CachedFile.Source) -> String {
+        switch source {
+        case .disk: "fresh"
+        case .revalidated: "revalidated"
+        case .stale: "stale"
+        case .network: "network"
+        case .networkResumed: "resumed"
+        }
     }
 
     mutating func fail(_ error: any Error) {

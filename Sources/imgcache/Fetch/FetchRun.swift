@@ -56,8 +56,10 @@ struct FetchSession: Sendable {
     init(options: FetchCommand, delivery: Delivery) throws {
         self.options = options
         self.delivery = delivery
-        template = try options.request.template(
+        var template = try options.request.template(
             caching: options.caching, messages: options.messages, delivery: delivery)
+        template.owner = options.whose.owner
+        self.template = template
         do {
             cache = try ImageCache(store: options.store, request: options.request, quiet: options.messages.quiet)
             isEphemeral = false

@@ -57,6 +57,9 @@ extension RequestOptions {
 extension CachingOptions {
     var policy: CachePolicy {
         if refresh { return .reloadIgnoringLocalCacheData }
+        if revalidate { return .reloadRevalidatingCacheData }
+        if preferCached { return .returnCacheDataElseLoad }
+        if let maxStale { return .maxStale(seconds: Int(maxStale.seconds)) }
         return offline ? .returnCacheDataDontLoad : .useProtocolCachePolicy
     }
 }

@@ -9,6 +9,7 @@ struct InfoCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
     var url: String
 
+    @OptionGroup var whose: OwnerOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
@@ -37,7 +38,7 @@ struct InfoCommand: ParsableCommand {
     func run() throws {
         try withStore(store) { cache in
             let now = Date()
-            let info = try cache.info(for: FileRequest(url))
+            let info = try cache.info(for: whose.request(url))
             let report = Report(
                 url: url, entries: info.entries.map { EntryReport($0, now: now) },
                 partial: info.partial.map { partial in
@@ -97,12 +98,13 @@ struct PathCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
     var url: String
 
+    @OptionGroup var whose: OwnerOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
     func run() throws {
         try withStore(store) { cache in
-            guard let entry = try cache.info(for: FileRequest(url)).entries.first else {
+            guard let entry = try cache.info(for: whose.request(url)).entries.first else {
                 throw Failure(.offline, "\(url): not in the cache")
             }
             if format.json { try Output.json(["path": entry.path, "url": entry.url]) } else { Output.line(entry.path) }

@@ -8,6 +8,7 @@ struct RemoveCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The URLs.", valueName: "url"))
     var urls: [String]
 
+    @OptionGroup var whose: OwnerOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
@@ -15,7 +16,7 @@ struct RemoveCommand: ParsableCommand {
         try withStore(store) { cache in
             var missing: [String] = []
             for url in urls {
-                let removed = try cache.remove(FileRequest(url))
+                let removed = try cache.remove(whose.request(url))
                 if removed == 0 { missing.append(url) }
                 if format.json { try Output.json(RemovalReport(url: url, removed: removed)) }
             }
@@ -78,13 +79,20 @@ struct ClearCommand: ParsableCommand {
     @Flag(help: "Remove partial downloads only.")
     var partials = false
 
+    @Option(help: ArgumentHelp("Remove only what this owner has.", valueName: "name"))
+    var owner: String?
+
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
+
+    func validate() throws {
+        guard !partials || owner == nil else { throw ValidationError("--partials does not go with --owner.") }
+    }
 
     func run() throws {
         try withStore(store) { cache in
             let before = try cache.statistics()
-            try cache.clear(partialsOnly: partials)
+            if let owner { try cache.clear(owner: owner) } else { try cache.clear(partialsOnly: partials) }
             let after = try cache.statistics()
             let entries = before.entries - after.entries
             let gone = before.partials - after.partials
