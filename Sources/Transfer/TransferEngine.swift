@@ -56,14 +56,14 @@ public final class TransferEngine: Sendable {
         return try result.get()
     }
 
-    /// Ends all transfers with ``TransferError/Code/cancelled`` and the engine's thread, and waits for both (unless
-    /// called on that very thread). A transfer that is run afterwards fails in the same way.
+    /// Ends all transfers with ``TransferError/Code/cancelled`` and the engine's thread, and waits for both. A transfer
+    /// that is run afterwards fails in the same way.
     ///
     /// A program calls this before it leaves through `exit`: libcurl's TLS library tears itself down there, and must
     /// not be in use on another thread.
-    public func shutDown() {
+    public func shutDown() async {
         mailbox.stop()
-        mailbox.waitForEnd()
+        await mailbox.end()
     }
 }
 

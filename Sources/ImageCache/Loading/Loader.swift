@@ -56,7 +56,7 @@ struct Loader: Sendable {
 
     func close() async {
         await sweeper?.stop()
-        engine.shutDown()
+        await engine.shutDown()
         store.close()
     }
 

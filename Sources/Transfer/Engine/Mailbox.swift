@@ -30,7 +30,7 @@ final class Mailbox: Sendable {
 
     private enum Thread {
         case notStarted
-        case running(pthread_t)
+        case running
         case ended
     }
 
@@ -40,6 +40,8 @@ final class Mailbox: Sendable {
         var isWakeUpSent = false
         var isStopped = false
         var thread = Thread.notStarted
+        /// Who waits for the thread's end.
+        var waiters: [UnsafeContinuation<Void, Never>] = []
         var lastID: UInt64 = 0
     }
 
@@ -60,7 +62,7 @@ final class Mailbox: Sendable {
             if state.isStopped { return true }
             state.commands.append(command)
             wake(&state)
-            if case .notStarted = state.thread { return !startThread(&state) }
+            if state.thread == .notStarted { return !startThread(&state) }
             return false
         }
         if refused, case .start(let order) = command {
@@ -77,21 +79,20 @@ final class Mailbox: Sendable {
         }
     }
 
-    func waitForEnd() {
-        while true {
+    /// Waits until the stopped thread has ended.
+    func end() async {
+        await withUnsafeContinuation { continuation in
             let isOver = state.withLock { state in
-                switch state.thread {
-                case .notStarted, .ended: true
-                case .running(let thread): pthread_equal(thread, pthread_self()) != 0
-                }
+                guard state.thread == .running else { return true }
+                state.waiters.append(continuation)
+                return false
             }
-            if isOver { return }
-            usleep(500)
+            if isOver { continuation.resume() }
         }
     }
 
-    /// On the engine's thread: everything that was posted since the last call; nil when the engine is stopped (then
-    /// what was still posted is in `last`).
+    /// On the engine's thread: everything that was posted since the last call; false when the engine is stopped, and
+    /// nothing more can be posted.
     func collect(into commands: inout [Command]) -> Bool {
         state.withLock { state in
             swap(&commands, &state.commands)
@@ -104,8 +105,13 @@ final class Mailbox: Sendable {
         state.withLock { $0.waker = waker }
     }
 
-    func threadEnded() {
-        state.withLock { $0.thread = .ended }
+    private func threadEnded() {
+        let waiters = state.withLock { state in
+            state.thread = .ended
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
     }
 
     private func wake(_ state: inout State) {
@@ -137,7 +143,7 @@ final class Mailbox: Sendable {
             return false
         }
         pthread_detach(thread)
-        state.thread = .running(thread)
+        state.thread = .running
         return true
     }
 }

@@ -503,7 +503,7 @@ import Transfer
         let engine = TransferEngine()
         let run = Task { try await engine.run(TransferRequest(testing: origin.url()), into: PartialSink()) }
         #expect(await origin.waits { !$0.isEmpty })
-        engine.shutDown()
+        await engine.shutDown()
         #expect(await failed(run)?.code == .cancelled)
         let error = await failure { () throws(TransferError) in
             try await engine.run(TransferRequest(testing: origin.url()), into: PartialSink())
