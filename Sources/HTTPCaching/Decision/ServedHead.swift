@@ -8,6 +8,8 @@ extension CacheRules {
         fields.reserveCapacity(stored.fields.count + 2)
         for field in stored.fields {
             let name = field.name.canonicalName
+            // "Last-Modified might be useful if the response does not have an ETag field" (RFC 9110 section 15.4.5).
+            if name == "last-modified", served.status == .notModified, stored.fields.contains(.eTag) { continue }
             if name == "age" || served.withheldFields.contains(name) || !CacheRules.belongs(name, to: served) {
                 continue
             }

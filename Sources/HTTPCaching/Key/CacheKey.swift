@@ -48,7 +48,10 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
             host = host[host.index(after: at)...]
         }
         var port = ""
-        if let colon = host.lastIndex(of: UInt8(ascii: ":")), host[host.index(after: colon)...].allSatisfy(\.isDigit) {
+        // A second colon outside brackets is no port's: such an authority is left as it is.
+        if let colon = host.lastIndex(of: UInt8(ascii: ":")), host[host.index(after: colon)...].allSatisfy(\.isDigit),
+            host[..<colon].last == UInt8(ascii: "]") || !host[..<colon].contains(UInt8(ascii: ":"))
+        {
             // Leading zeros and the default say nothing.
             let digits = host[host.index(after: colon)...].drop { $0 == UInt8(ascii: "0") }
             port = String(decoding: digits, as: UTF8.self)

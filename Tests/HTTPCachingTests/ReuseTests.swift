@@ -1,0 +1,228 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("RFC 9111 section 4: constructing responses from caches")
+struct ReuseTests {
+    let fresh = stored(("Cache-Control", "max-age=60"), ("ETag", "\"a\""))
+
+    @Test("4: nothing stored is forwarded")
+    func nothingStored() {
+        #expect(privateRules.decide(get(), stored: [], now: now).forwarded?.reason == .uriMiss)
+    }
+
+    @Test(
+        "4: \"the request method associated with the stored response allows it to be used for the presented request\"")
+    func methods() {
+        let head = stored(("Cache-Control", "max-age=60"), method: .head)
+        let post = stored(("Cache-Control", "max-age=60"), ("Content-Location", url), method: .post)
+        #expect(privateRules.word(get(), fresh) == "fresh")
+        #expect(privateRules.decide(get(method: .head), stored: [fresh], now: now).served?.body == ServedBody.none)
+        #expect(privateRules.word(get(method: .head), head) == "fresh")
+        #expect(privateRules.word(get(), head) == "forward")
+        #expect(privateRules.word(get(), post) == "fresh")
+        #expect(privateRules.word(get(method: .head), post) == "fresh")
+    }
+
+    @Test(
+        "4: \"MUST write through requests with methods that are unsafe\"",
+        arguments: ["POST", "PUT", "DELETE", "PATCH", "FOO"])
+    func writeThrough(method: String) throws {
+        let request = get(method: try #require(HTTPRequest.Method(rawValue: method)))
+        var other = fresh
+        other.requestMethod = request.method
+        #expect(privateRules.decide(request, stored: [fresh, other], now: now).forwarded?.reason == .method)
+    }
+
+    @Test("a request that is declared to ask only is answered by what the same method stored")
+    func safeQuery() {
+        var request = get(method: .post)
+        request.isSafeQuery = true
+        let post = stored(("Cache-Control", "max-age=60"), method: .post)
+        #expect(privateRules.word(request, post) == "fresh")
+        #expect(privateRules.word(request, fresh) == "forward")
+        #expect(
+            privateRules.word(get(method: .query), stored(("Cache-Control", "max-age=60"), method: .query)) == "fresh")
+    }
+
+    @Test("4: \"the stored response does not contain the no-cache directive, unless it is successfully validated\"")
+    func noCache() {
+        for rules in [privateRules, sharedRules] {
+            #expect(
+                rules.word(get(), stored(("Cache-Control", "no-cache, max-age=60"), ("ETag", "\"a\""))) == "validate")
+            #expect(rules.word(get(), stored(("Cache-Control", "NO-CACHE, max-age=60"))) == "forward")
+            #expect(rules.word(get(), stored(("Cache-Control", "no-cache=\"\", max-age=60"))) == "forward")
+            #expect(
+                rules.word(get(("Cache-Control", "max-stale")), stored(("Cache-Control", "no-cache, max-age=60")))
+                    == "forward")
+        }
+    }
+
+    @Test(
+        "5.2.2.4: a qualified no-cache: used \"if the listed header fields are excluded from the subsequent response\"")
+    func qualifiedNoCache() throws {
+        let response = stored(
+            ("Cache-Control", "no-cache=\"Set-Cookie, x-user\", max-age=60"), ("Set-Cookie", "a"), ("X-User", "b"),
+            ("X", "c"))
+        let served = try #require(privateRules.decide(get(), stored: [response], now: now).served)
+        let names = privateRules.head(of: served, from: response).headerFields.map(\.name.canonicalName)
+        #expect(!names.contains("set-cookie") && !names.contains("x-user") && names.contains("x"))
+        // Successfully revalidated, they may be sent.
+        let confirmed = try #require(privateRules.served(response, for: get(), now: now))
+        #expect(privateRules.head(of: confirmed, from: response).headerFields.contains(.setCookie))
+    }
+
+    @Test("5.2.2.5: \"MUST NOT use the response to satisfy any other request\": a stored no-store is as good as absent")
+    func storedNoStore() {
+        #expect(privateRules.word(get(), stored(("Cache-Control", "no-store, max-age=60"))) == "forward")
+        #expect(
+            privateRules.word(get(policy: .returnCacheDataElseLoad), stored(("Cache-Control", "no-store"))) == "forward"
+        )
+        #expect(privateRules.word(get(), stored(("Cache-Control", "must-understand, no-store, max-age=60"))) == "fresh")
+    }
+
+    @Test("5.2.2.7: what a private cache stored in a common place is not used by a shared one")
+    func storedPrivate() {
+        #expect(sharedRules.word(get(), stored(("Cache-Control", "private, max-age=60"))) == "forward")
+        #expect(privateRules.word(get(), stored(("Cache-Control", "private, max-age=60"))) == "fresh")
+    }
+
+    @Test("4: \"When more than one suitable response is stored, a cache MUST use the most recent one\" by Date")
+    func mostRecent() {
+        let old = stored(("Cache-Control", "max-age=600"), ("Date", date(-100)))
+        let new = stored(("Cache-Control", "max-age=600"), ("Date", date(-50)), ago: 40)
+        #expect(privateRules.decide(get(), stored: [old, new], now: now).served?.candidate == 1)
+        #expect(privateRules.decide(get(), stored: [new, old], now: now).served?.candidate == 0)
+        // Of the same Date, the one that was received last.
+        let later = stored(("Cache-Control", "max-age=600"), ("Date", date(-50)), ago: 10)
+        #expect(privateRules.decide(get(), stored: [new, later], now: now).served?.candidate == 1)
+    }
+
+    @Test("4: a stale response with neither validator nor permission is fetched anew")
+    func staleWithoutValidator() {
+        let stale = stored(("Cache-Control", "max-age=60"), ago: 100)
+        let forward = privateRules.decide(get(), stored: [stale], now: now).forwarded
+        #expect(forward?.reason == .stale && forward?.staleCandidate == 0)
+    }
+
+    @Test("5.2.1.5: \"the no-store request directive does not apply to the already stored response\"")
+    func requestNoStoreAnswered() {
+        #expect(privateRules.word(get(("Cache-Control", "no-store")), fresh) == "fresh")
+    }
+
+    @Test(
+        "RFC 9111 3: a status other than 200 is served as it is stored",
+        arguments: [203, 204, 300, 301, 404, 410, 451, 500])
+    func otherStatuses(status: Int) {
+        let served = privateRules.decide(
+            get(), stored: [stored(("Cache-Control", "max-age=60"), status: status)], now: now
+        ).served
+        #expect(served?.status.code == status)
+    }
+}
+
+@Suite("RFC 9111 section 4.1: Vary")
+struct VaryTests {
+    func variant(_ vary: String, _ request: [(String, String)], ago: Double = 0) -> StoredResponse {
+        stored(("Cache-Control", "max-age=600"), ("Vary", vary), ("ETag", "\"a\""), ago: ago, request: request)
+    }
+
+    @Test("4.1: \"MUST NOT use that stored response … unless all the presented request header fields … match\"")
+    func matching() {
+        let png = variant("Accept", [("Accept", "image/png")])
+        #expect(privateRules.word(get(("Accept", "image/png")), png) == "fresh")
+        #expect(
+            privateRules.decide(get(("Accept", "image/webp")), stored: [png], now: now).forwarded?.reason == .varyMiss)
+        #expect(privateRules.word(get(("Accept", "image/png"), ("Other", "x")), png) == "fresh")
+    }
+
+    @Test("4.1: all of several fields, on several lines, in any letter case")
+    func severalFields() {
+        let both = stored(
+            ("Cache-Control", "max-age=600"), ("Vary", "X-One"), ("vary", " , x-TWO"),
+            request: [("X-One", "1"), ("X-Two", "2")])
+        #expect(privateRules.word(get(("X-Two", "2"), ("x-one", "1")), both) == "fresh")
+        #expect(privateRules.word(get(("X-One", "1")), both) == "forward")
+        #expect(privateRules.word(get(("X-One", "1"), ("X-Two", "3")), both) == "forward")
+    }
+
+    @Test("4.1: \"it can only match another request if it is also absent there\"")
+    func absent() {
+        #expect(privateRules.word(get(), variant("X", [])) == "fresh")
+        #expect(privateRules.word(get(("X", "")), variant("X", [])) == "forward")
+        #expect(privateRules.word(get(), variant("X", [("X", "")])) == "forward")
+    }
+
+    @Test("4.1: \"a member \"*\" always fails to match\"", arguments: ["*", "Accept, *", "*, Accept", " * "])
+    func star(vary: String) {
+        #expect(privateRules.decide(get(), stored: [variant(vary, [])], now: now).forwarded?.reason == .varyMiss)
+        #expect(privateRules.variantKey(of: HTTPFields(), for: fields([("Vary", vary)])) == nil)
+    }
+
+    @Test(
+        "4.1: \"combining multiple header field lines\", whitespace, order and letter case where they mean nothing",
+        arguments: [
+            ("Accept-Encoding", ["gzip, br"], ["gzip", "br"], true),
+            ("Accept-Encoding", ["gzip, br"], ["br,gzip"], true),
+            ("Accept-Encoding", ["GZIP;q=1.0"], ["gzip; q=1.0"], true),
+            ("Accept-Encoding", ["gzip"], ["gzip, br"], false),
+            ("Accept", ["text/html, image/png"], ["image/png,text/html"], true),
+            ("Accept", ["a/b;x=\"A B\""], ["a/b;x=\"A  B\""], false),
+            ("Accept-Language", ["de, en"], ["de,EN"], true), ("Accept-Language", ["de, en"], ["en, de"], false),
+            ("X-Any", ["a, b"], ["a", "b"], true), ("X-Any", ["a"], ["A"], false), ("X-Any", ["a,b"], ["b,a"], false),
+            ("User-Agent", ["x (a, b)"], ["x (a,b)"], false), ("Cookie", ["a=1"], ["a=2"], false),
+        ] as [(String, [String], [String], Bool)])
+    func normalisation(name: String, one: [String], other: [String], matches: Bool) {
+        let response = variant(name, one.map { (name, $0) })
+        let request = CacheRequest(url: url, fields: fields(other.map { (name, $0) }))
+        #expect((privateRules.word(request, response) == "fresh") == matches)
+        let varying = fields([("Vary", name)])
+        let keys = [one, other].map { privateRules.variantKey(of: fields($0.map { (name, $0) }), for: varying) }
+        #expect((keys[0] == keys[1]) == matches)
+    }
+
+    @Test("4.1: several variants lie side by side, and the matching one is chosen")
+    func sideBySide() {
+        let variants = ["png", "webp", "avif"].map { variant("Accept", [("Accept", "image/" + $0)]) }
+        for (index, type) in ["png", "webp", "avif"].enumerated() {
+            let decision = privateRules.decide(get(("Accept", "image/" + type)), stored: variants, now: now)
+            #expect(decision.served?.candidate == index)
+        }
+    }
+
+    @Test(
+        "4.1: \"one or more omits the Vary header field …: choose the most recent … stored response with a valid Vary field value\""
+    )
+    func omittedVary() {
+        let without = stored(("Cache-Control", "max-age=600"))
+        let with = variant("Accept", [], ago: 100)
+        #expect(privateRules.decide(get(), stored: [without, with], now: now).served?.candidate == 1)
+        // One that does not match is not chosen for that.
+        #expect(privateRules.decide(get(("Accept", "x")), stored: [without, with], now: now).served?.candidate == 0)
+    }
+
+    @Test("4.1: the request fields that are kept are those that Vary names, of redirects too")
+    func selectingFields() {
+        let request = fields([("Accept", "a"), ("Accept", "b"), ("Cookie", "c"), ("X", "d")])
+        let hop = StoredHead(status: .found, fields: fields([("Vary", "x")]))
+        #expect(
+            privateRules.selectingFields(of: request, for: fields([("Vary", "accept, Foo")])).map(\.value) == [
+                "a", "b",
+            ])
+        #expect(privateRules.selectingFields(of: request, for: HTTPFields(), redirects: [hop]).map(\.value) == ["d"])
+        #expect(privateRules.selectingFields(of: request, for: HTTPFields()).isEmpty)
+    }
+
+    @Test("4.1: a variant's key is the same exactly when the selecting fields match, whatever their text")
+    func variantKeys() {
+        func key(_ vary: String, _ pairs: (String, String)...) -> String? {
+            privateRules.variantKey(of: fields(pairs), for: fields([("Vary", vary)]))
+        }
+        #expect(key("A, B") == key("b,a"))
+        #expect(key("A", ("A", "1\tb=1:x")) != key("A, B", ("A", "1"), ("B", "x")))
+        #expect(key("A") != key("A", ("A", "")))
+        #expect(key("A, B", ("A", "x")) != key("A, B", ("B", "x")))
+    }
+}
