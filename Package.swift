@@ -17,6 +17,7 @@ let package = Package(
     name: "imgcache",
     products: [
         .library(name: "ImageCache", targets: ["ImageCache"]),
+        .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
         .executable(name: "imgcache", targets: ["imgcache"]),
     ],
     dependencies: [
