@@ -14,7 +14,8 @@ public protocol BodySink: AnyObject, Sendable {
     /// The running transfer; once, before everything else. The default does nothing.
     func attach(_ transfer: TransferHandle)
 
-    /// Asked before every attempt: what is held, by which validator, what is missing. Nil: start at byte 0.
+    /// What is held, by which validator, and what is missing; nil: start at byte 0. Asked before the first attempt, after
+    /// each one that failed, and between ranges; never for a transfer that cannot be resumed (anything but a plain GET).
     func held() -> HeldPartial?
 
     /// A final head was judged and a body follows; `placement` says where. Throw to refuse it.

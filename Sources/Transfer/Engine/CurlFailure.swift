@@ -40,6 +40,9 @@ struct CurlFailure {
             case CURLE_PARTIAL_FILE: failure(.cut, "the connection ended before the body did", retry: true)
             case CURLE_RECV_ERROR where text.contains("chunked"):
                 failure(.protocolViolation, "the chunked coding is broken", retry: true)
+            case CURLE_RECV_ERROR where text.contains("CONNECT"):
+                // The proxy answered CONNECT with an error status; a 4xx (407 among them) will come again.
+                failure(.connect, "the proxy refuses", retry: !text.contains("response 4"))
             case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM,
                 CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN, CURLE_SEND_FAIL_REWIND:
                 failure(hasHead ? .cut : .connect, "the connection broke", retry: true)

@@ -64,6 +64,10 @@ struct ParsedURL {
         let shown = URLText.withoutUserinfo(text)
         guard let handle = clibcurl_url() else { throw TransferError(.libcurl, url: shown, "out of memory") }
         defer { clibcurl_url_cleanup(handle) }
+        // A NUL would end the text for libcurl, and only for libcurl.
+        guard !text.utf8.contains(0) else {
+            throw TransferError(.unsupportedURL, url: shown, "not a URL that can be fetched: it has a NUL in it")
+        }
         let code = clibcurl_url_set(
             handle, CURLUPART_URL, text, UInt32(CURLU_URLENCODE) | UInt32(CURLU_NON_SUPPORT_SCHEME))
         guard code == CURLUE_OK else {

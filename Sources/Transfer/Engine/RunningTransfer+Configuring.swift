@@ -76,7 +76,8 @@ extension RunningTransfer {
     }
 
     private func setLimits(_ handle: EasyHandle, _ options: TransferOptions) {
-        handle.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
+        // 0 would mean libcurl's own default to it.
+        handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, options.connectTimeout.milliseconds))
         if let maxTime = options.maxTime { handle.set(CURLOPT_TIMEOUT_MS, max(1, maxTime.milliseconds)) }
         if let rate = options.rateLimit { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: max(1, rate)) }
     }

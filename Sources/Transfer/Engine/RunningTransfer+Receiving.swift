@@ -114,6 +114,7 @@ extension RunningTransfer {
     private func begin(_ head: ResponseHead, _ placement: BodyPlacement, length: Int64?, dropping: String?) -> Bool {
         switch placement {
         case .whole(let length):
+            resumedFrom = 0
             progressBase = 0
             progressTotal = length
         case .range(_, let total), .alreadyComplete(let total):

@@ -42,7 +42,7 @@ final class RunningTransfer {
     var attempts = 0
     var bytesReceived: Int64 = 0
     var restarts: [String] = []
-    private var resumedFrom: Int64 = 0
+    var resumedFrom: Int64 = 0
     private var retry: RetryState
     /// The most bytes that were ever held: an attempt that ends with more has made progress.
     private var furthest: Int64 = 0
@@ -146,9 +146,7 @@ final class RunningTransfer {
     }
 
     func attemptEnded(_ code: CURLcode, now: MonotonicTime) -> Next {
-        if failure == nil, action == nil, collector.isComplete, code == CURLE_OK || !collector.isRedirect {
-            _ = judgeHead()
-        }
+        judgeLastHead(code)
         if let failure { return ended(by: failure, now: now) }
         guard let action else { return ended(by: curlError(code), now: now) }
         switch action {
@@ -165,8 +163,23 @@ final class RunningTransfer {
     }
 
     func attemptStalled(now: MonotonicTime) -> Next {
+        judgeLastHead(CURLE_OPERATION_TIMEDOUT)
+        switch action {
+        case .take, nil: break
+        // The head said everything; only what would have been discarded is late.
+        default: return attemptEnded(CURLE_OPERATION_TIMEDOUT, now: now)
+        }
         let error = error(.stalled, "no byte from the server for \(stallTimeout.text)", isRetryable: true)
         return ended(by: error, now: now)
+    }
+
+    /// A head that was no more than complete when the attempt ended was the last one, unless it is a redirect's that
+    /// could not be followed.
+    private func judgeLastHead(_ code: CURLcode) {
+        guard failure == nil, action == nil, collector.isComplete, code == CURLE_OK || !collector.isRedirect else {
+            return
+        }
+        _ = judgeHead()
     }
 
     func cancel() -> Result<TransferResult, TransferError> {
@@ -182,8 +195,11 @@ final class RunningTransfer {
             return ended(by: error, now: now)
         }
         if let expected, received < expected {
-            // The response ended properly, and is still shorter than it said itself.
-            if case .range = placement { return startOver("206 with \(received) bytes for a range of \(expected)") }
+            // A response that has an end of its own, and is still shorter than it says, is not believed; one that ends
+            // with the connection was cut.
+            if case .range = placement, head?.endsWithConnection == false {
+                return startOver("206 with \(received) bytes for a range of \(expected)")
+            }
             return ended(by: error(.cut, "the body is shorter than its head says", isRetryable: true), now: now)
         }
         if let error = closeSink(.complete) { return .finished(.failure(error)) }
@@ -217,6 +233,7 @@ final class RunningTransfer {
         isSinkOpen = true
         if let error = closeSink(.void) { return .finished(.failure(error)) }
         noteRestart(reason)
+        resumedFrom = 0
         heldNow = nil
         return .again
     }
@@ -286,7 +303,6 @@ final class RunningTransfer {
 
     func noteRestart(_ reason: String) {
         restarts.append(reason)
-        resumedFrom = 0
         events(.restart(reason))
     }
 

@@ -25,6 +25,11 @@ extension ResponseHead {
         return !coding.isEmpty && coding.lowercased() != "identity"
     }
 
+    /// Whether nothing but the connection's end ends the body (RFC 9112 section 6.3): then its end may be a cut.
+    var endsWithConnection: Bool {
+        version.hasPrefix("HTTP/1") && declaredLength == .unknown && fields[.transferEncoding] == nil
+    }
+
     /// How long the body is, as the head tells it.
     var declaredLength: DeclaredLength {
         // RFC 9112 section 6.3: Transfer-Encoding overrides Content-Length.

@@ -191,6 +191,23 @@ import Transfer
         #expect(sink.calls.contains(.end(.void)))
     }
 
+    @Test func `a 206 that ends with the connection and is too short was cut, not wrong`() async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            var behaviour = Behaviour(representation)
+            if request.number == 1 { behaviour.cutAfter = 100_000 }
+            guard request.number == 2 else { return behaviour.script(for: request) }
+            return [
+                .head(status: 206, fields: [("ETag", "\"v7\""), ("Content-Range", "bytes 100000-499999/500000")]),
+                .content(representation.content, 100_000..<300_000), .cut(reset: false),
+            ]
+        }
+        let sink = PartialSink()
+        let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
+        #expect(sink.bytes == representation.content.bytes())
+        #expect(result.restarts == [])
+        #expect(result.bytesReceived == 500_000)
+    }
+
     @Test func `without a strong validator every attempt starts over`() async throws {
         let weaker = Representation(seed: 7, size: 500_000, etag: "W/\"v7\"")
         let origin = try ScriptedOrigin { request in

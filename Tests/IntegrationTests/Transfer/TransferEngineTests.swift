@@ -78,6 +78,21 @@ import Transfer
         #expect(result.bytesReceived < 200_000)
     }
 
+    @Test(arguments: [0, 100])
+    func `an error page that stalls does not hold up its status`(_ bytes: Int) async throws {
+        let origin = try ScriptedOrigin { _ in
+            [
+                .head(status: 404, fields: [("Content-Length", "1000")]),
+                .body([UInt8](repeating: 0x20, count: bytes)), .stall,
+            ]
+        }
+        let result = try await TransferEngine().run(
+            TransferRequest(testing: origin.url()) { $0.options.stallTimeout = .milliseconds(300) },
+            into: PartialSink())
+        #expect(result.head.status == .notFound)
+        #expect(result.attempts == 1)
+    }
+
     @Test func `a 304 to the request's own precondition is an answer`() async throws {
         let origin = try ScriptedOrigin(serving: representation)
         let sink = PartialSink()
@@ -190,7 +205,8 @@ import Transfer
     }
 
     @Test(arguments: [
-        "file:///etc/passwd", "ftp://h/", "scp://h/x", "/relative", "", "http://", "http://a b/", "nonsense:",
+        "file:///etc/passwd", "ftp://h/", "scp://h/x", "/relative", "", "http://", "http://h/\0/x", "http://a b/",
+        "nonsense:",
     ])
     func `only http and https URLs are taken`(_ url: String) async throws {
         let error = await failure { () throws(TransferError) in
@@ -245,6 +261,22 @@ import Transfer
         _ = try await engine.run(TransferRequest(testing: origin.url()), into: PartialSink())
         let basic = "Basic " + Data("me:hidden".utf8).base64EncodedString()
         #expect(origin.requests.map { $0["authorization"] } == [basic, nil])
+    }
+
+    @Test func `a netrc password does not follow a redirect to a host that netrc names without one`() async throws {
+        let directory = try TestDirectory()
+        let netrc = directory.path("netrc")
+        try "machine 127.0.0.1 login me password hidden\nmachine localhost\ndefault\n".write(
+            toFile: netrc, atomically: true, encoding: .utf8)
+        let other = try ScriptedOrigin(serving: representation)
+        let origin = try ScriptedOrigin { _ in .redirect(to: other.localhostURL()) }
+        _ = try await TransferEngine().run(
+            TransferRequest(testing: origin.url()) { $0.options.netrc = .path(netrc) }, into: PartialSink())
+        #expect(origin.requests.first?["authorization"] != nil)
+        let sent = other.requests.compactMap { $0["authorization"] }.compactMap {
+            Data(base64Encoded: String($0.dropFirst(6)))
+        }
+        #expect(!sent.contains { String(decoding: $0, as: UTF8.self).contains("hidden") })
     }
 
     @Test func `an error names the URL without the password`() async throws {
