@@ -56,6 +56,18 @@ public final class ImageCache: Sendable {
         try await download(request).file()
     }
 
+    /// The file for a request if the store has it and may serve it without asking the origin; else `nil`.
+    ///
+    /// Synchronous: some file and index operations on the calling thread, no other thread, no network. The answer is the
+    /// one that ``file(for:)`` would give.
+    public func storedFile(for request: FileRequest) throws(ImageCacheError) -> CachedFile? {
+        do throws(ImageCacheError) {
+            return try loader.stored(request)
+        } catch {
+            throw error.with(url: request.url)
+        }
+    }
+
     /// Starts, or joins, the load of a request: for progress and for the file.
     public func download(_ request: FileRequest) -> Download {
         let key = FlightKey(request)

@@ -1,6 +1,5 @@
 import ArgumentParser
 
-@main
 struct Main: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "imgcache",

@@ -86,6 +86,17 @@ struct Loader: Sendable {
         }
     }
 
+    /// The stored file for a request, if it may be served as it is without a word to the origin.
+    func stored(_ request: FileRequest) throws(ImageCacheError) -> CachedFile? {
+        let job = try Job(request)
+        let candidates = try candidates(for: job)
+        guard
+            case .serve(let served) = rules.decide(
+                job.cacheRequest, stored: candidates.map(\.record.response), now: now())
+        else { return nil }
+        return try open(candidates[served.candidate], for: job, as: served.isStale ? .stale : .disk)
+    }
+
     private func answer(_ job: Job, flight: Flight) throws(ImageCacheError) -> Plan {
         var candidates = try candidates(for: job)
         while true {
