@@ -42,10 +42,10 @@ ssize_t clinux_copy_range(int from, int to, size_t count) {
     return copy_file_range(from, NULL, to, NULL, count, 0);
 }
 
-static int lock_byte(int fd, int64_t offset, int command) {
+static int lock_byte(int fd, int64_t offset, short type, int command) {
     struct flock lock;
     memset(&lock, 0, sizeof lock);
-    lock.l_type = F_WRLCK;
+    lock.l_type = type;
     lock.l_whence = SEEK_SET;
     lock.l_start = offset;
     lock.l_len = 1;
@@ -58,11 +58,15 @@ static int lock_byte(int fd, int64_t offset, int command) {
 }
 
 int clinux_lock_byte(int fd, int64_t offset) {
-    return lock_byte(fd, offset, F_OFD_SETLK);
+    return lock_byte(fd, offset, F_WRLCK, F_OFD_SETLK);
 }
 
 int clinux_lock_byte_waiting(int fd, int64_t offset) {
-    return lock_byte(fd, offset, F_OFD_SETLKW);
+    return lock_byte(fd, offset, F_WRLCK, F_OFD_SETLKW);
+}
+
+void clinux_unlock_byte(int fd, int64_t offset) {
+    lock_byte(fd, offset, F_UNLCK, F_OFD_SETLK);
 }
 
 const char *clinux_next_name(void *stream) {

@@ -207,6 +207,18 @@ public final class BodyWriter {
         return body
     }
 
+    /// Makes a body that no look-up ever finds: for what must be handed out and not be stored.
+    ///
+    /// It counts against the capacity and has a path while the returned value lives, and is deleted with it; after a
+    /// kill, by the next sweep or when room is needed.
+    public func commitTransient() throws(StoreError) -> StoredBody {
+        // Under a key that nobody asks for, and out of the index at once: what is removed while it is read stays readable.
+        let key = EntryKey("transient \(UInt64.random(in: .min ... .max))")
+        let body = try commit(NewEntry(key: key, url: "", metadata: []))
+        try store.remove(body.entry)
+        return StoredBody(entry: body.entry, file: body.file) { [store] in store.deleteDoomed(body.entry) }
+    }
+
     /// Leaves what is there for a later writer of the key, with the bytes that do not fill their block.
     public func keep() throws(StoreError) {
         defer { end() }

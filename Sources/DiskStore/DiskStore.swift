@@ -115,6 +115,11 @@ public final class DiskStore: Sendable {
         }
     }
 
+    /// Deletes the file of a removed entry that was still being read. What fails here is left to the next sweep.
+    func deleteDoomed(_ entry: StoredEntry) {
+        _ = try? withIndex { (index) throws(StoreError) in try index.deleteDoomed([entry.id]) }
+    }
+
     func remove(ids: [Int64]) throws(StoreError) -> Int {
         try withIndex { (index) throws(StoreError) in try index.remove(ids) }
     }

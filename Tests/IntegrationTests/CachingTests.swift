@@ -20,7 +20,9 @@ import Testing
 
     /// An origin that gives these answers in turn, and the last one from then on.
     private func origin(_ behaviours: Behaviour...) throws -> ScriptedOrigin {
-        try ScriptedOrigin { request in behaviours[min(request.number, behaviours.count) - 1] }
+        try ScriptedOrigin { [clock] request in
+            behaviours[min(request.number, behaviours.count) - 1].with { $0.date = clock.withLock { $0 } }
+        }
     }
 
     private func version(

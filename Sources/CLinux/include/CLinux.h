@@ -32,6 +32,9 @@ int clinux_lock_byte(int fd, int64_t offset);
 /// The same, waiting until it is free (F_OFD_SETLKW).
 int clinux_lock_byte_waiting(int fd, int64_t offset);
 
+/// Gives a locked byte back.
+void clinux_unlock_byte(int fd, int64_t offset);
+
 /// An open folder's next name other than "." and "..", or NULL at the end. `stream` is a DIR *.
 const char *clinux_next_name(void *stream);
 

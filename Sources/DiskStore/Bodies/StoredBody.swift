@@ -14,10 +14,19 @@ public final class StoredBody: Sendable {
     public var size: Int64 { entry.size }
 
     let file: File
+    private let onClose: (@Sendable () -> Void)?
 
-    init(entry: StoredEntry, file: File) {
+    /// - Parameter onClose: called when the value goes away and its lock is released.
+    init(entry: StoredEntry, file: File, onClose: (@Sendable () -> Void)? = nil) {
         self.entry = entry
         self.file = file
+        self.onClose = onClose
+    }
+
+    deinit {
+        guard let onClose else { return }
+        flock(file.descriptor, LOCK_UN)
+        onClose()
     }
 
     /// Reads at `offset` until `buffer` is full or the body ends; returns the number of bytes.

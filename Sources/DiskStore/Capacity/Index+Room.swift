@@ -166,7 +166,8 @@ extension Index {
     func deleteUnlessRead(_ path: String) -> Bool {
         do throws(StoreError) {
             let file = try File(path, O_RDONLY)
-            return file.tryLock(exclusive: true) && unlink(path) == 0
+            // The lock must be held until the file is gone.
+            return withExtendedLifetime(file) { file.tryLock(exclusive: true) && unlink(path) == 0 }
         } catch {
             if error.errno == ENOENT { return true }
             // Not ours to read, or not a file: then no reader of ours has it either.

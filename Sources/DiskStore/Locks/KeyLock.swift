@@ -25,6 +25,9 @@ public final class KeyLock: Sendable {
         self.key = key
         self.file = file
     }
+
+    /// Gives the key back now; otherwise that happens when the value goes away.
+    public func release() { clinux_unlock_byte(file.descriptor, LockByte.of(key)) }
 }
 
 extension DiskStore {
