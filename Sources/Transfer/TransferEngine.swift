@@ -1,4 +1,5 @@
 import CLibcurl
+public import FoundationEssentials
 import Synchronization
 
 /// Transfers bodies over libcurl: one multi handle on one thread of its own, which starts with the first transfer.
@@ -13,6 +14,8 @@ public final class TransferEngine: Sendable {
         public var maxPerHost = 6
         /// Uniform numbers in 0 ..< 1 for the jitter of retries.
         public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+        /// The wall clock of ``ResponseHead/requestTime`` and ``ResponseHead/responseTime``.
+        public var now: @Sendable () -> Date = { Date() }
 
         public init() {}
     }

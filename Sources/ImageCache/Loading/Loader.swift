@@ -21,6 +21,7 @@ struct Loader: Sendable {
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store) : nil
         var limits = TransferEngine.Configuration()
         limits.maxTransfers = configuration.maxTransfers
+        limits.now = configuration.now
         limits.maxPerHost = configuration.maxTransfersPerHost
         engine = TransferEngine(configuration: limits)
     }

@@ -33,7 +33,7 @@ extension RunningTransfer {
             return .stop
         case .complete(let status):
             lastActivity = .now
-            headTime = Date()
+            headTime = mailbox.configuration.now()
             if options.reportsHeads { events(.responseHead(MaskedHead.lines(collector.bytes))) }
             if (200..<300).contains(status) { return judgeHead() ? .taken : .stop }
             // A redirect, or a challenge to authenticate: another head may follow. Whoever sends a body has the last

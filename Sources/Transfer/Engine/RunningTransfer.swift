@@ -29,7 +29,7 @@ final class RunningTransfer {
     let sink: any BodySink
     let events: @Sendable (TransferEvent) -> Void
     let continuation: UnsafeContinuation<Result<TransferResult, TransferError>, Never>
-    private let mailbox: Mailbox
+    let mailbox: Mailbox
     private let startedAt: MonotonicTime
     var priority: TransferPriority
     /// Waits in the schedule.
@@ -119,7 +119,7 @@ final class RunningTransfer {
         collector.reset()
         phase = .head
         hops.removeAll(keepingCapacity: true)
-        requestTime = Date()
+        requestTime = mailbox.configuration.now()
         head = nil
         action = nil
         failure = nil
