@@ -24,7 +24,9 @@ int clinux_open_unnamed(const char *directory, mode_t mode) {
 }
 
 int clinux_link_unnamed(int fd, const char *path) {
-    // linkat with AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH; the way over /proc is the documented one for everybody.
+    // Before Linux 6.10 this needs CAP_DAC_READ_SEARCH (it fails with ENOENT then); the way over /proc is for everybody.
+    if (linkat(fd, "", AT_FDCWD, path, AT_EMPTY_PATH) == 0) return 0;
+    if (errno != ENOENT) return -1;
     char source[64];
     snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
     return linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW);

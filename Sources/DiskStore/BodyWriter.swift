@@ -88,7 +88,8 @@ public final class BodyWriter {
         buffer.empty(at: 0)
         guard let total else { return }
         if total < 0 { throw StoreError(.wrongLength, "a negative length") }
-        try store.checkFits(total)
+        // One block fits into any capacity.
+        if total > BlockMap.blockSize { try store.checkFits(total) }
         // A new file rather than the old one cut to nothing: whoever may still hold that one cannot spoil this.
         if total > BlockMap.blockSize { try makePartial() }
     }
@@ -216,7 +217,9 @@ public final class BodyWriter {
         let key = EntryKey("transient \(UInt64.random(in: .min ... .max))")
         let body = try commit(NewEntry(key: key, url: "", metadata: []))
         try store.remove(body.entry)
-        return StoredBody(entry: body.entry, file: body.file) { [store] in store.deleteDoomed(body.entry) }
+        return StoredBody(entry: body.entry, file: body.file, path: body.path) { [store] in
+            store.deleteDoomed(body.entry)
+        }
     }
 
     /// Leaves what is there for a later writer of the key, with the bytes that do not fill their block.

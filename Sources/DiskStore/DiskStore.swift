@@ -82,8 +82,10 @@ public final class DiskStore: Sendable {
     // MARK: Reading
 
     /// All variants that are stored under a key, each with its metadata.
-    public func entries(for key: EntryKey) throws(StoreError) -> [StoredEntry] {
-        try withIndex { (index) throws(StoreError) in try index.entries(for: key) }
+    ///
+    /// - Parameter withAccess: also when each was last used, which costs a hit more than it is worth to it.
+    public func entries(for key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
+        try withIndex { (index) throws(StoreError) in try index.entries(for: key, withAccess: withAccess) }
     }
 
     /// Notes that an entry was used. Written in batches; the order of use decides what is evicted first.

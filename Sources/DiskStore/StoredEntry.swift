@@ -42,9 +42,10 @@ public struct StoredEntry: Sendable, Identifiable, Equatable {
     public let allocated: Int64
     public let metadata: [UInt8]
     public let created: Date
-    /// When it was last used, for people. Eviction goes by ``accessSequence``, which no clock can turn back.
-    public let lastAccess: Date
-    public let accessSequence: Int64
+    /// When it was last used, for people; nil from a look-up that left it out. Eviction goes by ``accessSequence``.
+    public let lastAccess: Date?
+    /// Ascending with every use of any entry, whatever the clock did; nil from a look-up that left it out.
+    public let accessSequence: Int64?
     /// XXH3-128 over the length and the XXH3-128 of each 256 KiB block.
     let checksum: Checksum
     /// The boot during which the body was last known to match its checksum.

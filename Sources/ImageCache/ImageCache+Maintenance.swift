@@ -24,8 +24,8 @@ public struct CacheEntry: Sendable {
         size = entry.size
         allocatedSize = entry.allocated
         storedAt = entry.created
-        lastAccessDate = entry.lastAccess
-        accessOrder = entry.accessSequence
+        lastAccessDate = entry.lastAccess ?? entry.created
+        accessOrder = entry.accessSequence ?? 0
         record = ResponseRecord(decoding: entry.metadata)
     }
 
@@ -77,7 +77,7 @@ extension ImageCache {
     public func info(for request: FileRequest) throws(ImageCacheError) -> CacheInfo {
         let job = try Job(request)
         return try translating {
-            let entries = try store.entries(for: job.key).map { CacheEntry($0, in: store) }
+            let entries = try store.entries(for: job.key, withAccess: true).map { CacheEntry($0, in: store) }
             let partial = try store.partial(for: job.key).map { partial in
                 CachePartial(
                     received: partial.bytesHeld, total: partial.total, lastUsed: partial.updated,

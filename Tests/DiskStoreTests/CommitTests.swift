@@ -13,7 +13,7 @@ import Testing
         #expect(try test.store.read("a") == body)
         test.store.close()
         let next = try test.again()
-        let found = try #require(try next.entries(for: EntryKey("a")).first)
+        let found = try #require(try next.entries(for: EntryKey("a"), withAccess: true).first)
         #expect(found == entry)
         #expect(found.metadata == [9, 8, 7])
         #expect(try next.read("a") == body)

@@ -115,7 +115,7 @@ extension DiskStore {
             throw error
         }
         unlink(partial.recordFile.path)
-        return StoredBody(entry: entry, file: File(descriptor: dup(data.descriptor), path: paths.body(entry.id)))
+        return StoredBody(entry: entry, file: data, path: paths.body(entry.id))
     }
 
     /// Never over an existing file: that one would be somebody's body (and it costs five times as much).
@@ -151,6 +151,6 @@ extension DiskStore {
                 unlink($0)
             }
         }
-        return StoredBody(entry: entry, file: file.body(paths.body(entry.id)))
+        return StoredBody(entry: entry, file: file.file, path: paths.body(entry.id))
     }
 }

@@ -30,7 +30,7 @@ extension DiskStore {
                 try withIndex { (index) throws(StoreError) in try index.saveBoot(of: entry.id) }
             }
         }
-        return StoredBody(entry: entry, file: file)
+        return StoredBody(entry: entry, file: file, path: path)
     }
 
     /// Removes an entry whose body is not what it should be. Always nil.

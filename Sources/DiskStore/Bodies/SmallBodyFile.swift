@@ -5,7 +5,7 @@ import Glibc
 ///
 /// On file systems without O_TMPFILE it has a name among the partials, which the sweep knows as nobody's.
 final class SmallBodyFile {
-    private let file: File
+    let file: File
     private let isNamed: Bool
 
     init(in paths: Paths) throws(StoreError) {
@@ -40,6 +40,4 @@ final class SmallBodyFile {
         let result = isNamed ? link(file.path, path) : clinux_link_unnamed(file.descriptor, path)
         if result != 0 { throw .system("cannot move the body to its place", path: path) }
     }
-
-    func body(_ path: String) -> File { File(descriptor: dup(file.descriptor), path: path) }
 }

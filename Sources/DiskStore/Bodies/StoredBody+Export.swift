@@ -34,6 +34,7 @@ extension StoredBody {
         let unnamed = clinux_open_unnamed(folder, 0o666)
         if unnamed >= 0 {
             let file = File(descriptor: unnamed, path: target)
+            defer { withExtendedLifetime(file) {} }
             try copy(to: file)
             if clinux_link_unnamed(unnamed, target) == 0 { return }
             let number = errno

@@ -7,7 +7,7 @@ import Glibc
 public final class StoredBody: Sendable {
     public let entry: StoredEntry
     /// The body's file; to be read only.
-    public var path: String { file.path }
+    public let path: String
     /// Open for reading; closed with this value. Read with `pread`: the offset is shared with every other user.
     public var descriptor: Int32 { file.descriptor }
     /// The length in bytes.
@@ -16,10 +16,13 @@ public final class StoredBody: Sendable {
     let file: File
     private let onClose: (@Sendable () -> Void)?
 
-    /// - Parameter onClose: called when the value goes away and its lock is released.
-    init(entry: StoredEntry, file: File, onClose: (@Sendable () -> Void)? = nil) {
+    /// - Parameters:
+    ///   - path: the body's name; the file may have had another one, or none, when it was opened.
+    ///   - onClose: called when the value goes away and its lock is released.
+    init(entry: StoredEntry, file: File, path: String, onClose: (@Sendable () -> Void)? = nil) {
         self.entry = entry
         self.file = file
+        self.path = path
         self.onClose = onClose
     }
 

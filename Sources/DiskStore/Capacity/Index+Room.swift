@@ -6,8 +6,7 @@ extension Index {
 
     /// All that the directory takes or may take, as `du` would count it.
     func usage(_ totals: Totals) throws(StoreError) -> Int64 {
-        let log = FileStatus(at: paths.log)?.allocated ?? 0
-        return try totals.counted + number(.pageCount) * Budget.page + max(log, budget.logAllowance)
+        try totals.counted + number(.pageCount) * Budget.page + max(surroundings.log, budget.logAllowance)
             + budget.fixedAllowance + asideBytes
     }
 
@@ -19,10 +18,9 @@ extension Index {
 
     /// How many bytes must go before `bytes` more fit: into the capacity, and beside the space that stays free.
     private func shortage(of bytes: Int64, _ totals: Totals) throws(StoreError) -> Int64 {
+        surroundings.look(at: paths, beforeWriting: bytes, keepingFree: configuration.minimumFreeSpace)
         let overCapacity = try usage(totals) + bytes - budget.capacity
-        var overDisk: Int64 = 0
-        if let free = FileStatus.freeSpace(at: paths.root) { overDisk = bytes + configuration.minimumFreeSpace - free }
-        return max(overCapacity, overDisk)
+        return max(overCapacity, bytes + configuration.minimumFreeSpace - surroundings.free)
     }
 
     // MARK: Making room
@@ -58,6 +56,7 @@ extension Index {
     /// Evicts until `bytes` more fit, and at least `minimum`; throws ``StoreError/Code/full`` when that cannot be.
     func makeRoom(for bytes: Int64, atLeast minimum: Int64 = 0) throws(StoreError) {
         try clearStrangers()
+        surroundings.forget()
         var freed: Int64 = 0
         var steps = Room.steps
         while true {
@@ -78,6 +77,7 @@ extension Index {
             case .partials: gained = try dropPartials(olderThan: nil, atLeast: missing)
             }
             freed += gained
+            surroundings.forget()
             // Entries go in batches: this step is over when it has none left.
             let left = try readTotals().entries
             if step != .entries || left == 0 { steps.removeFirst() }

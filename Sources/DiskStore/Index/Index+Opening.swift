@@ -52,6 +52,7 @@ extension Index {
         try createDirectories()
         // Creating and replacing an index is for one process at a time.
         let locks = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
+        defer { withExtendedLifetime(locks) {} }  // Or it might be closed, and unlocked, after its last use.
         if clinux_lock_byte_waiting(locks.descriptor, LockByte.index) != 0 {
             logger.debug("the lock file does not lock", metadata: ["path": "\(paths.locks)"])
         }
@@ -155,6 +156,7 @@ extension Index {
         forget()
         do {
             let locks = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
+            defer { withExtendedLifetime(locks) {} }
             _ = clinux_lock_byte_waiting(locks.descriptor, LockByte.index)
             // Unless another process has done it already.
             if let status = FileStatus(at: paths.index), status.identity == damaged { try moveAside() }

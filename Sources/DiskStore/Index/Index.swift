@@ -21,6 +21,7 @@ final class Index {
     var accesses = PendingAccesses()
     /// What each body folder was last seen to take.
     var folderSizes: [Int64: Int64] = [:]
+    var surroundings = Surroundings()
     /// The index that was moved aside counts as well.
     var asideBytes: Int64 = 0
 
@@ -88,18 +89,19 @@ final class Index {
 
     // MARK: Entries
 
-    func entries(for key: EntryKey) throws(StoreError) -> [StoredEntry] {
-        let select = try database().prepared(.entriesByKey).bind(1, keyHash(key)).bind(2, key.value)
+    func entries(for key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
+        let query = withAccess ? Query.entriesByKeyWithAccess : .entriesByKey
+        let select = try database().prepared(query).bind(1, keyHash(key)).bind(2, key.value)
         defer { select.reset() }
         var found: [StoredEntry] = []
-        while try select.step() { found.append(StoredEntry(select)) }
+        while try select.step() { found.append(StoredEntry(select, withAccess: withAccess)) }
         return found
     }
 
     func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
         let select = try database().prepared(.entryByID).bind(1, id)
         defer { select.reset() }
-        return try select.step() ? StoredEntry(select) : nil
+        return try select.step() ? StoredEntry(select, withAccess: true) : nil
     }
 
     func exists(_ id: Int64) throws(StoreError) -> Bool {
@@ -135,7 +137,7 @@ final class Index {
 }
 
 extension StoredEntry {
-    init(_ row: Statement) {
+    init(_ row: Statement, withAccess: Bool) {
         id = row.integer(0)
         key = EntryKey(row.text(1))
         variant = row.text(2)
@@ -146,7 +148,7 @@ extension StoredEntry {
         created = Index.date(row.integer(7))
         checksum = row.checksum(8)
         boot = row.integer(9)
-        lastAccess = Index.date(row.integer(10))
-        accessSequence = row.integer(11)
+        lastAccess = withAccess ? Index.date(row.integer(10)) : nil
+        accessSequence = withAccess ? row.integer(11) : nil
     }
 }

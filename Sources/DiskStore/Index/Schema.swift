@@ -66,17 +66,17 @@ enum Schema {
 enum Query: Int, CaseIterable {
     case begin, beginRead, commit, rollback
     case totals, saveTotals, pageCount, freePages
-    case entriesByKey, entryByID, entryExists, variantsOfKey
+    case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, variantsOfKey
     case insertEntry, deleteEntry, updateMetadata, updateBoot
     case insertAccess, deleteAccess, touch, oldest, oldestBefore
     case insertDoomed, deleteDoomed, doomed, isDoomed
     case folder, saveFolder
     case insertPartial, deletePartial, updateClaim, updateReserved, partialByID, partialsByKey, partialsByAge
 
-    static let entryColumns = """
-        e.id, e.key, e.variant, e.url, e.size, e.allocated, e.metadata, e.created, e.checksum, e.boot, a.date, a.sequence
-        """
-    private static let selectEntry = "SELECT \(entryColumns) FROM entries e JOIN access a ON a.entry = e.id"
+    private static let columns =
+        "e.id, e.key, e.variant, e.url, e.size, e.allocated, e.metadata, e.created, e.checksum, e.boot"
+    private static let selectEntry =
+        "SELECT \(columns), a.date, a.sequence FROM entries e JOIN access a ON a.entry = e.id"
     private static let selectPartial = "SELECT id, claim, key, reserved, updated FROM partials"
 
     var text: String {
@@ -97,7 +97,9 @@ enum Query: Int, CaseIterable {
             """
         case .pageCount: "PRAGMA page_count"
         case .freePages: "PRAGMA freelist_count"
-        case .entriesByKey: "\(Self.selectEntry) WHERE e.key_hash = ?1 AND e.key = ?2"
+        // Without the access date: in a large index its row is one more page to fetch, and a hit has no use for it.
+        case .entriesByKey: "SELECT \(Self.columns) FROM entries e WHERE e.key_hash = ?1 AND e.key = ?2"
+        case .entriesByKeyWithAccess: "\(Self.selectEntry) WHERE e.key_hash = ?1 AND e.key = ?2"
         case .entryByID: "\(Self.selectEntry) WHERE e.id = ?1"
         case .entryExists: "SELECT 1 FROM entries WHERE id = ?1"
         case .variantsOfKey: "SELECT id, allocated, variant FROM entries WHERE key_hash = ?1 AND key = ?2"

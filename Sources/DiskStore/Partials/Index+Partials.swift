@@ -110,6 +110,7 @@ extension Index {
     private func claim(_ row: PartialRow) throws(StoreError) -> Partial? {
         guard let data = try openData(row) else { return nil }
         guard data.tryLock(exclusive: true) else { return nil }
+        defer { withExtendedLifetime(data) {} }
         // What was opened may meanwhile have become a body, or be deleted.
         guard FileStatus(at: paths.data(row.id))?.identity == data.status?.identity else { return nil }
         let claim = Self.newClaim()
@@ -195,6 +196,7 @@ extension Index {
         let path = paths.data(row.id)
         if let data = try? File(path, O_RDONLY) {
             guard data.tryLock(exclusive: true) else { return 0 }
+            defer { withExtendedLifetime(data) {} }  // The lock must be held until the files are gone.
             return try deleteFiles(of: row)
         }
         // Without data it may be one that is just being made: its maker is then between its row and its files.
