@@ -87,16 +87,23 @@ func closingQuote(_ bytes: Bytes, after opening: Int) -> Int? {
     return nil
 }
 
+extension HTTPField.Name {
+    /// Whether it is `name` (given in lower case). Most names differ in length, and that is cheaper to see than equality.
+    func isCalled(_ name: String) -> Bool {
+        canonicalName.utf8.count == name.utf8.count && canonicalName == name
+    }
+}
+
 extension HTTPFields {
     /// Calls `body` with each member of the list that all fields of that name make together.
     func forEachMember(of canonicalName: String, _ body: (ByteSlice) -> Void) {
-        for field in self where field.name.canonicalName == canonicalName {
+        for field in self where field.name.isCalled(canonicalName) {
             field.withUnsafeBytesOfValue { forEachListMember($0, body) }
         }
     }
 
     /// The first field of that name, without joining several.
     func first(_ canonicalName: String) -> HTTPField? {
-        first { $0.name.canonicalName == canonicalName }
+        first { $0.name.isCalled(canonicalName) }
     }
 }

@@ -14,7 +14,7 @@ public struct ContentRange: Sendable, Hashable {
 
     /// The one `Content-Range` among the fields; `nil` when there is none, several, or one that contradicts itself.
     public init?(_ fields: HTTPFields) {
-        var lines = fields.lazy.filter { $0.name.canonicalName == "content-range" }.makeIterator()
+        var lines = fields.lazy.filter { $0.name.isCalled("content-range") }.makeIterator()
         guard let line = lines.next(), lines.next() == nil else { return nil }
         guard let value = line.withUnsafeBytesOfValue({ ContentRange($0) }) else { return nil }
         self = value
@@ -62,7 +62,7 @@ enum ByteRange: Hashable {
     /// What a request asks for: `nil` when there is no `Range`, several lines or ranges, another unit, or one that is
     /// invalid. In all of these a recipient may ignore the field and send the whole (RFC 9110 section 14.2).
     init?(_ fields: HTTPFields) {
-        var lines = fields.lazy.filter { $0.name.canonicalName == "range" }.makeIterator()
+        var lines = fields.lazy.filter { $0.name.isCalled("range") }.makeIterator()
         guard let line = lines.next(), lines.next() == nil else { return nil }
         guard let value = line.withUnsafeBytesOfValue({ ByteRange($0) }) else { return nil }
         self = value

@@ -36,13 +36,11 @@ public struct RequestDirectives: Sendable, Hashable {
         var hasCacheControl = false
         var hasPragma = false
         for field in fields {
-            switch field.name.canonicalName {
-            case "cache-control":
+            if field.name.isCalled("cache-control") {
                 hasCacheControl = true
                 field.withUnsafeBytesOfValue { line in forEachDirective(line) { add($0) } }
-            case "pragma":
+            } else if field.name.isCalled("pragma") {
                 hasPragma = true
-            default: break
             }
         }
         if hasPragma, !hasCacheControl {

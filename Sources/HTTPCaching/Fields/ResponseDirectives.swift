@@ -37,7 +37,7 @@ public struct ResponseDirectives: Sendable, Hashable {
 
     /// The directives of all `Cache-Control` lines of a response.
     public init(_ fields: HTTPFields) {
-        for field in fields where field.name.canonicalName == "cache-control" {
+        for field in fields where field.name.isCalled("cache-control") {
             field.withUnsafeBytesOfValue { read($0) }
         }
     }

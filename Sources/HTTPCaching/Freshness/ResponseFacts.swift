@@ -20,42 +20,41 @@ struct ResponseFacts {
     var lastModified: Double?
     /// `Age` in seconds; 0 when absent or invalid.
     var age = 0
-    var hasETag = false
     var hasVary = false
     var variesOnAnything = false
 
     init(_ fields: HTTPFields, receivedAt: Date, rules: CacheRules) {
         let received = receivedAt.secondsSince1970
         date = received
-        var hasAge = false
+        var isFirstAge = true
         for field in fields {
-            switch field.name.canonicalName {
-            case "cache-control": field.withUnsafeBytesOfValue { directives.read($0) }
-            case "date":
-                // A Date that is invalid is as good as none; of several lines the first counts.
-                if !hasDate, let value = field.withUnsafeBytesOfValue({ HTTPDate.parse($0, now: received) }) {
-                    date = value
-                    hasDate = true
+            let name = field.name.canonicalName
+            // By length first: a decision looks at every field, and most are none of these.
+            switch name.utf8.count {
+            case 3: if name == "age" { readAge(field, isFirst: &isFirstAge) }
+            case 4:
+                if name == "date" {
+                    // A Date that is invalid is as good as none; of several lines the first counts.
+                    if !hasDate, let value = field.withUnsafeBytesOfValue({ HTTPDate.parse($0, now: received) }) {
+                        date = value
+                        hasDate = true
+                    }
+                } else if name == "vary" {
+                    hasVary = true
+                    if !variesOnAnything { variesOnAnything = field.withUnsafeBytesOfValue(ResponseFacts.hasStar) }
                 }
-            case "expires":
+            case 7:
                 // Of several values the first is used: RFC 9111 section 4.2.1.
-                if case .absent = expires {
+                if name == "expires", case .absent = expires {
                     let value = field.withUnsafeBytesOfValue { HTTPDate.parse($0, now: received) }
                     expires = value.map(Expires.at) ?? .invalid
                 }
-            case "last-modified":
-                if lastModified == nil {
+            case 13:
+                if name == "cache-control" {
+                    field.withUnsafeBytesOfValue { directives.read($0) }
+                } else if name == "last-modified", lastModified == nil {
                     lastModified = field.withUnsafeBytesOfValue { HTTPDate.parse($0, now: received) }
                 }
-            case "age":
-                if !hasAge {
-                    hasAge = true
-                    age = field.withUnsafeBytesOfValue { ResponseFacts.age($0) }
-                }
-            case "etag": hasETag = true
-            case "vary":
-                hasVary = true
-                if !variesOnAnything { variesOnAnything = field.withUnsafeBytesOfValue(ResponseFacts.hasStar) }
             default: break
             }
         }
@@ -66,6 +65,12 @@ struct ResponseFacts {
             isTargeted = true
             expires = .absent
         }
+    }
+
+    private mutating func readAge(_ field: HTTPField, isFirst: inout Bool) {
+        guard isFirst else { return }
+        isFirst = false
+        age = field.withUnsafeBytesOfValue { ResponseFacts.age($0) }
     }
 
     /// The first value of a list, the rest discarded; what is no non-negative number is ignored: RFC 9111 section 5.1.

@@ -103,7 +103,7 @@ enum ContentLength {
     /// The value of `Content-Length`; `nil` when it is absent, invalid, or given with different values.
     static func value(of fields: HTTPFields) -> Int64? {
         var value: Int64?
-        for field in fields where field.name.canonicalName == "content-length" {
+        for field in fields where field.name.isCalled("content-length") {
             guard let length = field.withUnsafeBytesOfValue({ ByteRange.number($0[...].trimmed) }), length < Int64.max,
                 value == nil || value == length
             else { return nil }

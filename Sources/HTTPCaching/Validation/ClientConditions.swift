@@ -10,10 +10,10 @@ extension CacheRules {
         var tagLines: [String] = []
         var dateLine: HTTPField?
         for field in request.fields {
-            switch field.name.canonicalName {
-            case "if-none-match": tagLines.append(field.value)
-            case "if-modified-since": if dateLine == nil { dateLine = field }
-            default: break
+            if field.name.isCalled("if-none-match") {
+                tagLines.append(field.value)
+            } else if dateLine == nil, field.name.isCalled("if-modified-since") {
+                dateLine = field
             }
         }
         if !tagLines.isEmpty {

@@ -62,7 +62,7 @@ extension CacheRules {
             if name == "*" {
                 matches = starMatches
             } else {
-                matches = VaryValue.normalized(name, in: stored) == VaryValue.normalized(name, in: presented)
+                matches = VaryValue.matches(name, stored, presented)
             }
         }
         return matches
@@ -71,11 +71,31 @@ extension CacheRules {
 
 /// The value of a request field for the purpose of `Vary`.
 enum VaryValue {
+    /// Whether the field matches in both; what is the same byte for byte need not be normalised.
+    static func matches(_ name: String, _ stored: HTTPFields, _ presented: HTTPFields) -> Bool {
+        let (one, isOneSingle) = single(name, stored)
+        let (other, isOtherSingle) = single(name, presented)
+        guard let one, let other else { return one == nil && other == nil }
+        if isOneSingle, isOtherSingle, one.utf8.elementsEqual(other.utf8) { return true }
+        guard let one = normalized(name, in: stored), let other = normalized(name, in: presented) else { return false }
+        // Equality of strings would take different bytes of one character for the same.
+        return one.utf8.elementsEqual(other.utf8)
+    }
+
+    private static func single(_ name: String, _ fields: HTTPFields) -> (value: String?, isSingle: Bool) {
+        var value: String?
+        for field in fields where field.name.isCalled(name) {
+            if value != nil { return (value, false) }
+            value = field.value
+        }
+        return (value, true)
+    }
+
     /// All lines of the field joined, normalised as RFC 9111 section 4.1 allows where the field's syntax is known; `nil` when
     /// the field is absent, which matches only an absent one.
     static func normalized(_ name: String, in fields: HTTPFields) -> String? {
         var lines: [String] = []
-        for field in fields where field.name.canonicalName == name { lines.append(field.value) }
+        for field in fields where field.name.isCalled(name) { lines.append(field.value) }
         guard !lines.isEmpty else { return nil }
         switch name {
         case "accept", "accept-encoding", "accept-charset":

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+@Suite("The page of requirements")
+struct RequirementsPageTests {
+    private static let tests = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        .deletingLastPathComponent()
+    private static let page = tests.deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Sources/HTTPCaching/HTTPCaching.docc/HTTPCaching.md")
+
+    /// The names of all tests here, as `Suite.function`.
+    private func testNames() throws -> Set<String> {
+        var names: Set<String> = []
+        for file in try FileManager.default.contentsOfDirectory(at: Self.tests, includingPropertiesForKeys: nil)
+        where file.pathExtension == "swift" {
+            var suite = ""
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+                if line.hasPrefix("struct "), let name = line.dropFirst(7).split(whereSeparator: { !$0.isLetter }).first
+                {
+                    suite = String(name)
+                } else if line.hasPrefix("    func "), let name = line.dropFirst(9).split(separator: "(").first {
+                    names.insert("\(suite).\(name)")
+                }
+            }
+        }
+        return names
+    }
+
+    private func rows() throws -> [[Substring]] {
+        try String(contentsOf: Self.page, encoding: .utf8).split(separator: "\n")
+            .filter { $0.hasPrefix("| ") }
+            .map { $0.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false) }
+            .filter { $0.count == 3 && $0[0] != " section " }
+    }
+
+    private func citedTests(_ cell: Substring) -> [String] {
+        cell.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+            .filter { $0.offset % 2 == 1 && $0.element.contains(".") }
+            .map { String($0.element) }
+    }
+
+    @Test("has no empty row, and every test that it names exists")
+    func everyRow() throws {
+        let rows = try rows()
+        let names = try testNames()
+        #expect(rows.count > 130)
+        for row in rows {
+            for cell in row { #expect(cell.contains { $0.isLetter || $0.isNumber }, "\(row)") }
+            for test in citedTests(row[2]) { #expect(names.contains(test), "no test \(test)") }
+        }
+    }
+
+    @Test("names every test that quotes an RFC")
+    func everyTest() throws {
+        let cited = Set(try rows().flatMap { citedTests($0[2]) })
+        let suites = [
+            "StoringTests", "StoredFieldTests", "PartialContentTests", "VaryTests", "ValidationRequestTests",
+            "ClientConditionTests",
+            "InvalidationTests", "TargetedFieldTests", "ImmutableTests", "CacheStatusTests", "RequestDirectiveTests",
+        ]
+        let helpers: Set = [
+            "StoringTests.stores", "StoredFieldTests.freshen", "PartialContentTests.partial",
+            "PartialContentTests.combine",
+            "VaryTests.variant", "ValidationRequestTests.validation", "ClientConditionTests.status",
+            "InvalidationTests.urls",
+            "TargetedFieldTests.lifetime", "TargetedFieldTests.storable", "ImmutableTests.word",
+            "CacheStatusTests.status",
+            "RequestDirectiveTests.word",
+        ]
+        let missing = try testNames().filter { name in
+            suites.contains { name.hasPrefix($0 + ".") } && !helpers.contains(name) && !cited.contains(name)
+        }
+        // The refusal's wording, and the tooMany safeguard, are no requirement of an RFC's.
+        #expect(
+            missing.subtracting(["StoringTests.refusal", "StoredFieldTests.tooManyFields"]).isEmpty,
+            "\(missing.sorted())")
+    }
+}
