@@ -2,7 +2,7 @@
 ///
 /// * ``decide(_:stored:now:)`` says what to do with a request, given the stored responses under its ``CacheKey``.
 /// * ``storability(of:to:receivedAt:)`` says whether a response may be stored and for how long it is fresh, and
-///   ``stored(_:to:redirects:requestTime:responseTime:bodyLength:)`` makes the ``StoredResponse`` to keep.
+///   ``stored(_:to:redirects:requestTime:responseTime:bodyLength:held:)`` makes the ``StoredResponse`` to keep.
 /// * ``afterNotModified(_:validation:stored:request:redirects:requestTime:responseTime:)`` takes a 304,
 ///   ``mayServeStale(_:after:for:now:)`` an origin that failed, ``urlsInvalidated(by:to:)`` an unsafe request that worked.
 /// * ``explain(_:for:now:)`` says all of it in words.

@@ -5,8 +5,10 @@ public import FoundationEssentials
 /// As RFC 9111 section 4.2 asks of a cache, letter case does not matter and no time zone but GMT is understood.
 public enum HTTPDate {
     /// The point in time that `text` names, or `nil` when it is none of the three formats, down to the last character.
-    /// - Parameter now: Decides the century of a two-digit year (the obsolete RFC 850 format): what would be more than 50
-    ///   years in the future lies in the past.
+    /// - Parameters:
+    ///   - text: The field's value.
+    ///   - now: Decides the century of a two-digit year (the obsolete RFC 850 format): what would be more than 50 years in
+    ///     the future lies in the past.
     public static func parse(_ text: String, now: Date) -> Date? {
         var text = text
         return text.withUTF8 { parse($0, now: now.secondsSince1970) }.map(Date.init(timeIntervalSince1970:))

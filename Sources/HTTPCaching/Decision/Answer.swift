@@ -90,7 +90,12 @@ extension CacheRules {
     /// The answer that a stored response gives to a request after the origin has confirmed it, or when it may be served stale:
     /// the request's own conditions and range are looked at, freshness is not. `nil` when what is stored does not cover
     /// what is asked for.
-    /// - Parameter staleness: Why it is served although it is stale; `nil` after a confirmation.
+    /// - Parameters:
+    ///   - stored: The response that answers.
+    ///   - candidate: What ``ServedResponse/candidate`` shall be.
+    ///   - request: The request, with its own conditions and range.
+    ///   - now: The time to reckon ages by.
+    ///   - staleness: Why it is served although it is stale; `nil` after a confirmation.
     public func served(
         _ stored: StoredResponse, candidate: Int = 0, for request: CacheRequest, now: Date,
         staleness: StaleReason? = nil

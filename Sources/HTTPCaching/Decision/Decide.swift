@@ -6,7 +6,10 @@ extension CacheRules {
     ///
     /// The same values always give the same decision. `stored` may be empty, and may hold several variants and partial
     /// responses; the decision names candidates by their position in it.
-    /// - Parameter now: The time to reckon ages by.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - stored: What is stored under its key.
+    ///   - now: The time to reckon ages by.
     public func decide(_ request: CacheRequest, stored: [StoredResponse], now: Date) -> CacheDecision {
         switch request.policy {
         case .reloadIgnoringLocalCacheData: return forward(.bypass)

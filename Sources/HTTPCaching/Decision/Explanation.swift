@@ -23,7 +23,10 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
 
 extension CacheRules {
     /// Why `stored` is fresh or stale at `now`, until when, and what would be sent next.
-    /// - Parameter request: The request to reckon with; by default one for the same URL, with the fields that were stored.
+    /// - Parameters:
+    ///   - stored: The stored response.
+    ///   - request: The request to reckon with; by default one for the same URL, with the fields that were stored.
+    ///   - now: The time to reckon its age by.
     public func explain(_ stored: StoredResponse, for request: CacheRequest? = nil, now: Date) -> Explanation {
         let request =
             request

@@ -44,7 +44,10 @@ public struct Freshness: Sendable, Hashable {
 
 extension CacheRules {
     /// How fresh a stored response is at `now`.
-    /// - Parameter ownLifetime: A lifetime of the application's own, in place of the server's.
+    /// - Parameters:
+    ///   - stored: The stored response.
+    ///   - now: The time to reckon its age by.
+    ///   - ownLifetime: A lifetime of the application's own, in place of the server's.
     public func freshness(of stored: StoredResponse, at now: Date, ownLifetime: OwnLifetime? = nil) -> Freshness {
         freshness(
             of: stored, facts: ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self), at: now,

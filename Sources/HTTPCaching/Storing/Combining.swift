@@ -8,8 +8,12 @@ extension CacheRules {
     /// `nil` when the two must not be joined: the strong validators are not the same, the totals differ, or the part does not
     /// fit its own `Content-Range`. When nothing is missing any more the result is a complete 200.
     /// - Parameters:
+    ///   - stored: The partial response that is held.
     ///   - part: A 206 to a range request with the stored response's validator.
     ///   - bodyLength: How many bytes of the part's body were received; fewer than promised when it was cut.
+    ///   - redirects: The redirects that were followed this time; `nil` keeps the stored ones.
+    ///   - requestTime: When the range request was sent.
+    ///   - responseTime: When the part's head was received.
     public func combined(
         _ stored: StoredResponse, with part: HTTPResponse, bodyLength: Int64, redirects: [StoredHead]? = nil,
         requestTime: Date, responseTime: Date

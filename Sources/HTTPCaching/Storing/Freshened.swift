@@ -6,8 +6,12 @@ extension CacheRules {
     ///
     /// Not taken over: fields that must not be stored (section 3.1), `Content-Length`, and `Content-Encoding` and
     /// `Content-Range`, which say how the stored body was received.
-    /// - Parameter redirects: The redirects that were followed this time; they take the place of the stored ones. `nil` keeps
-    ///   those.
+    /// - Parameters:
+    ///   - stored: The stored response.
+    ///   - fields: The fields of the newer one.
+    ///   - redirects: The redirects that were followed this time; they take the place of the stored ones. `nil` keeps those.
+    ///   - requestTime: When the request was sent that got the newer response.
+    ///   - responseTime: When its head was received.
     public func freshened(
         _ stored: StoredResponse, by fields: HTTPFields, redirects: [StoredHead]? = nil, requestTime: Date,
         responseTime: Date

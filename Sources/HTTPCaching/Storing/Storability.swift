@@ -39,7 +39,10 @@ extension CacheRules {
     ///
     /// An interim response (1xx) and a 304 are never stored; give a 304 to
     /// ``afterNotModified(_:validation:stored:request:redirects:requestTime:responseTime:)``.
-    /// - Parameter receivedAt: When the response was received; it stands in for a missing `Date`.
+    /// - Parameters:
+    ///   - response: The final response.
+    ///   - request: The request that it answers.
+    ///   - receivedAt: When the response was received; it stands in for a missing `Date`.
     public func storability(of response: HTTPResponse, to request: CacheRequest, receivedAt: Date) -> Storability {
         let fields = response.headerFields
         let facts = ResponseFacts(fields, receivedAt: receivedAt, rules: self)

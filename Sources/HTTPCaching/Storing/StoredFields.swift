@@ -37,6 +37,8 @@ extension CacheRules {
     /// A 206 whose `Content-Range` is the whole becomes a complete 200 (RFC 9111 section 3.4). An incomplete 200 is stored
     /// with ``StoredExtent/partial(held:total:)``: pass what is there in `held`.
     /// - Parameters:
+    ///   - response: The final response.
+    ///   - request: The request that it answers.
     ///   - redirects: The redirects that were followed, first one first.
     ///   - requestTime: When the request was sent.
     ///   - responseTime: When the head was received.

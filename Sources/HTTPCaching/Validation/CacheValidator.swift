@@ -24,7 +24,9 @@ public struct CacheValidator: Sendable, Hashable {
     }
 
     /// The validators among the fields of a response.
-    /// - Parameter receivedAt: Decides the century of a two-digit year.
+    /// - Parameters:
+    ///   - fields: The response's fields.
+    ///   - receivedAt: Decides the century of a two-digit year.
     public init(_ fields: HTTPFields, receivedAt: Date = Date(timeIntervalSince1970: 0)) {
         let now = receivedAt.secondsSince1970
         entityTag = fields.first("etag").flatMap { field in field.withUnsafeBytesOfValue { EntityTag($0[...]) } }

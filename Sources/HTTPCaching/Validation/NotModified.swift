@@ -22,6 +22,10 @@ public enum NotModifiedOutcome: Sendable, Hashable {
 extension CacheRules {
     /// What a 304 to a validation means for the stored responses (RFC 9111 sections 4.3.3 and 4.3.4).
     /// - Parameters:
+    ///   - response: The 304.
+    ///   - validation: What ``decide(_:stored:now:)`` said to ask.
+    ///   - stored: The responses that were given to it.
+    ///   - request: The request that was given to it.
     ///   - redirects: The redirects that were followed to the 304, first one first.
     ///   - requestTime: When the validation was sent.
     ///   - responseTime: When the 304 was received.
