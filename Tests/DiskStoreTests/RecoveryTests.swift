@@ -188,6 +188,20 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
+    @Test("The way to the directory may go over a symbolic link, and may be relative")
+    func symbolicLink() throws {
+        let test = try StoreUnderTest()
+        try test.store.put("k", [1])
+        let link = test.directory.path("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: test.path)
+        #expect(try StoreUnderTest.open(link, capacity: 8 << 20).read("k") == [1])
+        let missing = test.directory.path("elsewhere")
+        try FileManager.default.createSymbolicLink(
+            atPath: test.directory.path("parent"), withDestinationPath: test.directory.path)
+        try StoreUnderTest.open(test.directory.path("parent/elsewhere/"), capacity: 8 << 20).put("k", [2])
+        #expect(try StoreUnderTest.open(missing, capacity: 8 << 20).read("k") == [2])
+    }
+
     @Test("Opened for reading only, it answers and opens bodies, and changes nothing")
     func readOnly() throws {
         let test = try StoreUnderTest()

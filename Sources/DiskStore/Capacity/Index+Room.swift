@@ -10,6 +10,9 @@ extension Index {
             + budget.fixedAllowance + asideBytes
     }
 
+    /// What the index file may grow by before the next look at the disk.
+    private static let indexGrowth: Int64 = 256 << 10
+
     /// The largest body that could be stored if nothing else were.
     func largestBody() throws(StoreError) -> Int64 {
         let overhead = try readTotals().folders + asideBytes
@@ -20,7 +23,9 @@ extension Index {
     private func shortage(of bytes: Int64, _ totals: Totals) throws(StoreError) -> Int64 {
         surroundings.look(at: paths, beforeWriting: bytes, keepingFree: configuration.minimumFreeSpace)
         let overCapacity = try usage(totals) + bytes - budget.capacity
-        return max(overCapacity, bytes + configuration.minimumFreeSpace - surroundings.free)
+        // Without room for the log nothing could be committed any more, and nothing evicted.
+        let free = max(configuration.minimumFreeSpace, budget.logAllowance - surroundings.log + Self.indexGrowth)
+        return max(overCapacity, bytes + free - surroundings.free)
     }
 
     // MARK: Making room

@@ -13,7 +13,7 @@ final class Connection {
     /// - Parameter uri: what SQLite opens; differs from `path` where parameters are needed.
     init(path: String, uri: String? = nil, readOnly: Bool = false) throws(StoreError) {
         var handle: OpaquePointer?
-        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
+        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         flags |= readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         if uri != nil { flags |= SQLITE_OPEN_URI }
         let result = sqlite3_open_v2(uri ?? path, &handle, flags, nil)
@@ -62,6 +62,8 @@ final class Connection {
         return try statement.step() ? statement.integer(0) : 0
     }
 
+    /// SQLite opens what it cannot write for reading, and says so only here.
+    var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
     var changes: Int { Int(sqlite3_changes(handle)) }
 

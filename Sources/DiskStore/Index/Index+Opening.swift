@@ -71,6 +71,9 @@ extension Index {
 
     /// Takes the connection if its index is ours. False if it is not, or empty and not to be created.
     private func use(_ connection: Connection, create: Bool, hasStrangers: Bool = false) throws(StoreError) -> Bool {
+        if connection.isReadOnly {
+            throw StoreError(.notWritable, "the index may not be written", path: paths.index)
+        }
         let setUp = "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;"
         let application = try connection.number("PRAGMA application_id")
         let version = try connection.number("PRAGMA user_version")

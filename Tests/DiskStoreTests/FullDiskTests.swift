@@ -1,0 +1,114 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+private let block = Int(BlockMap.blockSize)
+
+@Suite(.enabled(if: Tmpfs.unavailableReason == nil, "mounting a tmpfs needs root"))
+struct FullDiskTests {
+    /// Uses all that the disk has left.
+    private func fill(_ disk: Tmpfs) throws {
+        let file = try #require(fopen(disk.path + "/ballast", "a"))
+        defer { fclose(file) }
+        setvbuf(file, nil, _IONBF, 0)
+        let page = [UInt8](repeating: 1, count: 4096)
+        while fwrite(page, 1, page.count, file) == page.count {}
+    }
+
+    private func empty(_ disk: Tmpfs) { unlink(disk.path + "/ballast") }
+
+    /// Whatever happened, what is there is sound, and there is room again.
+    private func expectSound(_ store: DiskStore) async throws {
+        #expect(try store.verify().failed == 0)
+        try store.put("after", pattern(30_000))
+        #expect(try store.read("after") == pattern(30_000))
+        try await store.sweep()
+        let names = Set(DiskUsage.files(at: store.directory + "/bodies").compactMap { $0.split(separator: "/").last })
+        #expect(try Int64(names.count) == store.statistics().entries)
+    }
+
+    @Test(
+        "A disk that others filled is full, in the index and in bodies of any size, and works again when there is room")
+    func filledByOthers() async throws {
+        let disk = try Tmpfs(size: 16 << 20)
+        let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
+        try store.put("kept", pattern(10_000))
+        for size in [0, 1000, 200_000, 3 * block] {
+            for knowsTotal in [true, false] {
+                try fill(disk)
+                let error = #expect(throws: StoreError.self) {
+                    for number in 0..<400 {
+                        let writer = try store.beginBody(for: EntryKey("k\(number)"))
+                        try writer.start(header: [], total: knowsTotal ? Int64(size) : nil)
+                        try writer.write(pattern(size))
+                        _ = try writer.commit(NewEntry(key: EntryKey("k\(number)"), url: "", metadata: pattern(2000)))
+                        // What was evicted made room: use that as well.
+                        try fill(disk)
+                    }
+                }
+                #expect(error?.code == .full, "\(size): \(String(describing: error))")
+                empty(disk)
+                try await expectSound(store)
+            }
+        }
+    }
+
+    @Test("A disk smaller than the capacity bounds the store as the capacity would")
+    func smallDisk() async throws {
+        let disk = try Tmpfs(size: 8 << 20)
+        let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
+        for number in 0..<200 { try store.put("k\(number)", pattern(100_000)) }
+        #expect(try store.read("k199") == pattern(100_000))
+        let writer = try store.beginBody(for: EntryKey("large"))
+        let error = #expect(throws: StoreError.self) {
+            try writer.start(header: [], total: nil)
+            for _ in 0..<100 { try writer.write(pattern(200_000)) }
+        }
+        #expect(error?.code == .full)
+        try writer.discard()
+        try await expectSound(store)
+    }
+
+    @Test("A full disk keeps a transfer's blocks; it goes on when there is room")
+    func resumeAfterFull() throws {
+        let disk = try Tmpfs(size: 8 << 20)
+        let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
+        let body = pattern(6 * block)
+        let writer = try store.beginBody(for: EntryKey("k"))
+        try writer.start(header: [1], total: Int64(body.count))
+        try writer.write(body[..<(2 * block)])
+        try fill(disk)
+        #expect(throws: StoreError.self) { try writer.write(body[(2 * block)...]) }
+        try? writer.keep()
+        empty(disk)
+        let next = try store.beginBody(for: EntryKey("k"))
+        let held = try #require(next.held)
+        #expect(held.bytesHeld >= 2 * block)
+        try next.resume(at: held.missing[0].lowerBound)
+        try next.write(body[Int(held.missing[0].lowerBound)...])
+        #expect(try next.commit(NewEntry(key: EntryKey("k"), url: "", metadata: [])).all() == body)
+    }
+
+    @Test("A file system that may not be written: opening says so; for reading only it opens and answers")
+    func readOnlyFileSystem() throws {
+        let disk = try Tmpfs(size: 8 << 20)
+        do {
+            let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
+            try store.put("k", pattern(1000))
+        }
+        try disk.setReadOnly(true)
+        let error = #expect(throws: StoreError.self) {
+            try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
+        }
+        #expect(error?.code == .notWritable)
+        let new = #expect(throws: StoreError.self) { try StoreUnderTest.open(disk.path + "/new", capacity: 64 << 20) }
+        #expect(new?.code == .notWritable)
+        var configuration = StoreConfiguration(capacity: 64 << 20)
+        configuration.isReadOnly = true
+        let reader = try DiskStore(directory: disk.path + "/cache", configuration: configuration)
+        #expect(try reader.read("k") == pattern(1000))
+        try disk.setReadOnly(false)
+    }
+}
