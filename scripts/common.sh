@@ -36,6 +36,7 @@ have() {
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
     aria2) command -v aria2c ;;
     nginx-light) PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v nginx ;;
+    apache2-bin) [ -x /usr/sbin/apache2 ] || [ -x /usr/sbin/httpd ] ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }
