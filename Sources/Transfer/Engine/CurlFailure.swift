@@ -38,7 +38,8 @@ struct CurlFailure {
                 CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CRL_BADFILE, CURLE_USE_SSL_FAILED:
                 failure(.tls, "TLS cannot be used", retry: false)
             case CURLE_PARTIAL_FILE: failure(.cut, "the connection ended before the body did", retry: true)
-            case CURLE_RECV_ERROR where text.contains("chunked"):
+            case CURLE_RECV_ERROR where text.contains("chunked"),
+                CURLE_BAD_FUNCTION_ARGUMENT where text.contains("chunked"):
                 failure(.protocolViolation, "the chunked coding is broken", retry: true)
             case CURLE_RECV_ERROR where text.contains("CONNECT"):
                 // The proxy answered CONNECT with an error status; a 4xx (407 among them) will come again.

@@ -37,6 +37,13 @@ final class EasyHandle {
         return URLText.withoutUserinfo(String(cString: text))
     }
 
+    /// The status of the response that libcurl itself reads.
+    var responseCode: Int {
+        var value = 0
+        clibcurl_getinfo_long(easy, CURLINFO_RESPONSE_CODE, &value)
+        return value
+    }
+
     func offset(_ info: CURLINFO) -> Int64 {
         var value: curl_off_t = 0
         clibcurl_getinfo_offset(easy, info, &value)

@@ -32,6 +32,11 @@ extension RunningTransfer {
             failure = error(.protocolViolation, text)
             return .stop
         case .complete(let status):
+            // libcurl gives trailers through the same callback; those of a redirect may look like a head of their own.
+            guard handle?.responseCode == status else {
+                failure = error(.protocolViolation, "a trailer that looks like a response head")
+                return .stop
+            }
             lastActivity = .now
             headTime = mailbox.configuration.now()
             if options.reportsHeads { events(.responseHead(MaskedHead.lines(collector.bytes))) }

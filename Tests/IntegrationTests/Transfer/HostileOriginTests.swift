@@ -125,6 +125,29 @@ import Transfer
         #expect(sink.bytes == content.bytes(0..<5000))
     }
 
+    @Test(arguments: ["HTTP/1.1 200 OK", "HTTP/1.1 200: OK"])
+    func `a redirect's trailer that looks like a head is not the head of what follows`(_ line: String) async throws {
+        let origin = try ScriptedOrigin { [content] request in
+            guard request.path == "/start" else {
+                return [
+                    .head(status: 404, fields: [("Content-Length", "5000")]), .content(content, 0..<5000),
+                ]
+            }
+            return [
+                .head(status: 302, fields: [("Transfer-Encoding", "chunked"), ("Location", "/missing")]),
+                .raw("5\r\nhello\r\n0\r\n\(line)\r\nETag: \"forged\"\r\n\r\n"),
+            ]
+        }
+        let sink = PartialSink()
+        do throws(TransferError) {
+            let result = try await TransferEngine().run(TransferRequest(testing: origin.url("/start")), into: sink)
+            #expect(result.head.status == .notFound)
+        } catch {
+            #expect(error.code == .protocolViolation)
+        }
+        #expect(sink.begins == 0)
+    }
+
     @Test func `a head of odd bytes, folded lines and interim responses is read`() async throws {
         let origin = try ScriptedOrigin { [content] (_: ReceivedRequest) in
             [
