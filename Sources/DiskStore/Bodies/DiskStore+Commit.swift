@@ -28,24 +28,22 @@ extension DiskStore {
         key: EntryKey, header: [UInt8], total: Int64?, held: Int64
     ) throws(StoreError) -> Partial {
         let claim = Index.newClaim()
-        let reservation = try withIndex { (index) throws(StoreError) in
-            let created = index.now
-            return try index.reservePartial(key: key, claim: claim) { record in
-                let size = total ?? held + index.budget.reservationStep(held: held)
-                return Budget.rounded(size) + record.allocation(for: size)
-            } record: {
-                PartialRecord(id: $0, total: total, created: created, key: key, header: header)
-            }
+        let (record, reserved) = try withIndex { (index) throws(StoreError) in
+            let record = try PartialRecord(
+                id: index.takeNumber(), total: total, created: index.now, key: key, header: header)
+            let size = total ?? held + index.budget.reservationStep(held: held)
+            return (record, Budget.rounded(size) + record.allocation(for: size))
         }
+        let partial = try Partial(creating: record, claim: claim, reserved: reserved, paths: paths)
         do throws(StoreError) {
-            return try Partial(
-                creating: reservation.record, claim: claim, reserved: reservation.reserved, paths: paths)
+            try withIndex { (index) throws(StoreError) in
+                try index.addPartial(record, claim: claim, reserved: reserved)
+            }
         } catch {
-            unlink(paths.record(reservation.record.id, claim: claim))
-            unlink(paths.data(reservation.record.id))
-            try withIndex { (index) throws(StoreError) in _ = try index.forgetPartial(reservation.record.id) }
+            partial.deleteFiles()
             throw error
         }
+        return partial
     }
 
     /// Extends a reservation to `needed`, and when the length is unknown some way beyond, so that it is not done often.

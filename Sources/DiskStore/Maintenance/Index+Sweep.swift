@@ -90,10 +90,15 @@ extension Index {
             }
             for (id, claim) in records where try partialRow(id) == nil {
                 let path = paths.record(id, claim: claim)
-                let isAdopted = try data.contains(id) ? adopt(id, claim: claim, &totals) : false
+                // Without a row it may be one that is just being made: then its data is locked.
+                let file = try? File(paths.data(id), O_RDONLY)
+                defer { withExtendedLifetime(file) {} }
+                if let file, !file.tryLock(exclusive: true) { continue }
+                let isAdopted = try file == nil ? false : adopt(id, claim: claim, &totals)
                 if isAdopted {
                     swept.adopted += 1
-                } else if deleteIfIdle(data: id) {
+                } else {
+                    if file != nil, unlink(paths.data(id)) == 0 { swept.orphans += 1 }
                     delete(path, &swept)
                 }
             }
@@ -110,15 +115,11 @@ extension Index {
         result.bytes += status.allocated
     }
 
-    private func deleteIfIdle(data id: Int64) -> Bool {
-        FileStatus(at: paths.data(id)) == nil || deleteUnlessRead(paths.data(id))
-    }
-
-    /// Gives a partial its row back: its record says all that is needed.
+    /// Gives a partial its row back: its record says all that is needed. False if there is nothing in it.
     private func adopt(_ id: Int64, claim: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
         guard let file = try? File(paths.record(id, claim: claim), O_RDONLY),
             let record = try PartialRecord(reading: file), record.id == id, let status = file.status,
-            let data = FileStatus(at: paths.data(id))
+            let data = FileStatus(at: paths.data(id)), status.size > record.tailOffset
         else { return false }
         try insertPartial(
             id: id, claim: claim, key: record.key, reserved: status.allocated + data.allocated, &totals)

@@ -24,15 +24,16 @@ extension Index {
 
     // MARK: Making
 
-    /// Sets room aside and gives the number under which a partial may then be made.
-    func reservePartial(
-        key: EntryKey, claim: Int64, size: (PartialRecord) -> Int64, record: (Int64) -> PartialRecord
-    ) throws(StoreError) -> (record: PartialRecord, reserved: Int64) {
-        let reserved = size(record(0))
-        return try changeWithRoom(for: reserved) { (totals) throws(StoreError) in
-            let id = totals.takeNumber(folders: budget.folders)
-            try insertPartial(id: id, claim: claim, key: key, reserved: reserved, &totals)
-            return (record(id), reserved)
+    /// A number for a partial that is about to be made.
+    func takeNumber() throws(StoreError) -> Int64 {
+        try change { (totals) in totals.takeNumber(folders: budget.folders) }
+    }
+
+    /// Sets room aside for a partial whose files are there and locked: whoever finds the row finds them.
+    func addPartial(_ record: PartialRecord, claim: Int64, reserved: Int64) throws(StoreError) {
+        try changeWithRoom(for: reserved) { (totals) throws(StoreError) in
+            try insertPartial(id: record.id, claim: claim, key: record.key, reserved: reserved, &totals)
+            try countFolder(Self.partialsFolder, &totals)
         }
     }
 
@@ -193,15 +194,20 @@ extension Index {
 
     /// Returns what became free; 0 if the partial is in use.
     func dropIfIdle(_ row: PartialRow) throws(StoreError) -> Int64 {
-        let path = paths.data(row.id)
-        if let data = try? File(path, O_RDONLY) {
+        if let data = try? File(paths.data(row.id), O_RDONLY) {
             guard data.tryLock(exclusive: true) else { return 0 }
             defer { withExtendedLifetime(data) {} }  // The lock must be held until the files are gone.
             return try deleteFiles(of: row)
         }
-        // Without data it may be one that is just being made: its maker is then between its row and its files.
-        if FileStatus(at: path) == nil, now - row.updated < 60_000, now >= row.updated { return 0 }
-        return try deleteFiles(of: row)
+        // Killed on its way to its row, it stands among the bodies; just committed, the row is gone by now.
+        return try change { (totals) throws(StoreError) in
+            guard try partialRow(row.id) != nil, FileStatus(at: paths.data(row.id)) == nil else { return 0 }
+            if try !exists(row.id) { unlink(paths.body(row.id)) }
+            if let record = try recordPath(of: row.id) { unlink(record) }
+            let reserved = try deletePartial(row.id)
+            totals.partials -= reserved
+            return reserved
+        }
     }
 
     private func deleteFiles(of row: PartialRow) throws(StoreError) -> Int64 {

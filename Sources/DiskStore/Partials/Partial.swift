@@ -27,17 +27,38 @@ final class Partial {
         self.reserved = reserved
     }
 
-    /// Makes both files; the row with the reservation must be there already.
+    /// Makes both files: the data first, and locked before it has a name, so that nobody ever takes it for idle. The
+    /// row with the reservation comes after them and before the first byte.
     convenience init(
         creating record: PartialRecord, claim: Int64, reserved: Int64, paths: Paths
     ) throws(StoreError) {
-        let flags = O_RDWR | O_CREAT | O_EXCL
-        let recordFile = try File(paths.record(record.id, claim: claim), flags, mode: 0o600)
-        try recordFile.write(record.encoded(), at: 0)
-        let data = try File(paths.data(record.id), flags, mode: 0o600)
-        _ = data.tryLock(exclusive: true)
+        let data = try Self.lockedFile(paths.data(record.id), in: paths)
+        let recordFile: File
+        do throws(StoreError) {
+            recordFile = try File(paths.record(record.id, claim: claim), O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+            try recordFile.write(record.encoded(), at: 0)
+        } catch {
+            unlink(paths.record(record.id, claim: claim))
+            unlink(data.path)
+            throw error
+        }
         self.init(
             paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: reserved)
+    }
+
+    private static func lockedFile(_ path: String, in paths: Paths) throws(StoreError) -> File {
+        let descriptor = clinux_open_unnamed(paths.partials, 0o600)
+        if descriptor < 0 {
+            // A file system without such files: for a moment it is there and not locked.
+            let file = try File(path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+            _ = file.tryLock(exclusive: true)
+            return file
+        }
+        let file = File(descriptor: descriptor, path: path)
+        _ = file.tryLock(exclusive: true)
+        let isNamed = withExtendedLifetime(file) { clinux_link_unnamed(descriptor, path) == 0 }
+        if !isNamed { throw .system("cannot make a file", path: path) }
+        return file
     }
 
     /// Whether the names still lead to the files that are open here: another process that could not see our lock may
