@@ -25,6 +25,7 @@ final class PartialSink: BodySink {
         var calls: [Call] = []
         var throwing: String?
         var pauses = false
+        var hasPaused = false
         var handle: TransferHandle?
     }
 
@@ -63,6 +64,9 @@ final class PartialSink: BodySink {
 
     /// From now on every write is answered with `.pause`, until ``resume()``.
     func pause() { state.withLock { $0.pauses = true } }
+
+    /// Whether a write was answered with `.pause`.
+    var hasPaused: Bool { state.withLock { $0.hasPaused } }
 
     func resume() {
         let handle = state.withLock { state in
@@ -116,7 +120,10 @@ final class PartialSink: BodySink {
     func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
         try state.withLock { state in
             if state.throwing == "write" { throw Refusal(call: "write") }
-            if state.pauses { return .pause }
+            if state.pauses {
+                state.hasPaused = true
+                return .pause
+            }
             let end = state.position + Int64(bytes.count)
             if state.bytes.count < end {
                 state.bytes += [UInt8](repeating: 0, count: Int(end) - state.bytes.count)
