@@ -82,6 +82,17 @@ struct PartialContentTests {
         #expect(served?.status == expected.map { _ in .partialContent })
     }
 
+    @Test("4: a part that lacks what is asked for is not suitable while a complete response is stored, older or not")
+    func completeBesidePart() {
+        let whole = stored(("Cache-Control", "max-age=600"), ago: 100)
+        for candidates in [[whole, partial()], [partial(), whole]] {
+            let index = candidates.firstIndex(of: whole)
+            #expect(privateRules.decide(get(), stored: candidates, now: now).served?.candidate == index)
+            let covered = privateRules.decide(get(("Range", "bytes=100-199")), stored: candidates, now: now)
+            #expect(covered.served?.candidate != index)
+        }
+    }
+
     @Test("3.3: suffix and open-ended ranges are answered from a part that reaches the end")
     func coveringEnd() {
         let end = partial(.partial(held: [900..<1000], total: 1000))

@@ -16,7 +16,7 @@ enum Selection {
 extension CacheRules {
     /// The most recent of the stored responses that match the request (RFC 9111 section 4), fresh or not.
     func select(_ request: CacheRequest, stored: [StoredResponse], now: Date) -> Selection {
-        var best: (index: Int, facts: ResponseFacts)?
+        var best: (index: Int, facts: ResponseFacts, covers: Bool)?
         var reason = ForwardReason.uriMiss
         for (index, response) in stored.enumerated() {
             guard CacheRules.methodMatches(response, request) else { continue }
@@ -26,13 +26,23 @@ extension CacheRules {
                 reason = .varyMiss
                 continue
             }
-            if let current = best, !isNewer(response, facts, than: stored[current.index], current.facts) { continue }
-            best = (index, facts)
+            // A part that lacks what is asked for is no suitable response while there is another.
+            let covers = response.isComplete || isCovered(by: response, facts, request)
+            if let current = best {
+                if current.covers, !covers { continue }
+                let isBetter = covers && !current.covers
+                if !isBetter, !isNewer(response, facts, than: stored[current.index], current.facts) { continue }
+            }
+            best = (index, facts, covers)
         }
         guard let best else { return .nothing(reason) }
         let freshness = freshness(
             of: stored[best.index], facts: best.facts, at: now, ownLifetime: request.ownLifetime)
         return .found(Selected(index: best.index, facts: best.facts, freshness: freshness))
+    }
+
+    private func isCovered(by response: StoredResponse, _ facts: ResponseFacts, _ request: CacheRequest) -> Bool {
+        if case .answer = answer(from: response, facts: facts, to: request) { true } else { false }
     }
 
     /// Whether a response may be chosen for the request at all, its freshness apart.
