@@ -119,7 +119,8 @@ extension ProgressDisplay.Row {
         line.received = progress.received
         line.total = progress.total
         line.resumedFrom = progress.resumedFrom
-        rate.record(bytes: progress.received, at: now)
+        // What an earlier run left is no speed of this one's.
+        rate.record(bytes: progress.received - progress.resumedFrom, at: now)
         line.bytesPerSecond = rate.bytesPerSecond
         line.note =
             switch progress.phase {
