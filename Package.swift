@@ -74,7 +74,8 @@ let package = Package(
             name: "ImageCacheTests", dependencies: ["ImageCache", "TestSupport", httpTypes], swiftSettings: strict),
         .testTarget(name: "CommandTests", dependencies: ["imgcache"], swiftSettings: strict),
         .testTarget(
-            name: "IntegrationTests", dependencies: ["ImageCache", "TestSupport", "Transfer", "imgcache", httpTypes],
+            name: "IntegrationTests",
+            dependencies: ["CSQLite", "ImageCache", "Locking", "TestSupport", "Transfer", "imgcache", httpTypes],
             swiftSettings: strict),
     ]
 )

@@ -69,9 +69,10 @@ public struct ImageCacheError: Error, Sendable {
         self.cause = cause
     }
 
+    /// This error, for that request's URL when it names none; credentials in the URL are left out.
     func with(url: String) -> ImageCacheError {
         var error = self
-        error.url = error.url ?? url
+        error.url = Job.separatingUserinfo(error.url ?? url).url
         return error
     }
 }

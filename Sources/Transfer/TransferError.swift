@@ -8,7 +8,7 @@ public struct TransferError: Error, Sendable {
 
         /// libcurl is not installed, too old, or failed inside.
         public static let libcurl = Code("libcurl")
-        /// The URL cannot be parsed, or is neither http nor https (also: redirected to such a one).
+        /// The URL cannot be parsed, or is neither http nor https.
         public static let unsupportedURL = Code("unsupportedURL")
         /// The request contradicts what the engine has to do itself.
         public static let invalidRequest = Code("invalidRequest")
@@ -24,6 +24,8 @@ public struct TransferError: Error, Sendable {
         public static let stalled = Code("stalled")
         /// The connection ended before the body did.
         public static let cut = Code("cut")
+        /// Redirected to what cannot be parsed, or is neither http nor https.
+        public static let badRedirect = Code("badRedirect")
         public static let tooManyRedirects = Code("tooManyRedirects")
         /// The body is longer than `maxFileSize`.
         public static let tooLarge = Code("tooLarge")

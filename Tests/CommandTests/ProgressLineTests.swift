@@ -17,8 +17,15 @@ struct ProgressLineTests {
     func whole() {
         #expect(
             line.text(width: 120)
-                == "big.iso                              42 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left  resumed at 11 %"
+                == "big.iso                            42 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left  resumed at 11 %"
         )
+    }
+
+    @Test("shortens the name before it leaves anything out")
+    func narrow() {
+        var line = line
+        line.bytesPerSecond = 400_000_000
+        #expect(line.text(width: 80) == "big.iso         42 %  1.72 GiB of 4.00 GiB  381 MiB/s  6 s left  resumed at 11 %")
     }
 
     @Test("never exceeds the terminal's width", arguments: 10...130)

@@ -38,6 +38,22 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.again().read("new") == pattern(20_000))
     }
 
+    @Test("A file that a killed commit left under the next number is in nobody's way", arguments: [20_000, 600_000])
+    func leftoverUnderTheNextNumber(size: Int) throws {
+        let test = try StoreUnderTest()
+        let entry = try test.store.put("a", pattern(100))
+        // The number stands above the lowest byte, which names the folder.
+        let next = entry.id + 0x101
+        let leftover = test.store.paths.body(next)
+        try FileManager.default.createDirectory(
+            atPath: test.store.paths.folder(Paths.folderNumber(of: next)), withIntermediateDirectories: true)
+        try Data("left behind".utf8).write(to: URL(filePath: leftover))
+        let body = pattern(size, seed: 2)
+        try test.store.put("b", body)
+        #expect(try test.store.read("b") == body)
+        #expect(FileManager.default.contents(atPath: leftover) == Data("left behind".utf8))
+    }
+
     @Test("A damaged index is moved aside and rebuilt empty", arguments: ["garbage", "header", "middle", "cut"])
     func damaged(kind: String) throws {
         let test = try closedStore()

@@ -37,7 +37,7 @@ extension Index {
                     id = partial.id
                     totals.partials -= try deletePartial(id)
                 } else {
-                    id = totals.takeNumber(folders: budget.folders)
+                    id = takeNumber(&totals)
                 }
                 let folder = Paths.folderNumber(of: id)
                 let path = paths.body(id)
@@ -53,6 +53,15 @@ extension Index {
         } catch {
             if let installed { uninstall(installed) }
             throw error
+        }
+    }
+
+    /// A number that no entry or partial has had, and no body's file bears: a small body's commit that was killed after it
+    /// had named the file took its number back with the transaction. The sweep removes that file.
+    func takeNumber(_ totals: inout Totals) -> Int64 {
+        while true {
+            let number = totals.takeNumber(folders: budget.folders)
+            if FileStatus(at: paths.body(number)) == nil { return number }
         }
     }
 

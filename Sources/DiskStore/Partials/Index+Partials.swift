@@ -26,7 +26,7 @@ extension Index {
 
     /// A number for a partial that is about to be made.
     func takeNumber() throws(StoreError) -> Int64 {
-        try change { (totals) in totals.takeNumber(folders: budget.folders) }
+        try change { (totals) in takeNumber(&totals) }
     }
 
     /// Sets room aside for a partial whose files are there and locked: whoever finds the row finds them.

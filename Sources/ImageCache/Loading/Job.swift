@@ -15,11 +15,10 @@ struct Job: Sendable {
     init(_ request: FileRequest) throws(ImageCacheError) {
         let scheme = request.url.prefix { $0 != ":" }.lowercased()
         guard scheme == "http" || scheme == "https", request.url.dropFirst(scheme.count).hasPrefix("://") else {
-            throw ImageCacheError(.invalidRequest, url: request.url, message: "is not an absolute http or https URL")
+            throw ImageCacheError(.invalidRequest, message: "is not an absolute http or https URL")
         }
         for name in Self.ownFields where request.fields.contains(name) {
-            throw ImageCacheError(
-                .invalidRequest, url: request.url, message: "\(name.rawName) is the cache's own business")
+            throw ImageCacheError(.invalidRequest, message: "\(name.rawName) is the cache's own business")
         }
         self.request = request
         let (url, userinfo) = Self.separatingUserinfo(CacheKey.normalized(request.url))
@@ -65,8 +64,9 @@ struct Job: Sendable {
         return String(hash, radix: 16)
     }
 
-    private static func separatingUserinfo(_ url: String) -> (url: String, userinfo: Substring?) {
-        guard let colon = url.firstIndex(of: ":") else { return (url, nil) }
+    /// The URL, well-formed or not, without the credentials that may stand in it.
+    static func separatingUserinfo(_ url: String) -> (url: String, userinfo: Substring?) {
+        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return (url, nil) }
         let authority = url[url.index(colon, offsetBy: 3)...].prefix { $0 != "/" && $0 != "?" }
         guard let at = authority.lastIndex(of: "@") else { return (url, nil) }
         return (String(url[..<authority.startIndex] + url[url.index(after: at)...]), authority[..<at])

@@ -16,11 +16,12 @@ struct CurlFailure {
         }
         (code, message, isRetryable) =
             switch result {
-            case CURLE_URL_MALFORMAT: failure(.unsupportedURL, "not a URL that can be fetched", retry: false)
+            // The request's own URL has been parsed before: these two are about a Location.
+            case CURLE_URL_MALFORMAT: failure(.badRedirect, "redirected to what is no URL", retry: false)
             case CURLE_UNSUPPORTED_PROTOCOL where text.contains("HTTP"):
                 failure(.protocolViolation, "the answer is not HTTP", retry: false)
             case CURLE_UNSUPPORTED_PROTOCOL:
-                failure(.unsupportedURL, "redirected to what is neither http nor https", retry: false)
+                failure(.badRedirect, "redirected to what is neither http nor https", retry: false)
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: failure(.resolve, "", retry: true)
             case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY: failure(.connect, "", retry: true)
             case CURLE_OPERATION_TIMEDOUT: failure(.timeout, "", retry: true)

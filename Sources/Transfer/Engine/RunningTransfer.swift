@@ -184,6 +184,8 @@ final class RunningTransfer {
 
     func cancel() -> Result<TransferResult, TransferError> {
         closeSink(.cut)
+        // Whoever cancels wants to know how much is kept.
+        if received > 0 { events(.received(progressBase + received, total: progressTotal)) }
         return .failure(error(.cancelled, "the transfer was cancelled"))
     }
 

@@ -12,7 +12,9 @@ extension RequestOptions {
         request.unstorable = delivery.needsStoredFile ? .refuse : .handOutKeepingPartial
         request.transfer = try transferOptions()
         if messages.verbose {
-            request.trace = { head in Output.write(head, to: 2) }
+            request.trace = { head in
+                Output.write(head.split(separator: "\n").map { "\(String($0).forTerminal)\n" }.joined(), to: 2)
+            }
         }
         return request
     }

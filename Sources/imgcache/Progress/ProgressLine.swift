@@ -12,11 +12,11 @@ struct ProgressLine: Equatable, Sendable {
     /// What it waits for, in words, when no bytes flow.
     var note: String?
 
-    /// The line in at most `width` columns. Parts are left out from the right before the name is shortened.
+    /// The line in at most `width` columns. The name is shortened first, then parts are left out from the right.
     func text(width: Int) -> String {
         let width = max(width, 10)
         let fields = parts()
-        let nameWidth = max(8, min(32, width / 3))
+        let nameWidth = max(8, min(32, width / 3, width - fields.reduce(0) { $0 + 2 + $1.count }))
         var line = Self.fitted(name, to: min(nameWidth, width))
         for part in fields where line.count + 2 + part.count <= width { line += "  " + part }
         return line

@@ -199,7 +199,7 @@ import Transfer
         let error = await failure { () throws(TransferError) in
             try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
         }
-        #expect(error?.code == .unsupportedURL)
+        #expect(error?.code == .badRedirect)
         #expect(sink.begins == 0)
     }
 

@@ -119,7 +119,11 @@ struct OriginConnection {
                 state.update(request.number) { $0.bodyBytesSent += Int64(sent - lost) }
                 if sent < piece.count { return false }
                 done += sent
-                limit?.wait(after: sent)
+                if limit != nil {
+                    limit?.wait(after: sent)
+                    // A client that is behind reads first: what lies in its buffers when it is killed, it never had.
+                    for _ in 0..<100 where socket.unreadByPeer > 32768 && !state.isStopped { usleep(5000) }
+                }
             }
             return true
         }

@@ -12,7 +12,7 @@ public enum OriginStep: Sendable {
     case content(Content, Range<Int64>)
     /// The same in chunked coding, without the last chunk.
     case chunks(Content, Range<Int64>, chunkSize: Int64)
-    /// From here on at most so many bytes a second (nil: no limit), at an even rate.
+    /// From here on at most so many bytes a second (nil: no limit), at an even rate and never ahead of the client's reading.
     case throttle(bytesPerSecond: Int64?)
     /// Sends nothing for so long.
     case pause(milliseconds: Int)

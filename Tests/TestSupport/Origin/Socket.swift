@@ -80,6 +80,32 @@ struct Socket: Sendable {
         return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
     }
 
+    /// Bytes that lie in the peer's receive buffer because it has not read them; the peer is a process on this machine.
+    var unreadByPeer: Int {
+        func port(_ name: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32) -> String
+        {
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            _ = withUnsafeMutablePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { name(descriptor, $0, &length) }
+            }
+            let digits = String(UInt16(bigEndian: address.sin_port), radix: 16, uppercase: true)
+            return String(repeating: "0", count: 4 - digits.count) + digits
+        }
+        guard let table = fopen("/proc/net/tcp", "re") else { return 0 }
+        defer { fclose(table) }
+        // "sl: local_address rem_address st tx_queue:rx_queue …", each in a fixed width
+        let ends = ":\(port(getpeername)) 0100007F:\(port(getsockname)) "
+        var line = [CChar](repeating: 0, count: 512)
+        while fgets(&line, Int32(line.count), table) != nil {
+            guard strstr(line, ends) != nil else { continue }
+            let words = line.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }.split(
+                separator: " ", maxSplits: 5)
+            return words.count < 5 ? 0 : words[4].split(separator: ":").last.flatMap { Int($0, radix: 16) } ?? 0
+        }
+        return 0
+    }
+
     /// POLLRDHUP, which Glibc's module map leaves out.
     private static let peerClosed: Int16 = 0x2000
 

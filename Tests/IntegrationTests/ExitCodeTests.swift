@@ -1,0 +1,116 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The exit codes that README and `imgcache fetch --help` promise.
+@Suite(.fewAtATime) struct ExitCodeTests {
+    private let work: Workplace
+    private let origin: ScriptedOrigin
+
+    init() throws {
+        work = try Workplace()
+        origin = try ScriptedOrigin { request in
+            switch request.path {
+            case "/missing": .status(404)
+            case "/broken": .status(500)
+            case "/cut": Behaviour(Representation(seed: 1, size: 400_000)).with { $0.cutAfter = 1000 }
+            case "/short":
+                Behaviour(Representation(seed: 1, size: 4000)).with { $0.framing = .lyingContentLength(by: 10) }
+            case "/large": Behaviour(Representation(seed: 1, size: 2_000_000))
+            default: Behaviour(Representation(seed: 1, size: 4000))
+            }
+        }
+    }
+
+    @Test func `0: all done, and the path of the cached file is printed`() async throws {
+        let outcome = try await work.fetch(origin.url("/a"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(outcome.lines.count == 1)
+        #expect(outcome.errorOutput.isEmpty)
+        #expect(Content(seed: 1, size: 4000).equalsFile(at: outcome.lines.first ?? ""))
+    }
+
+    @Test(arguments: [
+        ["fetch"], ["fetch", "--no-such-option", "http://127.0.0.1/"], ["fetch", "-o", "a", "http://a/", "http://b/"],
+        ["fetch", "--capacity", "many", "http://127.0.0.1/"], ["fetch", "ftp://127.0.0.1/a"],
+        ["fetch", "file:///etc/passwd"], ["fetch", "not a url"], ["fetch", "--sha256", "abc", "http://127.0.0.1/"],
+        ["fetch", "-i", "/nonexistent/list"], ["no-such-command"],
+    ])
+    func `2: the command line is wrong`(arguments: [String]) async throws {
+        let outcome = try await work.command.run(arguments)
+        #expect(outcome.ending == .exited(2), "\(outcome)")
+        #expect(!outcome.errorOutput.isEmpty)
+        #expect(outcome.output.isEmpty)
+    }
+
+    @Test func `3: nobody listens`() async throws {
+        let stopped = try ScriptedOrigin(serving: Representation(seed: 1, size: 1))
+        let url = stopped.url()
+        stopped.stop()
+        let outcome = try await work.fetch("--retry", "0", url)
+        #expect(outcome.ending == .exited(3), "\(outcome)")
+        #expect(outcome.errorOutput.contains(url))
+    }
+
+    @Test func `3: the name does not resolve`() async throws {
+        let outcome = try await work.fetch("--retry", "0", "http://no-such-host.invalid/a")
+        #expect(outcome.ending == .exited(3), "\(outcome)")
+        #expect(outcome.errorOutput.contains("no-such-host.invalid"))
+    }
+
+    @Test func `3: cut, and no retries left`() async throws {
+        let outcome = try await work.fetch("--retry", "0", origin.url("/cut"))
+        #expect(outcome.ending == .exited(3), "\(outcome)")
+        #expect(outcome.output.isEmpty)
+    }
+
+    @Test(arguments: [("/missing", 404), ("/broken", 500)])
+    func `4: the server answered with an error status, and its page is not taken for the file`(
+        path: String, status: Int
+    ) async throws {
+        let (outcome, answer) = try await work.fetchJSON("--retry", "0", origin.url(path))
+        #expect(outcome.ending == .exited(4), "\(outcome)")
+        #expect(answer.status == status)
+        #expect(answer.path == nil)
+        #expect(outcome.errorOutput.contains("\(status)"))
+        #expect(try await work.run("path", origin.url(path)).ending != .exited(0))
+    }
+
+    @Test func `5: another SHA-256 than asked for, and nothing is stored`() async throws {
+        let wrong = String(repeating: "0", count: 64)
+        let outcome = try await work.fetch("--sha256", wrong, origin.url("/a"))
+        #expect(outcome.ending == .exited(5), "\(outcome)")
+        #expect(outcome.output.isEmpty)
+        #expect(try await work.fetch("--offline", origin.url("/a")).ending == .exited(7))
+    }
+
+    @Test func `6: the body is larger than the store`() async throws {
+        let outcome = try await work.fetch("--capacity", "1MiB", origin.url("/large"))
+        #expect(outcome.ending == .exited(6), "\(outcome)")
+        #expect(outcome.errorOutput.contains(origin.url("/large")))
+    }
+
+    @Test func `6: the cache directory cannot be made`() async throws {
+        let file = try work.directory.write("", to: "file")
+        let outcome = try await work.fetch("--cache-dir", file + "/cache", origin.url("/a"))
+        #expect(outcome.ending == .exited(6), "\(outcome)")
+        #expect(outcome.errorOutput.contains(file))
+        #expect(origin.requests.isEmpty)
+    }
+
+    @Test func `7: offline and not in the cache`() async throws {
+        let outcome = try await work.fetch("--offline", origin.url("/a"))
+        #expect(outcome.ending == .exited(7), "\(outcome)")
+        #expect(origin.requests.isEmpty)
+    }
+
+    @Test func `with several URLs all are tried, and the first that failed decides`() async throws {
+        let urls = ["/a", "/missing", "/cut", "/b"].map { origin.url($0) }
+        let outcome = try await work.command.run(["fetch", "--retry", "0"] + urls)
+        #expect(outcome.ending == .exited(4), "\(outcome)")
+        #expect(outcome.lines.count == 2)
+        #expect(Set(origin.requests.map(\.request.path)) == ["/a", "/missing", "/cut", "/b"])
+        let reversed = try await work.command.run(["fetch", "--retry", "0"] + urls.reversed())
+        #expect(reversed.ending == .exited(3), "\(reversed)")
+    }
+}

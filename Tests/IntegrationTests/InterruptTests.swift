@@ -1,0 +1,78 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Ctrl-C and SIGTERM: what arrived is kept, one line says so, and the next run continues.
+@Suite(.fewAtATime) struct InterruptTests {
+    private let work: Workplace
+    private let representation = Representation(seed: 41, size: 3_000_000)
+
+    init() throws {
+        work = try Workplace()
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a signal ends with 130, keeps what arrived, and the next run fetches the rest`(signal: Int32) async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in
+            Behaviour(representation).with { $0.bodyGate = (2_000_000, gate) }
+        }
+        let process = try work.command.start(["fetch", origin.url()])
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 2_000_000 })
+        process.send(signal: signal)
+        let outcome = await CommandRunner.outcome(of: process, within: 20)
+        #expect(outcome.ending == .exited(130), "\(outcome)")
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errorOutput.contains("1.91 MiB of 2.86 MiB"), "\(outcome)")
+        #expect(outcome.errorOutput.split(separator: "\n").count == 1, "\(outcome)")
+        gate.open()
+        let (again, answer) = try await work.fetchJSON(origin.url())
+        #expect(again.ending == .exited(0), "\(again)")
+        #expect(representation.content.equalsFile(at: answer.path ?? ""))
+        #expect(answer.source == "network-resumed")
+        #expect(answer.bytesTransferred == 1_000_000)
+    }
+
+    @Test func `an interrupted -o FILE leaves no file, and the next run makes it whole`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in
+            Behaviour(representation).with { $0.bodyGate = (1_000_000, gate) }
+        }
+        let process = try work.command.start(["fetch", "-o", "file", origin.url()])
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 1_000_000 })
+        process.send(signal: SIGINT)
+        #expect(await process.end(within: 20) == .exited(130))
+        #expect(work.outputNames == [])
+        gate.open()
+        #expect(try await work.fetch("-o", "file", origin.url()).ending == .exited(0))
+        #expect(representation.content.equalsFile(at: work.output("file")))
+    }
+
+    @Test func `with several files under way, those that are done stay printed and the rest is not begun`() async throws
+    {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: 42, size: 400_000)).with {
+                if request.path != "/done" { $0.bodyGate = (300_000, gate) }
+            }
+        }
+        let urls = ["/done", "/held", "/held2", "/never"].map { origin.url($0) }
+        let process = try work.command.start(["fetch", "-j", "2"] + urls)
+        #expect(await origin.waits { $0.filter { $0.bodyBytesSent == 300_000 }.count == 2 })
+        process.send(signal: SIGINT)
+        let outcome = await CommandRunner.outcome(of: process, within: 20)
+        #expect(outcome.ending == .exited(130), "\(outcome)")
+        #expect(outcome.lines.count == 1)
+        #expect(origin.requests(to: "/never").isEmpty)
+        #expect(outcome.errorOutput.contains("not begun"), "\(outcome)")
+    }
+
+    @Test func `a signal during a retry's delay ends at once`() async throws {
+        let origin = try ScriptedOrigin { _ in .status(503, fields: [("Retry-After", "30")]) }
+        let process = try work.command.start(["fetch", origin.url()])
+        #expect(await origin.waits { $0.first?.ending == .completed })
+        process.send(signal: SIGINT)
+        #expect(await process.end(within: 10) == .exited(130))
+    }
+}

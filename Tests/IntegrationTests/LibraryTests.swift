@@ -1,0 +1,188 @@
+import Foundation
+import ImageCache
+import TestSupport
+import Testing
+
+/// The library against a real origin and a real directory.
+@Suite(.fewAtATime) struct LibraryTests {
+    private let directory: TestDirectory
+    private let cache: ImageCache
+    private let representation = Representation(seed: 111, size: 2_000_000)
+
+    init() throws {
+        directory = try TestDirectory()
+        cache = try ImageCache(directory: directory.path("cache"))
+    }
+
+    @Test func `100 equal requests at once are one request to the origin`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in Behaviour(representation).with { $0.gate = gate } }
+        let request = FileRequest(origin.url("/a"))
+        try await withThrowingTaskGroup(of: CachedFile.self) { group in
+            for _ in 0..<100 { group.addTask { [cache] in try await cache.file(for: request) } }
+            #expect(await origin.waits { $0.count == 1 })
+            gate.open()
+            var paths: Set<String> = []
+            for try await file in group {
+                paths.insert(file.path)
+                #expect(file.size == representation.size)
+            }
+            #expect(paths.count == 1)
+            #expect(representation.content.equalsFile(at: paths.first ?? ""))
+        }
+        #expect(origin.requests.count == 1)
+        #expect(origin.bodyBytesSent == representation.size)
+    }
+
+    @Test func `one of several callers cancels alone: at once for it, and nothing changes for the others`() async throws
+    {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in
+            Behaviour(representation).with { $0.bodyGate = (1_000_000, gate) }
+        }
+        let request = FileRequest(origin.url("/a"))
+        let callers = (0..<5).map { _ in Task { [cache] in try await cache.file(for: request) } }
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 1_000_000 })
+        callers[2].cancel()
+        let cancelled = await callers[2].result
+        #expect(throws: ImageCacheError.self) { try cancelled.get() }
+        gate.open()
+        for (index, caller) in callers.enumerated() where index != 2 {
+            #expect(representation.content.equalsFile(at: try await caller.value.path))
+        }
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `the last caller's cancellation stops the transfer, and what arrived is kept`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in
+            Behaviour(representation).with { $0.bodyGate = (1_000_000, gate) }
+        }
+        let request = FileRequest(origin.url("/a"))
+        let callers = (0..<3).map { _ in Task { [cache] in try await cache.file(for: request) } }
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 1_000_000 })
+        for caller in callers { caller.cancel() }
+        #expect(await origin.waits { $0.first?.ending == .peerGone }, "the connection stays open")
+        for caller in callers {
+            let result = await caller.result
+            #expect(throws: ImageCacheError.self) { try result.get() }
+        }
+        gate.open()
+        let file = try await cache.file(for: request)
+        #expect(file.source == .networkResumed)
+        #expect(file.resumedFrom == 1_000_000)
+        #expect(representation.content.equalsFile(at: file.path))
+    }
+
+    @Test func `a held file stays readable after removal, eviction and clearing`() async throws {
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: UInt64(request.path.count), size: 2_000_000))
+        }
+        var configuration = ImageCache.Configuration()
+        configuration.store.capacity = 8 << 20
+        let small = try ImageCache(directory: directory.path("small"), configuration: configuration)
+        let held = try await small.file(for: FileRequest(origin.url("/a")))
+        for length in 2...10 {
+            _ = try await small.file(for: FileRequest(origin.url("/" + String(repeating: "b", count: length))))
+        }
+        #expect(try await small.file(for: FileRequest(origin.url("/a"))).source == .network, "it was not evicted")
+        #expect(Content(seed: 2, size: 2_000_000).equalsFile(at: held.path))
+        #expect(DiskUsage.bytes(at: directory.path("small")) <= 8 << 20)
+    }
+
+    @Test func `each of two requests with other fields gets its own variant when Vary says so`() async throws {
+        let origin = try ScriptedOrigin { request in
+            var representation = Representation(seed: request["Accept"] == "image/webp" ? 1 : 2, size: 300_000)
+            representation.fields = [("Vary", "Accept")]
+            return Behaviour(representation)
+        }
+        for _ in 1...2 {
+            for (accept, seed) in [("image/webp", UInt64(1)), ("image/png", 2)] {
+                var request = FileRequest(origin.url("/a"))
+                request.fields[.accept] = accept
+                let file = try await cache.file(for: request)
+                #expect(Content(seed: seed, size: 300_000).equalsFile(at: file.path))
+            }
+        }
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `progress ends with all bytes, and nobody who does not read it delays the transfer`() async throws {
+        let origin = try ScriptedOrigin(serving: representation)
+        let download = cache.download(FileRequest(origin.url("/a")))
+        let unread = download.progress
+        var last = DownloadProgress()
+        for await progress in download.progress { last = progress }
+        #expect(last.received == representation.size)
+        #expect(last.total == representation.size)
+        #expect(try await download.file().source == .network)
+        _ = unread
+    }
+
+    @Test func `a cache directory that is deleted under the cache is an error or made again, and no crash`()
+        async throws
+    {
+        let origin = try ScriptedOrigin(serving: representation)
+        let first = try await cache.file(for: FileRequest(origin.url("/a")))
+        try FileManager.default.removeItem(atPath: cache.directory)
+        for path in ["/a", "/b"] {
+            do {
+                let file = try await cache.file(for: FileRequest(origin.url(path)))
+                #expect(representation.content.equalsFile(at: file.path))
+            } catch {
+                #expect(error.code.storeReason != nil, "\(error)")
+                #expect("\(error)".contains(cache.directory), "\(error)")
+            }
+        }
+        _ = first
+        let next = try ImageCache(directory: cache.directory)
+        #expect(representation.content.equalsFile(at: try await next.file(for: FileRequest(origin.url("/c"))).path))
+    }
+
+    @Test func `a directory that is deleted during a download ends in a file or a typed error`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in
+            Behaviour(representation).with { $0.bodyGate = (1_000_000, gate) }
+        }
+        let caller = Task { [cache] in try await cache.file(for: FileRequest(origin.url("/a"))) }
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 1_000_000 })
+        try FileManager.default.removeItem(atPath: cache.directory)
+        gate.open()
+        switch await caller.result {
+        case .success(let file): #expect(representation.content.equalsFile(at: file.path))
+        case .failure(let error): #expect((error as? ImageCacheError)?.code.storeReason != nil, "\(error)")
+        }
+    }
+
+    @Test func `requests to one host share at most the connections that are allowed`() async throws {
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: UInt64(request.path.count), size: 20_000))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for length in 1...60 {
+                let url = origin.url("/" + String(repeating: "x", count: length))
+                group.addTask { [cache] in
+                    let file = try await cache.file(for: FileRequest(url))
+                    #expect(Content(seed: UInt64(length + 1), size: 20_000).equalsFile(at: file.path))
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(origin.requests.count == 60)
+        #expect(origin.connections <= ImageCache.Configuration().maxTransfersPerHost)
+    }
+
+    @Test func `two caches on one directory download a key once`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in Behaviour(representation).with { $0.gate = gate } }
+        let other = try ImageCache(directory: cache.directory)
+        let request = FileRequest(origin.url("/a"))
+        async let first = cache.file(for: request)
+        async let second = other.file(for: request)
+        #expect(await origin.waits { $0.count == 1 })
+        gate.open()
+        let files = try await [first, second]
+        #expect(Set(files.map(\.path)).count == 1)
+        #expect(origin.requests.count == 1)
+    }
+}

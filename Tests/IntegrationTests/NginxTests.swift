@@ -1,0 +1,135 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Killed and continued against a server that nobody wrote for these tests.
+@Suite(.fewAtATime, .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
+struct NginxTests {
+    private let work: Workplace
+    private let content = Content(seed: 81, size: 4_000_000)
+
+    init() throws {
+        work = try Workplace()
+    }
+
+    /// Starts a fetch, kills it when about half of the file is there, and returns the bytes that nginx sent for it.
+    private func fetchHalf(from nginx: Nginx, arguments: [String] = []) async throws -> Int64 {
+        let process = try work.command.start(["fetch"] + arguments + [nginx.url("/file.bin")])
+        let deadline = ContinuousClock.now + .seconds(20)
+        while partialBytes < content.size / 2 && process.ending == nil && ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        process.send(signal: SIGKILL)
+        #expect(await process.end() == .signaled(SIGKILL), "\(process.errorOutput)")
+        while nginx.requests.isEmpty && ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+        return nginx.requests.first?.bodyBytesSent ?? 0
+    }
+
+    private var partialBytes: Int64 {
+        DiskUsage.files(at: work.cache).filter { $0.hasSuffix(".data") }.reduce(0) {
+            var status = stat()
+            return stat("\(work.cache)/\($1)", &status) == 0 ? $0 + Int64(status.st_blocks) * 512 : $0
+        }
+    }
+
+    private func nginx(_ change: (inout Nginx.Options) -> Void = { _ in }) async throws -> Nginx {
+        var options = Nginx.Options()
+        options.bytesPerSecond = 2_500_000
+        change(&options)
+        let nginx = try await Nginx(options)
+        try nginx.serve(content, as: "file.bin")
+        return nginx
+    }
+
+    /// Puts the file's modification date back, so that Last-Modified counts as strong.
+    private func age(_ nginx: Nginx) {
+        var times = [timeval(tv_sec: 1_700_000_000, tv_usec: 0), timeval(tv_sec: 1_700_000_000, tv_usec: 0)]
+        _ = utimes("\(nginx.root)/file.bin", &times)
+    }
+
+    @Test func `a strong ETag: the rest is fetched with Range and If-Range`() async throws {
+        let nginx = try await nginx()
+        let before = try await fetchHalf(from: nginx)
+        let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(SHA256.hex(ofFile: answer.path ?? "") == content.sha256)
+        #expect(answer.resumedFrom >= content.size / 2 - blockSize)
+        let request = try #require(nginx.requests.last)
+        #expect(request.status == 206)
+        #expect(request.ifRange == answer.etag)
+        #expect(request.bodyBytesSent == content.size - answer.resumedFrom)
+        #expect(before + request.bodyBytesSent <= content.size + blockSize + (256 << 10))
+    }
+
+    @Test func `the file is replaced between attempts: the new one, whole`() async throws {
+        let nginx = try await nginx()
+        _ = try await fetchHalf(from: nginx)
+        let replacement = Content(seed: 82, size: content.size)
+        try nginx.serve(replacement, as: "file.bin")
+        age(nginx)
+        let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(SHA256.hex(ofFile: answer.path ?? "") == replacement.sha256)
+        #expect(answer.resumedFrom == 0)
+        #expect(nginx.requests.last?.status == 200)
+    }
+
+    @Test func `max_ranges 0: the whole file anew`() async throws {
+        let nginx = try await nginx { $0.ignoresRanges = true }
+        _ = try await fetchHalf(from: nginx)
+        let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(SHA256.hex(ofFile: answer.path ?? "") == content.sha256)
+        #expect(answer.resumedFrom == 0)
+        #expect(answer.bytesTransferred == content.size)
+    }
+
+    @Test func `gzip on: the identity is asked for, and resumed`() async throws {
+        let nginx = try await nginx { $0.compresses = true }
+        _ = try await fetchHalf(from: nginx)
+        let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(SHA256.hex(ofFile: answer.path ?? "") == content.sha256)
+        #expect(answer.resumedFrom > 0)
+        #expect(nginx.requests.last?.status == 206)
+    }
+
+    @Test func `no ETag, an old Last-Modified: resumed by date`() async throws {
+        let nginx = try await nginx { $0.omitsETag = true }
+        age(nginx)
+        _ = try await fetchHalf(from: nginx)
+        let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(SHA256.hex(ofFile: answer.path ?? "") == content.sha256)
+        #expect(answer.resumedFrom > 0)
+        #expect(nginx.requests.last?.ifRange == "Tue, 14 Nov 2023 22:13:20 GMT")
+    }
+
+    @Test func `TLS: trusted by --cacert, refused without it, taken with -k`() async throws {
+        let authority = try await TestCA()
+        let nginx = try await nginx {
+            $0.authority = authority
+            $0.bytesPerSecond = nil
+        }
+        let refused = try await work.fetch(nginx.url("/file.bin"))
+        #expect(refused.ending == .exited(3), "\(refused)")
+        #expect(refused.errorOutput.contains(nginx.url("/file.bin")))
+        #expect(refused.errorOutput.lowercased().contains("certificate"))
+        let trusted = try await work.fetch("--cacert", authority.certificate, nginx.url("/file.bin"))
+        #expect(trusted.ending == .exited(0), "\(trusted)")
+        #expect(content.equalsFile(at: trusted.lines.first ?? ""))
+        #expect(try await work.fetch("-k", "--refresh", nginx.url("/file.bin")).ending == .exited(0))
+        #expect(nginx.requests.count == 2)
+    }
+
+    @Test func `over TLS too, the rest is fetched after a kill`() async throws {
+        let authority = try await TestCA()
+        let nginx = try await nginx { $0.authority = authority }
+        _ = try await fetchHalf(from: nginx, arguments: ["--cacert", authority.certificate])
+        let (outcome, answer) = try await work.fetchJSON("--cacert", authority.certificate, nginx.url("/file.bin"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(SHA256.hex(ofFile: answer.path ?? "") == content.sha256)
+        #expect(answer.resumedFrom > 0)
+    }
+}

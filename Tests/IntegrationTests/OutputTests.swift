@@ -1,0 +1,126 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Where a fetched file goes: `-o FILE`, `-o -`, `-d DIR`, `-O`.
+@Suite(.fewAtATime) struct OutputTests {
+    private let work: Workplace
+    private let content = Content(seed: 11, size: 700_000)
+
+    init() throws {
+        work = try Workplace()
+    }
+
+    private func origin(disposition: String? = nil) throws -> ScriptedOrigin {
+        var representation = Representation(seed: content.seed, size: content.size)
+        if let disposition { representation.fields = [("Content-Disposition", disposition)] }
+        return try ScriptedOrigin(serving: representation)
+    }
+
+    @Test func `-o FILE puts the file there, and later changes to it do not reach the cache`() async throws {
+        let origin = try origin()
+        #expect(try await work.fetch("-o", "file", origin.url("/a")).ending == .exited(0))
+        #expect(content.equalsFile(at: work.output("file")))
+        let handle = try FileHandle(forWritingTo: URL(filePath: work.output("file")))
+        try handle.write(contentsOf: Data("changed".utf8))
+        try handle.close()
+        let cached = try await work.fetch(origin.url("/a"))
+        #expect(content.equalsFile(at: cached.lines.first ?? ""), "\(cached)")
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `-o FILE shows nothing there until the file is whole, and nothing is left when it fails`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [content] request in
+            Behaviour(Representation(seed: content.seed, size: content.size)).with {
+                $0.bodyGate = (600_000, gate)
+                if request.path == "/cut" { $0.cutAfter = 600_000 }
+            }
+        }
+        let process = try work.command.start(["fetch", "-o", "file", origin.url("/a")])
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 600_000 })
+        #expect(work.outputNames == [])
+        gate.open()
+        #expect(await process.end() == .exited(0))
+        #expect(work.outputNames == ["file"])
+        #expect(content.equalsFile(at: work.output("file")))
+
+        let failed = try await work.fetch("--retry", "0", "-o", "other", origin.url("/cut"))
+        #expect(failed.ending == .exited(3), "\(failed)")
+        #expect(work.outputNames == ["file"])
+    }
+
+    @Test func `-o FILE replaces a file whole and keeps the old one when the download fails`() async throws {
+        let origin = try ScriptedOrigin { [content] request in
+            request.number == 1 ? .status(404) : Behaviour(Representation(seed: content.seed, size: content.size))
+        }
+        try "old".write(toFile: work.output("file"), atomically: false, encoding: .utf8)
+        #expect(try await work.fetch("-o", "file", origin.url()).ending == .exited(4))
+        #expect(try String(contentsOfFile: work.output("file"), encoding: .utf8) == "old")
+        #expect(try await work.fetch("-o", "file", origin.url()).ending == .exited(0))
+        #expect(content.equalsFile(at: work.output("file")))
+    }
+
+    @Test func `-o - streams to standard output, a pipe included, and prints nothing else`() async throws {
+        let origin = try origin()
+        let outcome = try await work.fetch("-o", "-", origin.url("/a"))
+        #expect(outcome.ending == .exited(0))
+        #expect(outcome.outputBytes == content.bytes())
+        let piped = try await work.command.shell("\"$IMGCACHE\" fetch -o - \(origin.url("/b")) | sha256sum")
+        #expect(piped.output.hasPrefix(content.sha256), "\(piped)")
+    }
+
+    @Test func `-o - into a pipe that is closed early ends without a crash`() async throws {
+        let origin = try origin()
+        let piped = try await work.command.shell(
+            "set -o pipefail; \"$IMGCACHE\" fetch -o - \(origin.url("/b")) | head -c 10 | wc -c; echo ${PIPESTATUS[0]}")
+        #expect(piped.lines.first == "10", "\(piped)")
+        #expect(!piped.errorOutput.lowercased().contains("fatal"), "\(piped)")
+        let status = try #require(piped.lines.last.flatMap { Int($0) })
+        #expect(status < 128 || status == 141, "\(piped)")
+    }
+
+    @Test func `-O names the file by the URL, -d puts it into a folder that is made`() async throws {
+        let origin = try origin()
+        #expect(try await work.fetch("-O", origin.url("/x/pict%20ure.png?size=1#part")).lines == ["./pict ure.png"])
+        #expect(content.equalsFile(at: work.output("pict ure.png")))
+        #expect(try await work.fetch("-d", "folder", origin.url("/b.bin")).ending == .exited(0))
+        #expect(content.equalsFile(at: work.output("folder/b.bin")))
+    }
+
+    @Test func `-O does not overwrite without --force`() async throws {
+        let origin = try origin()
+        try "mine".write(toFile: work.output("a.png"), atomically: false, encoding: .utf8)
+        let refused = try await work.fetch("-O", origin.url("/a.png"))
+        #expect(refused.ending != .exited(0), "\(refused)")
+        #expect(refused.errorOutput.contains("a.png"))
+        #expect(try String(contentsOfFile: work.output("a.png"), encoding: .utf8) == "mine")
+        #expect(try await work.fetch("-O", "--force", origin.url("/a.png")).ending == .exited(0))
+        #expect(content.equalsFile(at: work.output("a.png")))
+    }
+
+    @Test(arguments: [
+        ("attachment; filename=\"plain.bin\"", "plain.bin"),
+        ("attachment; filename=\"../../evil.bin\"", "evil.bin"),
+        ("attachment; filename=\"/etc/cron.d/evil\"", "evil"),
+        ("attachment; filename=\"..\\\\..\\\\evil.bin\"", "evil.bin"),
+        ("attachment; filename=\"-rf\"", "rf"),
+        ("attachment; filename=\".bashrc\"", "bashrc"),
+        ("attachment; filename=\"a\u{1B}[31mb\tc\"", "a [31mbc"),
+        ("attachment; filename*=UTF-8''..%2F..%2Fevil.bin", "evil.bin"),
+        ("attachment; filename*=UTF-8''%e2%82%ac%00.bin; filename=\"other\"", "€.bin"),
+        ("attachment; filename=\"..\"", "url-name"),
+        ("attachment; filename=\"\"", "url-name"),
+        ("attachment; filename=\"\(String(repeating: "x", count: 5000))\"", String(repeating: "x", count: 200)),
+    ])
+    func `a hostile Content-Disposition names one harmless file in the folder`(
+        disposition: String, expected: String
+    ) async throws {
+        let origin = try origin(disposition: disposition)
+        let outcome = try await work.fetch("-d", "in", origin.url("/url-name"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(DiskUsage.files(at: work.output("in")) == [expected])
+        #expect(work.outputNames == ["in"])
+        #expect(!FileManager.default.fileExists(atPath: work.directory.path("evil.bin")))
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The progress bar: on a terminal only, and never in the way of the output.
+@Suite(.fewAtATime) struct ProgressTests {
+    private let work: Workplace
+    private let representation = Representation(seed: 101, size: 3_000_000)
+
+    init() throws {
+        work = try Workplace()
+    }
+
+    private func origin(_ change: @escaping @Sendable (inout Behaviour) -> Void = { _ in }) throws -> ScriptedOrigin {
+        try ScriptedOrigin { [representation] _ in
+            Behaviour(representation).with {
+                $0.bytesPerSecond = 4_000_000
+                change(&$0)
+            }
+        }
+    }
+
+    private func errorOutput(
+        of arguments: [String], columns: UInt16 = 100, environment: [String: String] = [:]
+    ) async throws -> (outcome: CommandRunner.Outcome, screen: String) {
+        var command = work.command
+        command.environment.merge(environment) { $1 }
+        command.environment["TERM"] = "xterm"
+        let terminal = try PseudoTerminal(columns: columns)
+        let process = try command.start(["fetch"] + arguments, terminal: terminal)
+        let outcome = await CommandRunner.outcome(of: process)
+        // The last bytes are read from the terminal by another thread.
+        try await Task.sleep(for: .milliseconds(50))
+        return (outcome, terminal.text)
+    }
+
+    @Test func `no bar when standard error is not a terminal`() async throws {
+        let origin = try origin()
+        let outcome = try await work.fetch(origin.url("/file.bin"))
+        #expect(outcome.ending == .exited(0))
+        #expect(outcome.errorOutput.isEmpty, "\(outcome)")
+    }
+
+    @Test func `on a terminal: name, percent, bytes of bytes, rate and time left; the path alone on standard output`()
+        async throws
+    {
+        let origin = try origin()
+        let (outcome, screen) = try await errorOutput(of: [origin.url("/file.bin")])
+        #expect(outcome.ending == .exited(0))
+        #expect(outcome.lines.count == 1)
+        #expect(screen.contains("file.bin"), "\(screen)")
+        #expect(screen.contains(" %"))
+        #expect(screen.contains("of 2.86 MiB"))
+        #expect(screen.contains("/s"))
+        #expect(screen.contains("left"))
+    }
+
+    @Test func `no bar with -q`() async throws {
+        let origin = try origin()
+        let (outcome, screen) = try await errorOutput(of: ["-q", origin.url("/file.bin")])
+        #expect(outcome.ending == .exited(0))
+        #expect(screen.isEmpty, "\(screen)")
+    }
+
+    @Test func `a continued download says where it resumed`() async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            Behaviour(representation).with {
+                if request.number == 1 { $0.cutAfter = 1_500_000 } else { $0.bytesPerSecond = 2_000_000 }
+            }
+        }
+        try await work.fetchUntilCut(origin.url("/file.bin"))
+        let (outcome, screen) = try await errorOutput(of: [origin.url("/file.bin")])
+        #expect(outcome.ending == .exited(0))
+        #expect(screen.contains("resumed at 50 %"), "\(screen)")
+    }
+
+    @Test func `an unknown length shows bytes without percent`() async throws {
+        let origin = try origin { $0.framing = .chunked }
+        let (outcome, screen) = try await errorOutput(of: [origin.url("/file.bin")])
+        #expect(outcome.ending == .exited(0))
+        #expect(screen.contains("MiB"), "\(screen)")
+        #expect(!screen.contains("%"), "\(screen)")
+    }
+
+    @Test func `several files get a line each and a total`() async throws {
+        let origin = try origin()
+        let (outcome, screen) = try await errorOutput(of: [origin.url("/one.bin"), origin.url("/two.bin")])
+        #expect(outcome.ending == .exited(0))
+        for text in ["one.bin", "two.bin", "total"] { #expect(screen.contains(text), "\(screen)") }
+    }
+
+    @Test func `NO_COLOR leaves out the colours`() async throws {
+        let origin = try origin()
+        let urls = [origin.url("/one.bin"), origin.url("/two.bin")]
+        let plain = try await errorOutput(of: urls, environment: ["NO_COLOR": "1"])
+        #expect(plain.screen.contains("total"))
+        #expect(!plain.screen.contains(/\u{1B}\[[0-9;]*m/), "\(plain.screen)")
+    }
+
+    @Test func `no line is wider than the terminal`() async throws {
+        let origin = try origin()
+        let (outcome, screen) = try await errorOutput(
+            of: [origin.url("/a-name-that-is-much-longer-than-forty-columns-are-wide.bin")], columns: 40)
+        #expect(outcome.ending == .exited(0))
+        #expect(!screen.isEmpty)
+        let visible = screen.replacing(/\u{1B}\[[0-9;]*[A-Za-z]/, with: "")
+        for line in visible.split(whereSeparator: { $0 == "\n" || $0 == "\r" || $0 == "\r\n" }) {
+            #expect(line.count <= 40, "\(line)")
+        }
+    }
+
+    @Test func `a hostile file name does not drive the terminal`() async throws {
+        let origin = try origin()
+        let (_, screen) = try await errorOutput(of: [origin.url("/a%1B%5D0;evil%07b.bin")])
+        #expect(!screen.contains("\u{7}"), "\(screen)")
+        #expect(!screen.contains("\u{1B}]"), "\(screen)")
+    }
+
+    @Test func `waiting for another process is shown`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in
+            Behaviour(representation).with { $0.bodyGate = (1_000_000, gate) }
+        }
+        let first = try work.command.start(["fetch", origin.url("/file.bin")])
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 1_000_000 })
+        let terminal = try PseudoTerminal(columns: 100)
+        let second = try work.command.start(["fetch", origin.url("/file.bin")], terminal: terminal)
+        let deadline = ContinuousClock.now + .seconds(10)
+        while !terminal.text.contains("waiting"), ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(terminal.text.contains("waiting"), "\(terminal.text)")
+        gate.open()
+        #expect(await first.end() == .exited(0))
+        #expect(await second.end() == .exited(0))
+        #expect(origin.requests.count == 1)
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The real command, killed at any moment, and run again until it is done.
+@Suite(.serialized, .fewAtATime) struct ResumeAfterKillTests {
+    private static let capacity: Int64 = 48 << 20
+    /// What may be between the origin and the command when it dies: in the sockets' buffers and in libcurl's.
+    private static let inFlight: Int64 = 64 << 10
+
+    private let work: Workplace
+    private let origin: ScriptedOrigin
+
+    init() throws {
+        work = try Workplace()
+        // Each path is a file of its own: "/SEED/SIZE".
+        origin = try ScriptedOrigin { request in
+            let parts = request.path.split(separator: "/").compactMap { UInt64($0) }
+            return Behaviour(Representation(seed: parts[0], size: Int64(parts[1]))).with {
+                $0.bytesPerSecond = 30_000_000
+            }
+        }
+    }
+
+    private struct File {
+        let content: Content
+        var kills: Int64 = 0
+
+        var path: String { "/\(content.seed)/\(content.size)" }
+
+        /// Mostly bodies with several blocks, some so small that they never have a partial.
+        init(number: Int, using generator: inout SeededGenerator) {
+            let size =
+                number % 5 == 0
+                ? Int64.random(in: 1...blockSize, using: &generator)
+                : Int64.random(in: 1_000_000...8_000_000, using: &generator)
+            content = Content(seed: UInt64(number), size: size)
+        }
+    }
+
+    private func fetch(_ file: File) throws -> ChildProcess {
+        try work.command.start(["fetch", "--capacity", "\(Self.capacity)", origin.url(file.path)])
+    }
+
+    /// Kills at a random moment: of the start, of the whole run, or of the time when the body has just arrived and is
+    /// committed, older entries are evicted and the index is written.
+    private func kill(_ process: ChildProcess, loading file: File, using generator: inout SeededGenerator) async {
+        let requests = origin.requests.count
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0:
+            try? await Task.sleep(for: .microseconds(Int.random(in: 0...60_000, using: &generator)))
+        case 1:
+            _ = await origin.waits(upTo: 5) { $0.count > requests || process.ending != nil }
+            await arrival(of: process)
+            try? await Task.sleep(for: .microseconds(Int.random(in: 0...15_000, using: &generator)))
+        default:
+            _ = await origin.waits(upTo: 5) { $0.count > requests || process.ending != nil }
+            let duration = file.content.size / 30  // microseconds at 30 MB/s
+            try? await Task.sleep(for: .microseconds(Int64.random(in: 0...duration, using: &generator)))
+        }
+        process.send(signal: SIGKILL)
+    }
+
+    /// Waits until the origin has sent all that it was asked for.
+    private func arrival(of process: ChildProcess) async {
+        _ = await origin.waits(upTo: 10) { $0.last?.ending != .underway || process.ending != nil }
+    }
+
+    @Test func `100 kills over download, commit, eviction and index write`() async throws {
+        var generator = SeededGenerator(for: "ResumeAfterKill")
+        var files = [File(number: 1, using: &generator)]
+        var kills = 0
+        while kills < 100 {
+            let current = files.count - 1
+            let process = try fetch(files[current])
+            await kill(process, loading: files[current], using: &generator)
+            let outcome = await CommandRunner.outcome(of: process)
+            if outcome.ending == .signaled(SIGKILL) {
+                kills += 1
+                files[current].kills += 1
+            } else {
+                #expect(outcome.ending == .exited(0), "\(outcome)")
+                #expect(files[current].content.equalsFile(at: outcome.lines.first ?? ""), "\(files[current])")
+                files.append(File(number: files.count + 1, using: &generator))
+            }
+            let usage = DiskUsage.bytes(at: work.cache)
+            #expect(usage <= Self.capacity + files[current].content.size, "after kill \(kills)")
+        }
+        try await expectEverythingRight(files)
+    }
+
+    @Test(arguments: [(processes: 2, rounds: 15), (processes: 8, rounds: 6)])
+    func `several processes on one directory, one of them killed`(processes: Int, rounds: Int) async throws {
+        var generator = SeededGenerator(for: "ResumeAfterKill, \(processes) processes")
+        var files: [File] = []
+        for round in 1...rounds {
+            var file = File(number: 1000 * processes + round, using: &generator)
+            let running = try (0..<processes).map { _ in try fetch(file) }
+            let victim = running[Int.random(in: 0..<processes, using: &generator)]
+            await kill(victim, loading: file, using: &generator)
+            for process in running {
+                let outcome = await CommandRunner.outcome(of: process)
+                if outcome.ending == .signaled(SIGKILL) {
+                    #expect(process === victim)
+                    file.kills += 1
+                } else {
+                    #expect(outcome.ending == .exited(0), "\(outcome)")
+                    #expect(file.content.equalsFile(at: outcome.lines.first ?? ""), "\(outcome)")
+                }
+            }
+            #expect(DiskUsage.bytes(at: work.cache) <= Self.capacity + file.content.size)
+            files.append(file)
+        }
+        try await expectEverythingRight(files)
+    }
+
+    /// Completes the last file, and checks the bytes transferred, the bytes stored and the store itself.
+    private func expectEverythingRight(_ files: [File]) async throws {
+        let last = try #require(files.last)
+        let outcome = await CommandRunner.outcome(of: try fetch(last))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(SHA256.hex(ofFile: outcome.lines.first ?? "") == last.content.sha256)
+
+        #expect(await origin.waits { $0.allSatisfy { $0.ending != .underway } })
+        for file in files {
+            let sent = origin.requests(to: file.path).reduce(0) { $0 + $1.bodyBytesSent }
+            let allowed = file.content.size + file.kills * (min(blockSize, file.content.size) + Self.inFlight)
+            #expect(sent <= allowed, "\(file)")
+        }
+        let sizes = files.reduce(0) { $0 + $1.content.size }
+        let kills = files.reduce(0) { $0 + $1.kills }
+        #expect(origin.bodyBytesSent <= sizes + kills * blockSize)
+
+        try await work.expectSoundStore()
+        try await work.expectNoOrphans()
+        #expect(DiskUsage.bytes(at: work.cache) <= Self.capacity)
+    }
+}

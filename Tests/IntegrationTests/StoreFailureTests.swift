@@ -1,0 +1,229 @@
+import CSQLite
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A disk that is full, a directory that cannot be written, an index that is damaged: exit code 6 or a warning, nothing
+/// corrupt, and it works again afterwards.
+@Suite(.fewAtATime, .enabled(if: Tmpfs.unavailableReason == nil, "\(Tmpfs.unavailableReason ?? "")"))
+struct StoreFailureTests {
+    /// Large enough that the store's own reserve (64 MiB of the disk stay free) leaves room for the test's files.
+    private static let diskSize: Int64 = 192 << 20
+    private let disk: Tmpfs
+    private let work: Workplace
+
+    init() throws {
+        disk = try Tmpfs(size: Self.diskSize)
+        work = try Workplace(cache: disk.path + "/cache")
+    }
+
+    /// Fills the disk but for so many bytes.
+    private func fill(leaving free: Int64 = 0) throws {
+        var status = statvfs()
+        guard statvfs(disk.path, &status) == 0 else { throw SystemCallFailure("statvfs") }
+        let size = Int64(status.f_bavail) * Int64(status.f_frsize) - free
+        let descriptor = open(disk.path + "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SystemCallFailure("open filler") }
+        defer { close(descriptor) }
+        var done: Int64 = 0
+        let chunk = [UInt8](repeating: 1, count: 1 << 20)
+        while done < size {
+            let count = write(descriptor, chunk, Int(min(size - done, Int64(chunk.count))))
+            guard count > 0 else { throw SystemCallFailure("write filler") }
+            done += Int64(count)
+        }
+    }
+
+    private func empty() throws {
+        try FileManager.default.removeItem(atPath: disk.path + "/filler")
+    }
+
+    @Test func `full in the middle of a body: 6, and the next run continues`() async throws {
+        let gate = Gate()
+        let representation = Representation(seed: 91, size: 12_000_000)
+        let origin = try ScriptedOrigin { _ in Behaviour(representation).with { $0.bodyGate = (5_000_000, gate) } }
+        let process = try work.command.start(["fetch", origin.url()])
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 5_000_000 })
+        try fill()
+        gate.open()
+        let full = await CommandRunner.outcome(of: process)
+        #expect(full.ending == .exited(6), "\(full)")
+        #expect(full.errorOutput.contains(origin.url()) || full.errorOutput.contains(disk.path), "\(full)")
+        try empty()
+        try await work.expectSoundStore()
+        let (outcome, answer) = try await work.fetchJSON(origin.url())
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(representation.content.equalsFile(at: answer.path ?? ""))
+        #expect(answer.resumedFrom > 0)
+        try await work.expectNoOrphans()
+    }
+
+    @Test func `full at any step of a commit: 6 or done, never corrupt, and it works again`() async throws {
+        // A small body is written, renamed and indexed in one go: with k pages free, one of the steps finds no room.
+        let gates = (0..<24).map { _ in Gate() }
+        let origin = try ScriptedOrigin { request in
+            let number = Int(request.path.dropFirst()) ?? 0
+            return Behaviour(Representation(seed: UInt64(number), size: 20_000)).with {
+                if request.number <= gates.count { $0.bodyGate = (10_000, gates[number]) }
+            }
+        }
+        var endings: Set<Int32> = []
+        for number in gates.indices {
+            let process = try work.command.start(["fetch", origin.url("/\(number)")])
+            #expect(await origin.waits { $0.last?.request.path == "/\(number)" && $0.last?.bodyBytesSent == 10_000 })
+            try fill(leaving: Int64(number) * 4096)
+            gates[number].open()
+            let outcome = await CommandRunner.outcome(of: process)
+            guard case .exited(let code) = outcome.ending, code == 0 || code == 6 else {
+                Issue.record("with \(number) pages free: \(outcome)")
+                continue
+            }
+            endings.insert(code)
+            if code == 0 {
+                #expect(Content(seed: UInt64(number), size: 20_000).equalsFile(at: outcome.lines.first ?? ""))
+            }
+            try empty()
+            try await work.expectSoundStore()
+        }
+        #expect(endings.contains(6))
+        for number in gates.indices {
+            let outcome = try await work.fetch(origin.url("/\(number)"))
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect(Content(seed: UInt64(number), size: 20_000).equalsFile(at: outcome.lines.first ?? ""))
+        }
+        try await work.expectNoOrphans()
+    }
+
+    @Test func `full before the first file: 6, and it works when there is room`() async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 92, size: 400_000))
+        try fill()
+        #expect(try await work.fetch(origin.url()).ending == .exited(6))
+        try empty()
+        #expect(try await work.fetch(origin.url()).ending == .exited(0))
+    }
+
+    @Test func `full, but -o FILE is on another disk: downloaded all the same, with a warning`() async throws {
+        let representation = Representation(seed: 93, size: 400_000)
+        let origin = try ScriptedOrigin(serving: representation)
+        try fill()
+        let outcome = try await work.fetch("-o", "file", origin.url())
+        #expect(outcome.ending == .exited(0) || outcome.ending == .exited(6), "\(outcome)")
+        if outcome.ending == .exited(0) { #expect(representation.content.equalsFile(at: work.output("file"))) }
+        #expect(work.outputNames.allSatisfy { $0 == "file" })
+    }
+
+    @Test func `a read-only directory: 6 naming it; with -o FILE the file arrives, with a warning`() async throws {
+        let representation = Representation(seed: 94, size: 400_000)
+        let origin = try ScriptedOrigin(serving: representation)
+        try FileManager.default.createDirectory(atPath: work.cache, withIntermediateDirectories: true)
+        try disk.setReadOnly(true)
+        let refused = try await work.fetch(origin.url())
+        #expect(refused.ending == .exited(6), "\(refused)")
+        #expect(refused.errorOutput.contains(work.cache))
+        let written = try await work.fetch("-o", "file", origin.url())
+        #expect(written.ending == .exited(0), "\(written)")
+        #expect(representation.content.equalsFile(at: work.output("file")))
+        #expect(written.errorOutput.contains("warning"), "\(written)")
+        #expect(work.outputNames == ["file"])
+        try disk.setReadOnly(false)
+        #expect(try await work.fetch(origin.url()).ending == .exited(0))
+    }
+
+    @Test func `read-only with files in it: 6 for a new one, and the files are there afterwards`() async throws {
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: request.path == "/old" ? 95 : 96, size: 400_000))
+        }
+        #expect(try await work.fetch(origin.url("/old")).ending == .exited(0))
+        try disk.setReadOnly(true)
+        #expect(try await work.fetch(origin.url("/new")).ending == .exited(6))
+        try disk.setReadOnly(false)
+        let old = try await work.fetch("--offline", origin.url("/old"))
+        #expect(Content(seed: 95, size: 400_000).equalsFile(at: old.lines.first ?? ""), "\(old)")
+    }
+
+    @Test(arguments: ["noise", "cut short", "another application's", "a newer version's", "not a database"])
+    func `an index that is not ours or damaged is moved aside with a warning, and rebuilt`(damage: String) async throws
+    {
+        let representation = Representation(seed: 97, size: 400_000)
+        let origin = try ScriptedOrigin(serving: representation)
+        #expect(try await work.fetch(origin.url()).ending == .exited(0))
+        let index = work.cache + "/index.sqlite"
+        try moveLogIntoDatabase(index)
+        switch damage {
+        case "noise":
+            var generator = SeededGenerator(for: "index")
+            let size = FileManager.default.contents(atPath: index)?.count ?? 0
+            let noise = (0..<size).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            try Data(noise).write(to: URL(filePath: index))
+        case "cut short":
+            guard truncate(index, 5000) == 0 else { throw SystemCallFailure("truncate") }
+        case "another application's":
+            try setHeader(of: index, at: 68, to: [0x47, 0x50, 0x4B, 0x47])
+        case "a newer version's":
+            try setHeader(of: index, at: 60, to: [0x7F, 0, 0, 0])
+        default:
+            try Data("hello, this is a text".utf8).write(to: URL(filePath: index))
+        }
+        let outcome = try await work.fetch(origin.url())
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(outcome.errorOutput.contains("index"), "\(outcome)")
+        #expect(representation.content.equalsFile(at: outcome.lines.first ?? ""))
+        try await work.expectSoundStore()
+        let again = try await work.fetch("--offline", origin.url())
+        #expect(again.ending == .exited(0), "\(again)")
+        #expect(again.errorOutput.isEmpty, "\(again)")
+    }
+
+    /// Writes what stands in the write-ahead log into the database itself.
+    private func moveLogIntoDatabase(_ index: String) throws {
+        var database: OpaquePointer?
+        defer { sqlite3_close(database) }
+        guard sqlite3_open(index, &database) == SQLITE_OK,
+            sqlite3_exec(database, "PRAGMA wal_checkpoint(TRUNCATE)", nil, nil, nil) == SQLITE_OK
+        else { throw TestSetupFailure("checkpoint of \(index): \(String(cString: sqlite3_errmsg(database)))") }
+    }
+
+    /// Changes bytes of the database header (https://www.sqlite.org/fileformat.html section 1.3).
+    private func setHeader(of index: String, at offset: off_t, to bytes: [UInt8]) throws {
+        let descriptor = open(index, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemCallFailure("open \(index)") }
+        defer { close(descriptor) }
+        guard pwrite(descriptor, bytes, bytes.count, offset) == bytes.count else { throw SystemCallFailure("pwrite") }
+    }
+
+    @Test func `a body that was changed on disk is found by verify, dropped by --repair, and fetched again`()
+        async throws
+    {
+        let representation = Representation(seed: 98, size: 700_000)
+        let origin = try ScriptedOrigin(serving: representation)
+        let path = try #require(try await work.fetch(origin.url()).lines.first)
+        chmod(path, 0o600)
+        try setHeader(of: path, at: 300_000, to: [0, 1, 2, 3, 4, 5, 6, 7])
+        let found = try await work.run("verify")
+        #expect(found.ending != .exited(0), "\(found)")
+        _ = try await work.run("verify", "--repair")
+        try await work.expectSoundStore()
+        let outcome = try await work.fetch(origin.url())
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(representation.content.equalsFile(at: outcome.lines.first ?? ""))
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test(arguments: [0, 699_999])
+    func `a body that was cut short or removed on disk is a miss, not an error`(length: Int) async throws {
+        let representation = Representation(seed: 99, size: 700_000)
+        let origin = try ScriptedOrigin(serving: representation)
+        let path = try #require(try await work.fetch(origin.url()).lines.first)
+        if length == 0 {
+            try FileManager.default.removeItem(atPath: path)
+        } else {
+            chmod(path, 0o600)
+            guard truncate(path, off_t(length)) == 0 else { throw SystemCallFailure("truncate") }
+        }
+        let outcome = try await work.fetch(origin.url())
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(representation.content.equalsFile(at: outcome.lines.first ?? ""))
+        #expect(origin.requests.count == 2)
+    }
+}
