@@ -25,7 +25,9 @@ struct ProgressLineTests {
     func narrow() {
         var line = line
         line.bytesPerSecond = 400_000_000
-        #expect(line.text(width: 80) == "big.iso         42 %  1.72 GiB of 4.00 GiB  381 MiB/s  6 s left  resumed at 11 %")
+        #expect(
+            line.text(width: 80)
+                == "big.iso         42 %  1.72 GiB of 4.00 GiB  381 MiB/s  6 s left  resumed at 11 %")
     }
 
     @Test("never exceeds the terminal's width", arguments: 10...130)
