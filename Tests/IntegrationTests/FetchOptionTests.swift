@@ -72,7 +72,7 @@ import Testing
         #expect(representation.content.equalsFile(at: answer.path ?? ""))
 
         let hit = try await work.fetchJSON(origin.url("/a")).answer
-        #expect(hit.source == "disk")
+        #expect(hit.source == "fresh")
         #expect(hit.bytesTransferred == 0)
         #expect(hit.path == answer.path)
         #expect(origin.requests.count == 1)
@@ -104,7 +104,7 @@ import Testing
         try await work.fetchUntilCut(origin.url())
         let (outcome, answer) = try await work.fetchJSON("--sha256", big.content.sha256, origin.url())
         #expect(outcome.ending == .exited(0), "\(outcome)")
-        #expect(answer.source == "network-resumed")
+        #expect(answer.source == "resumed")
         #expect(answer.resumedFrom == 1_500_000)
     }
 

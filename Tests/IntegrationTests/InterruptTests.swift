@@ -30,7 +30,7 @@ import Testing
         let (again, answer) = try await work.fetchJSON(origin.url())
         #expect(again.ending == .exited(0), "\(again)")
         #expect(representation.content.equalsFile(at: answer.path ?? ""))
-        #expect(answer.source == "network-resumed")
+        #expect(answer.source == "resumed")
         #expect(answer.bytesTransferred == 1_000_000)
     }
 

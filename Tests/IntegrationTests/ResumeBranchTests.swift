@@ -119,7 +119,7 @@ import Testing
         switch branch.expectation {
         case .continues:
             #expect(requests.count == 1)
-            #expect(answer.source == "network-resumed")
+            #expect(answer.source == "resumed")
             #expect(answer.resumedFrom == Self.cut)
             #expect(answer.bytesTransferred == Self.size - Self.cut)
         case .takenWhole:

@@ -78,7 +78,11 @@ struct OriginConnection {
         case .stall:
             try idle { false }
         case .cut(let reset):
-            for _ in 0..<200 where reset && socket.unacknowledged > 0 { usleep(1000) }
+            var patience = reset ? 200 : 0
+            while patience > 0, socket.unacknowledged > 0 {
+                patience -= 1
+                usleep(1000)
+            }
             throw .cut(reset: reset)
         case .perform(let action):
             action()
@@ -122,7 +126,11 @@ struct OriginConnection {
                 if limit != nil {
                     limit?.wait(after: sent)
                     // A client that is behind reads first: what lies in its buffers when it is killed, it never had.
-                    for _ in 0..<100 where socket.unreadByPeer > 32768 && !state.isStopped { usleep(5000) }
+                    var patience = 100
+                    while patience > 0, !state.isStopped, socket.unreadByPeer > 32768 {
+                        patience -= 1
+                        usleep(5000)
+                    }
                 }
             }
             return true
