@@ -127,11 +127,14 @@ struct StatsCommand: ParsableCommand {
         var partialBytes: Int64
         var doomedBytes: Int64
         var indexBytes: Int64
+        /// What is there now.
         var used: Int64
+        /// The same with what the folders and the index's log may grow to: eviction goes by this.
+        var reserved: Int64
         var capacity: Int64
 
         private enum CodingKeys: String, CodingKey {
-            case directory, entries, bodies, partials, used, capacity
+            case directory, entries, bodies, partials, used, reserved, capacity
             case partialBytes = "partial_bytes"
             case doomedBytes = "doomed_bytes"
             case indexBytes = "index_bytes"
@@ -144,8 +147,9 @@ struct StatsCommand: ParsableCommand {
             let report = Report(
                 directory: cache.directory, entries: statistics.entries, bodies: statistics.bodyBytes,
                 partials: statistics.partials, partialBytes: statistics.partialBytes,
-                doomedBytes: statistics.doomedBytes, indexBytes: statistics.indexBytes, used: statistics.usedBytes,
-                capacity: statistics.capacity)
+                doomedBytes: statistics.doomedBytes, indexBytes: statistics.indexBytes,
+                used: statistics.bodyBytes + statistics.partialBytes + statistics.doomedBytes + statistics.indexBytes,
+                reserved: statistics.usedBytes, capacity: statistics.capacity)
             if format.json { return try Output.json(report) }
             var table = Table()
             table.add("directory", report.directory)
