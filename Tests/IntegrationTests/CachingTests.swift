@@ -117,6 +117,17 @@ import Testing
         #expect(origin.requests.map(\.request.path) == ["/a", "/b", "/a", "/b"])
     }
 
+    @Test func `a full answer to a validation takes the place of what was asked about, also without its Vary`()
+        async throws
+    {
+        let origin = try origin(version(1, cacheControl: "max-age=60", ("Vary", "Accept")), version(2))
+        _ = try await cache.file(for: request(origin))
+        pass(61)
+        expect(try await cache.file(for: request(origin)), .network, seed: 2)
+        #expect(try cache.info(for: request(origin)).entries.count == 1)
+        expect(try await cache.file(for: request(origin)), .disk, seed: 2)
+    }
+
     // MARK: Stale answers
 
     @Test func `an origin that cannot be reached leaves the stale file, unless must-revalidate forbids it`()

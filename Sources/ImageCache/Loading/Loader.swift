@@ -213,7 +213,14 @@ struct Loader: Sendable {
         switch result.outcome {
         case .body:
             flight.report { $0.phase = .storing }
-            return try store(result, sink: sink, writer: writer, job: job)
+            let file = try store(result, sink: sink, writer: writer, job: job)
+            // A full answer to a validation takes the place of what it was about (RFC 9111 section 4.3.3), also when it is
+            // another variant.
+            for index in validation?.candidates ?? []
+            where file.isStored && candidates[index].entry.id != file.body.entry.id {
+                _ = try? store.remove(candidates[index].entry)
+            }
+            return file
         case .notModified:
             try? writer.discard()
             guard let validation else {
