@@ -5,7 +5,7 @@ import Testing
 import Transfer
 
 /// Whatever an origin sends, the answer is the right bytes or a typed error: no hang, no unbounded memory.
-@Suite struct HostileOriginTests {
+@Suite(.fewAtATime) struct HostileOriginTests {
     private let content = Content(seed: 5, size: 100_000)
 
     private func error(

@@ -6,7 +6,7 @@ import Testing
 import Transfer
 
 /// Everything of the engine that is not resuming: statuses, redirects, credentials, limits, pauses, ends.
-@Suite struct TransferEngineTests {
+@Suite(.fewAtATime) struct TransferEngineTests {
     private let representation = Representation(seed: 3, size: 200_000)
 
     // MARK: Statuses

@@ -64,7 +64,7 @@ public final class ScriptedOrigin: Sendable {
     /// Waits until the recorded requests satisfy the condition; false after `seconds` without.
     @discardableResult
     public func waits(
-        upTo seconds: Double = 10, until condition: @Sendable ([RecordedRequest]) -> Bool
+        upTo seconds: Double = 60, until condition: @Sendable ([RecordedRequest]) -> Bool
     ) async -> Bool {
         let end = ContinuousClock.now + .seconds(seconds)
         while !condition(requests) {
