@@ -90,6 +90,11 @@ import Testing
         #expect(Content(seed: 1, size: 1000).equalsFile(at: path))
         #expect(try cache.entries().isEmpty)
         file = nil
+        // The task that loaded it may be a reader for a moment longer.
+        let deadline = ContinuousClock.now + .seconds(30)
+        while FileManager.default.fileExists(atPath: path), ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(2))
+        }
         #expect(!FileManager.default.fileExists(atPath: path))
         await #expect(throws: ImageCacheError.self) {
             try await cache.file(for: request(origin) { $0.unstorable = .refuse })
