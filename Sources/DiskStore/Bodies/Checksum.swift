@@ -15,7 +15,7 @@ struct Checksum: Hashable, Sendable {
     }
 
     init(of bytes: UnsafeRawBufferPointer) {
-        self.init(XXH3_128bits(bytes.baseAddress, bytes.count))
+        self.init(cxxhash_128bits(bytes.baseAddress, bytes.count))
     }
 
     /// Reads 16 bytes, little-endian, the low half first; fewer give ``none``.
