@@ -10,6 +10,9 @@ public struct FileRequest: Sendable {
     /// An absolute http or https URL. A fragment is ignored (RFC 9111 section 2).
     public var url: String
 
+    /// The URL without the user and password that may stand in it: what may be shown and logged.
+    public var urlWithoutUserinfo: String { Job.separatingUserinfo(url).url }
+
     /// GET, or a method whose answer depends on ``body``. Only answers to GET are resumed.
     public var method: HTTPRequest.Method = .get
 
@@ -22,7 +25,9 @@ public struct FileRequest: Sendable {
     public var isSafeQuery = false
 
     /// Fields to send in addition to those that the cache itself sets (Range, If-Range, If-None-Match,
-    /// If-Modified-Since, Accept-Encoding). `Authorization` and `Cookie` go to the URL's own origin only.
+    /// If-Modified-Since, Accept-Encoding). `Authorization` and `Cookie` go to the URL's own origin only,
+    /// `Proxy-Authorization` to the proxy only. `Accept-Encoding` is sent as it is with
+    /// ``TransferOptions/acceptsContentCoding``; the download is then not resumed.
     public var fields: HTTPFields = [:]
 
     /// How the stored and the origin's answer are weighed. Default: RFC 9111.

@@ -1,5 +1,6 @@
 import DiskStore
 import FoundationEssentials
+import Glibc
 import HTTPCaching
 import HTTPTypes
 import Locking
@@ -41,7 +42,9 @@ public final class ImageCache: Sendable {
             throw ImageCacheError(error)
         }
         self.directory = directory
-        executor = BlockingExecutor(width: max(2, min(8, configuration.maxTransfers)))
+        // One more than there are cores: work here waits for the disk at times, and more threads only take turns.
+        executor = BlockingExecutor(
+            width: max(2, min(configuration.maxTransfers, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 1, 8)))
     }
 
     deinit { executor.close() }

@@ -13,7 +13,7 @@ public struct TransferRequest: Sendable {
     public var method: HTTPRequest.Method
     /// Further request fields. `Content-Length`, `Transfer-Encoding` and `Accept-Encoding` are the engine's own
     /// (the last one unless ``TransferOptions/acceptsContentCoding``). `Authorization` and `Cookie` are sent to the
-    /// URL's own origin only (scheme, host and port), not to one that it redirects to.
+    /// URL's own origin only (scheme, host and port), not to one that it redirects to; `Proxy-Authorization` to the proxy only.
     public var fields: HTTPFields
     /// The request's content, if it has one.
     public var body: [UInt8]?

@@ -13,6 +13,7 @@ import Testing
 
     @Test(arguments: [
         ["-u", "me:secret"], ["-H", "Authorization: Bearer secret"], ["-H", "Cookie: session=secret"],
+        ["-H", "Proxy-Authorization: Basic secret"],
     ])
     func `a redirect to another origin takes no credentials along`(arguments: [String]) async throws {
         let other = try ScriptedOrigin(serving: representation)
@@ -75,6 +76,8 @@ import Testing
         let failed = try await work.fetch("-v", missing)
         #expect(failed.ending == .exited(4))
         #expect(!failed.errorOutput.contains("s3cr3t"), "\(failed)")
+        let (_, answer) = try await work.fetchJSON(url)
+        #expect(answer.url == origin.url("/a"))
         let listed = try await work.run("ls", "--json")
         #expect(!listed.output.contains("s3cr3t"), "\(listed)")
         for file in DiskUsage.files(at: work.cache) {

@@ -160,6 +160,13 @@ import Testing
         #expect(request["Accept-Encoding"] == "identity")
     }
 
+    @Test func `-H Accept-Encoding asks for a coding, which is stored as it comes and not resumed`() async throws {
+        let origin = try origin()
+        let outcome = try await work.fetch("-H", "Accept-Encoding: gzip", origin.url())
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(origin.requests.first?["Accept-Encoding"] == "gzip")
+    }
+
     @Test func `-v shows both heads with credentials masked, on standard error only`() async throws {
         let origin = try origin()
         let outcome = try await work.fetch(

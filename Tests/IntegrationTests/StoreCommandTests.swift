@@ -87,10 +87,21 @@ import Testing
     @Test func `stats counts entries and bytes as du sees them`() async throws {
         try await fetch("/1000/a", "/300000/b")
         let stats = try #require(try await objects("stats").first)
-        let text = "\(stats)"
-        #expect(text.contains("2"), "\(stats)")
+        func number(_ name: String) -> Int64? { (stats[name] as? Int).map(Int64.init) ?? stats[name] as? Int64 }
+        #expect(number("entries") == 2)
+        #expect(number("partials") == 0)
+        #expect(number("capacity") == 2 << 30)
+        let bodies = DiskUsage.files(at: work.cache + "/bodies").reduce(0) {
+            $0 + DiskUsage.bytes(at: work.cache + "/bodies/" + $1)
+        }
+        #expect(number("bodies") == bodies)
+        let used = try #require(number("used"))
+        let reserved = try #require(number("reserved"))
+        #expect(used >= bodies && used <= DiskUsage.bytes(at: work.cache), "\(stats)")
+        #expect(reserved >= DiskUsage.bytes(at: work.cache), "\(stats)")
         let human = try await work.run("stats")
-        #expect(human.ending == .exited(0) && !human.output.isEmpty, "\(human)")
+        #expect(human.ending == .exited(0), "\(human)")
+        #expect(human.lines.contains { $0.hasPrefix("entries") && $0.contains("2 (") }, "\(human)")
     }
 
     @Test func `rm removes exactly the named URL`() async throws {

@@ -15,6 +15,8 @@ final class PreparedRequest: @unchecked Sendable {
     let credentials: TransferOptions.Credentials?
     /// Fields of every attempt.
     let headers: UnsafeMutablePointer<curl_slist>?
+    /// Fields for the proxy: without one they are sent to nobody (RFC 9110 section 11.7.2).
+    let proxyHeaders: UnsafeMutablePointer<curl_slist>?
     /// A coding that the caller asked for is not resumable.
     let mayResume: Bool
     /// A cancellation may overtake the order to start: it is noted here before it is posted.
@@ -32,26 +34,36 @@ final class PreparedRequest: @unchecked Sendable {
                 .invalidRequest, url: parsed.url, "the field \(name) is the transfer's own; it cannot be requested")
         }
         headers = Self.headerList(request)
+        proxyHeaders = request.fields[fields: .proxyAuthorization].reduce(nil) { Self.appending($1, to: $0) }
     }
 
-    deinit { clibcurl_slist_free(headers) }
+    deinit {
+        clibcurl_slist_free(headers)
+        clibcurl_slist_free(proxyHeaders)
+    }
 
     private static func headerList(_ request: TransferRequest) -> UnsafeMutablePointer<curl_slist>? {
         let acceptsCoding = request.options.acceptsContentCoding
         var list: UnsafeMutablePointer<curl_slist>?
         for field in request.fields {
             switch field.name {
-            case .contentLength, .transferEncoding: continue
+            case .contentLength, .transferEncoding, .proxyAuthorization: continue
             case .acceptEncoding where !acceptsCoding: continue
             default: break
             }
-            // "Name;" is libcurl's way to send a field without a value; "Name:" would remove one.
-            list = clibcurl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+            list = appending(field, to: list)
         }
         if !acceptsCoding { list = clibcurl_slist_append(list, "Accept-Encoding: identity") }
         // No wait for "100 Continue" before the content is sent.
         if request.body != nil { list = clibcurl_slist_append(list, "Expect:") }
         return list
+    }
+
+    private static func appending(
+        _ field: HTTPField, to list: UnsafeMutablePointer<curl_slist>?
+    ) -> UnsafeMutablePointer<curl_slist>? {
+        // "Name;" is libcurl's way to send a field without a value; "Name:" would remove one.
+        clibcurl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
     }
 }
 

@@ -21,6 +21,9 @@ extension RunningTransfer {
         handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         _ = handle.set(CURLOPT_URL, prepared.url)
         clibcurl_setopt_list(handle.easy, CURLOPT_HTTPHEADER, headers)
+        if let proxyHeaders = prepared.proxyHeaders {
+            clibcurl_setopt_list(handle.easy, CURLOPT_PROXYHEADER, proxyHeaders)
+        }
         if let range = plan.range { _ = handle.set(CURLOPT_RANGE, range) }
         allowOnlyHTTP(handle)
         if options.maxRedirects > 0 {

@@ -63,7 +63,7 @@ struct FetchSession: Sendable {
         do {
             cache = try ImageCache(store: options.store, request: options.request, quiet: options.messages.quiet)
             isEphemeral = false
-        } catch let error as ImageCacheError where error.code == .store(.notWritable) {
+        } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
             guard let directory = delivery.directoryForEphemeralStore else { throw error }
             if !options.messages.quiet { Output.warning("\(error); downloading without the cache") }
             var store = options.store
@@ -78,7 +78,7 @@ struct FetchSession: Sendable {
         request.url = url
         let clock = ContinuousClock()
         let start = clock.now
-        var result = FetchResult(url: url)
+        var result = FetchResult(url: request.urlWithoutUserinfo)
         do {
             let download = cache.download(request)
             let watching = display.map { display in

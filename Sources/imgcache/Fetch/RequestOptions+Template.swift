@@ -34,6 +34,7 @@ extension RequestOptions {
     private func transferOptions() throws -> TransferOptions {
         var options = TransferOptions()
         options.userAgent = userAgent
+        options.acceptsContentCoding = fields.contains(.acceptEncoding)
         options.netrc = netrc ? .default : .off
         options.proxy = proxy
         options.caFile = cacert
