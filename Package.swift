@@ -18,6 +18,7 @@ let package = Package(
     products: [
         .library(name: "ImageCache", targets: ["ImageCache"]),
         .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
+        .library(name: "MemoryCache", targets: ["MemoryCache"]),
         .executable(name: "imgcache", targets: ["imgcache"]),
     ],
     dependencies: [
@@ -50,6 +51,7 @@ let package = Package(
             dependencies: ["CLinux", "CSQLite", "CXXHash", "Locking", logging],
             swiftSettings: strict
         ),
+        .target(name: "MemoryCache", dependencies: ["CLinux", "Locking", logging], swiftSettings: strict),
         .target(
             name: "ImageCache",
             dependencies: ["DiskStore", "HTTPCaching", "Locking", "Transfer", httpTypes, logging],
@@ -70,6 +72,11 @@ let package = Package(
         .testTarget(
             name: "TransferTests", dependencies: ["Transfer", "TestSupport", httpTypes], swiftSettings: strict),
         .testTarget(name: "DiskStoreTests", dependencies: ["DiskStore", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MemoryCacheTests", dependencies: ["Locking", "MemoryCache", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MemoryPressureTests", dependencies: ["Locking", "MemoryCache", "TestSupport", logging],
+            swiftSettings: strict),
         .testTarget(
             name: "ImageCacheTests", dependencies: ["ImageCache", "TestSupport", httpTypes], swiftSettings: strict),
         .testTarget(name: "CommandTests", dependencies: ["imgcache"], swiftSettings: strict),

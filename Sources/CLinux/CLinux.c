@@ -5,8 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,4 +83,22 @@ const char *clinux_next_name(void *stream) {
         if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) return name;
     }
     return NULL;
+}
+
+int clinux_eventfd(void) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+int clinux_inotify(void) {
+    return inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+}
+
+int clinux_watch_changes(int inotify, const char *path) {
+    return inotify_add_watch(inotify, path, IN_MODIFY);
+}
+
+void clinux_trim_heap(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }

@@ -1,4 +1,4 @@
-import Glibc
+public import Glibc
 
 /// A value that is reached only under a lock.
 ///
@@ -8,9 +8,10 @@ import Glibc
 /// `@unchecked Sendable`: `value` is touched only inside `withLock`, which holds the mutex; the mutex has an address
 /// of its own for the whole life of the object.
 public final class Locked<Value>: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var value: Value
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline var value: Value
 
+    @inlinable
     public init(_ value: sending Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
@@ -18,12 +19,14 @@ public final class Locked<Value>: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
     }
 
+    @inlinable
     deinit {
         pthread_mutex_destroy(mutex)
         mutex.deallocate()
     }
 
     /// Runs `body` while no one else reads or writes the value. Not re-entrant.
+    @inlinable
     public func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

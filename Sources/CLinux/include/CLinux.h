@@ -38,4 +38,16 @@ void clinux_unlock_byte(int fd, int64_t offset);
 /// An open folder's next name other than "." and "..", or NULL at the end. `stream` is a DIR *.
 const char *clinux_next_name(void *stream);
 
+/// eventfd(2), at 0, non-blocking.
+int clinux_eventfd(void);
+
+/// inotify_init1(2), non-blocking.
+int clinux_inotify(void);
+
+/// inotify_add_watch(2) for writes to the file at `path`, also for those of the kernel's own files that tell changes.
+int clinux_watch_changes(int inotify, const char *path);
+
+/// malloc_trim(3): gives free memory back to the system, also from the middle of the heap. Without glibc: nothing.
+void clinux_trim_heap(void);
+
 #endif

@@ -1,0 +1,114 @@
+import Foundation
+
+/// Measures one cache and prints the figures as JSON.
+///
+///     memory-benchmark imgcache|nscache|dictionary|bare
+@main
+struct MemoryBenchmark {
+    static func main() throws {
+        switch CommandLine.arguments.dropFirst().first {
+        case "imgcache": try measure(Ours.self)
+        case "nscache": try measure(Foundations.self)
+        case "dictionary": try measure(Dictionaries.self)
+        case "bare": try measure(Bare.self)
+        default:
+            print("usage: memory-benchmark imgcache|nscache|dictionary|bare")
+            exit(2)
+        }
+    }
+
+    static func measure<Cache: Contender>(_ type: Cache.Type) throws {
+        var results: [String: [Double]] = [:]
+        let image = Image()
+        let entries = 10_000
+
+        // What an entry takes beside its value and the characters of its URL, which are there before. First of all, as
+        // nothing has been freed yet that it could use.
+        let full = Cache(capacity: 2_000_000)
+        let before = residentBytes()
+        for key in 0..<200_000 { full.insert(image, key) }
+        results["overhead"] = [(residentBytes() - before) / 200_000]
+        guard full.find(0) else { throw Missing() }
+
+        let warm = Cache(capacity: 2 * entries)
+        for key in 0..<entries { warm.insert(image, key) }
+        var random = SystemRandomNumberGenerator()
+        let orders = (0..<2).map { _ in (0..<500_000).map { _ in Int.random(in: 0..<entries, using: &random) } }
+        let rounds = 6
+        for threads in 1...2 {
+            var misses = 0
+            // Of the wall clock, and of the processor: what each thread would do that nobody else disturbs.
+            let time = timed(threads * rounds * orders[0].count) {
+                misses = inThreads(threads) { thread in
+                    (0..<rounds).reduce(0) { misses, _ in
+                        orders[thread].reduce(misses) { warm.find($1) ? $0 : $0 + 1 }
+                    }
+                }
+            }
+            results["hits \(threads)"] = time.map { 1e6 / $0 }
+            guard misses == 0 else { throw Missing() }
+        }
+
+        // New entries, and their removal, per entry.
+        let filling = Cache(capacity: 2_000_000)
+        results["insert"] = timed(1_000_000) { for key in 0..<1_000_000 { filling.insert(image, key) } }
+        results["remove"] = timed(1_000_000) { for key in 0..<1_000_000 { filling.remove(key) } }
+
+        // 10,000 of 20,000 entries go, with a value of their own each; per entry. The median of nine.
+        var purges: [[Double]] = []
+        for _ in 0..<9 {
+            let cache = Cache(capacity: 3 * entries)
+            for key in 0..<2 * entries { cache.insert(Image(), key) }
+            purges.append(timed(1) { cache.purge(leaving: entries) })
+        }
+        results["purge"] = purges.sorted { $0[1] < $1[1] }[4]
+
+        print(String(decoding: try JSONEncoder().encode(results), as: UTF8.self))
+    }
+
+    struct Missing: Error {}
+
+    static func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Int) -> Int {
+        let results = (0..<count).map { _ in Box() }
+        let threads = (0..<count).map { number in
+            let thread = Thread { results[number].finish(body(number)) }
+            thread.start()
+            return thread
+        }
+        _ = threads
+        return results.reduce(0) { $0 + $1.wait() }
+    }
+
+    /// A thread's result. `@unchecked Sendable`: written before the semaphore is signalled, read after it.
+    final class Box: @unchecked Sendable {
+        private let done = DispatchSemaphore(value: 0)
+        private var result = 0
+        func finish(_ result: Int) {
+            self.result = result
+            done.signal()
+        }
+        func wait() -> Int {
+            done.wait()
+            return result
+        }
+    }
+
+    /// Microseconds an operation: wall, and CPU of this process.
+    static func timed(_ operations: Int, _ body: () -> Void) -> [Double] {
+        let (wall, cpu) = (now(CLOCK_MONOTONIC), now(CLOCK_PROCESS_CPUTIME_ID))
+        body()
+        return [(now(CLOCK_MONOTONIC) - wall), (now(CLOCK_PROCESS_CPUTIME_ID) - cpu)].map { $0 / Double(operations) }
+    }
+
+    static func now(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+    }
+
+    static func residentBytes() -> Double {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0
+        return pages * Double(getpagesize())
+    }
+}

@@ -1,0 +1,96 @@
+import CLinux
+import Glibc
+import Locking
+import Logging
+
+/// The monitor's thread: waits for the kernel, and passes on what it says.
+final class PressureThread: Sendable {
+    private let watch: PressureWatch
+    private let onEvent: @Sendable (PressureWatch.Event) -> Void
+    /// An eventfd; readable: it is time to end.
+    private let ending: Int32
+    /// nil: not started, or ended.
+    private let thread = Locked<pthread_t?>(nil)
+
+    private init(_ watch: PressureWatch, ending: Int32, onEvent: @escaping @Sendable (PressureWatch.Event) -> Void) {
+        self.watch = watch
+        self.onEvent = onEvent
+        self.ending = ending
+    }
+
+    deinit { close(ending) }
+
+    /// nil, and a word in the log: there is no thread or descriptor to be had.
+    static func start(
+        _ watch: PressureWatch, logger: Logger, onEvent: @escaping @Sendable (PressureWatch.Event) -> Void
+    ) -> PressureThread? {
+        let ending = clinux_eventfd()
+        guard ending >= 0 else {
+            logger.error("memory pressure: no descriptor to listen with, errno \(errno)")
+            return nil
+        }
+        let started = PressureThread(watch, ending: ending, onEvent: onEvent)
+        let context = Unmanaged.passRetained(started)
+        var id = pthread_t()
+        let code = pthread_create(
+            &id, nil,
+            { context in
+                guard let context else { return nil }
+                let thread = Unmanaged<PressureThread>.fromOpaque(context).takeRetainedValue()
+                // Signals are the program's business.
+                var signals = sigset_t()
+                sigfillset(&signals)
+                pthread_sigmask(SIG_BLOCK, &signals, nil)
+                thread.run()
+                return nil
+            }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            logger.error("memory pressure: no thread to listen on, error \(code)")
+            return nil
+        }
+        started.thread.withLock { $0 = id }
+        return started
+    }
+
+    /// Ends the thread and waits for it. On the thread itself: it ends when it returns from here.
+    func end() {
+        guard
+            let id = thread.withLock({ thread in
+                defer { thread = nil }
+                return thread
+            })
+        else { return }
+        var one: UInt64 = 1
+        _ = write(ending, &one, MemoryLayout<UInt64>.size)
+        if pthread_equal(id, pthread_self()) != 0 { pthread_detach(id) } else { pthread_join(id, nil) }
+    }
+
+    private func run() {
+        var waiting = watch.items
+        while true {
+            var polled = waiting.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+            polled.append(pollfd(fd: ending, events: Int16(POLLIN), revents: 0))
+            let count = poll(&polled, nfds_t(polled.count), watch.timeout)
+            if polled[waiting.count].revents != 0 { return }
+            if count < 0 && errno != EINTR { return }
+            if count == 0 { onEvent(.look) }
+            var gone: Set<Int32> = []
+            for (item, result) in zip(waiting, polled) where count > 0 && result.revents != 0 {
+                // The cgroup is no more, or the trigger was taken away.
+                if Int32(result.revents) & (POLLERR | POLLNVAL | POLLHUP) != 0 { gone.insert(item.descriptor) }
+                if result.revents & item.events == 0 { continue }
+                // An eventfd's count, an inotify's events; a trigger has nothing to read.
+                if item.events == Int16(POLLIN) { drain(item.descriptor) }
+                onEvent(item.event)
+            }
+            waiting.removeAll { gone.contains($0.descriptor) }
+        }
+    }
+
+    private func drain(_ descriptor: Int32) {
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+            while read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import CLinux
+import Glibc
+
+/// Pressure stall information: a trigger is set by writing it into the file, and polled for as long as it is open
+/// (the kernel's Documentation/accounting/psi.rst).
+enum StallTrigger {
+    /// Processes without CAP_SYS_RESOURCE may use windows of whole multiples of two seconds only.
+    private static let window = Duration.seconds(2)
+
+    /// The first file that takes a trigger: the cgroup's own, the machine's.
+    static func file(
+        in group: ControlGroup?, files: SystemFiles, configuration: MemoryPressureMonitor.Configuration
+    ) -> String? {
+        let candidates = [group.map { "\($0.folder)/memory.pressure" }, "/proc/pressure/memory"].compactMap(\.self)
+        return candidates.first { path in
+            guard let descriptor = open(path, .warning, files: files, configuration: configuration) else {
+                return false
+            }
+            close(descriptor)
+            return true
+        }
+    }
+
+    /// Sets a trigger. The descriptor becomes readable out of band (POLLPRI) whenever it fires, at most once a window.
+    static func open(
+        _ path: String, _ level: MemoryPressure, files: SystemFiles, configuration: MemoryPressureMonitor.Configuration
+    ) -> Int32? {
+        let descriptor = clinux_open(files.root + path, O_RDWR | O_NONBLOCK, 0)
+        guard descriptor >= 0 else { return nil }
+        let (kind, stall) =
+            level == .warning ? ("some", configuration.warningStall) : ("full", configuration.criticalStall)
+        let microseconds = min(max(stall, .microseconds(1)), window).nanoseconds / 1000
+        // With the zero byte at its end: the kernel overwrites the last byte with one.
+        let text = "\(kind) \(microseconds) \(window.nanoseconds / 1000)"
+        let written = text.withCString { write(descriptor, $0, strlen($0) + 1) }
+        guard written > 0 else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+}

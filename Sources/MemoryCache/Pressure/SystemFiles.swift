@@ -1,0 +1,41 @@
+import CLinux
+import Glibc
+
+/// The kernel's small files below `/proc` and `/sys`, or stand-ins for them below another root.
+struct SystemFiles: Sendable {
+    /// What stands before each path; empty: the real files.
+    var root = ""
+
+    /// A file's whole text; nil: it cannot be read.
+    func text(_ path: String) -> String? {
+        let descriptor = clinux_open(root + path, O_RDONLY, 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while true {
+            let count = bytes.count
+            bytes.append(contentsOf: repeatElement(0, count: 8192))
+            let got = bytes.withUnsafeMutableBytes { buffer in
+                read(descriptor, buffer.baseAddress.map { $0 + count }, 8192)
+            }
+            bytes.removeLast(8192 - max(0, got))
+            if got < 0 { return nil }
+            if got == 0 { return String(decoding: bytes, as: UTF8.self) }
+        }
+    }
+
+    /// A file that holds one number; nil: it cannot be read, or holds a word (`max`).
+    func number(_ path: String) -> Int64? {
+        text(path).flatMap { Int64($0.prefix { $0 != "\n" }) }
+    }
+
+    /// The number behind `name` in a file of lines `name number`, with or without a colon and a unit.
+    static func field(_ name: String, in text: String) -> Int64? {
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count >= 2, words[0] == name || words[0] == name + ":" else { continue }
+            return Int64(words[1])
+        }
+        return nil
+    }
+}

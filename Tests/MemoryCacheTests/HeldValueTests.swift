@@ -1,0 +1,106 @@
+import Locking
+import Testing
+
+@testable import MemoryCache
+
+/// A value that is a structure around an object.
+private struct Framed: Sendable {
+    let picture: Picture
+}
+
+@Suite struct HeldValueTests {
+    private let cache: TestCache<Picture>
+
+    init() throws {
+        cache = TestCache(limits: try MemoryCacheLimits(capacity: 100, preferredUsage: 60), held: .objects)
+    }
+
+    @Test("An image that a caller still holds is found again after a purge, as the same object and with its cost")
+    func foundAgain() {
+        let held = Picture("held")
+        cache.insert(held, for: TestKey("held"), cost: 30)
+        cache.insert(Picture("gone"), for: TestKey("gone"), cost: 30)
+        #expect(cache.respond(to: .critical) == MemoryCachePurge(entries: 2, bytes: 60))
+        #expect(cache.statistics.bytes == 0)
+        #expect(cache.value(for: TestKey("gone")) == nil)
+        #expect(cache.value(for: TestKey("held")) === held)
+        #expect(cache.statistics.bytes == 30)
+        #expect(cache.statistics.counts.heldHits == 1)
+        #expect(cache.value(for: TestKey("held")) === held)
+        #expect(cache.statistics.counts.heldHits == 1)
+    }
+
+    @Test("Once the caller lets go, a purged image is gone")
+    func released() {
+        weak var picture: Picture?
+        do {
+            let held = Picture("a")
+            picture = held
+            cache.insert(held, for: TestKey("a"), cost: 30)
+            cache.respond(to: .critical)
+            #expect(cache.value(for: TestKey("a")) === held)
+            cache.respond(to: .critical)
+        }
+        #expect(picture == nil)
+        #expect(cache.value(for: TestKey("a")) == nil)
+        #expect(cache.statistics.bytes == 0)
+    }
+
+    @Test("A value that was removed, replaced or became too old is not found again, held or not")
+    func removed() {
+        let held = (0..<5).map { Picture("\($0)") }
+        let time = TestTime()
+        let cache = TestCache<Picture>(held: .objects, clock: time.clock)
+        for (number, picture) in held.enumerated() {
+            cache.insert(picture, for: TestKey("o\(number)"), cost: 10, timeLimit: number == 4 ? .seconds(1) : nil)
+        }
+        cache.respond(to: .critical)
+        cache.remove(TestKey("o0"))
+        #expect(cache.value(for: TestKey("o0")) == nil)
+        cache.removeVariants(of: "o1")
+        #expect(cache.value(for: TestKey("o1")) == nil)
+        let other = Picture("other")
+        cache.insert(other, for: TestKey("o2"), cost: 10)
+        #expect(cache.value(for: TestKey("o2")) === other)
+        time.advance(.seconds(1))
+        #expect(cache.value(for: TestKey("o4")) == nil)
+        cache.removeAll()
+        #expect(cache.value(for: TestKey("o3")) == nil)
+    }
+
+    @Test("One too large to be kept is found as long as a caller holds it, and purges nothing")
+    func tooLarge() {
+        do {
+            let large = Picture("large")
+            #expect(cache.insert(large, for: TestKey("large"), cost: 101) == .tooLarge)
+            cache.insert(Picture("small"), for: TestKey("small"), cost: 10)
+            #expect(cache.value(for: TestKey("large")) === large)
+            #expect(cache.order == ["small"])
+        }
+        #expect(cache.value(for: TestKey("large")) == nil)
+    }
+
+    @Test("Values around an object are found by that object")
+    func structures() throws {
+        let cache = TestCache<Framed>(
+            held: HeldValues(object: { $0.picture }, value: { ($0 as? Picture).map(Framed.init) }))
+        let picture = Picture("a")
+        cache.insert(Framed(picture: picture), for: TestKey("a"), cost: 10)
+        cache.insert(Framed(picture: Picture("b")), for: TestKey("b"), cost: 10)
+        cache.respond(to: .critical)
+        #expect(cache.value(for: TestKey("a"))?.picture === picture)
+        #expect(cache.value(for: TestKey("b")) == nil)
+    }
+
+    @Test("Entries of released images do not gather")
+    func bounded() {
+        var held: [Picture] = []
+        for number in 0..<10_000 {
+            if number % 100 == 0 { held = [] }
+            held.append(Picture("\(number)"))
+            cache.insert(held[held.count - 1], for: TestKey("\(number)"), cost: 50)
+        }
+        let remembered = cache.shards.reduce(0) { $0 + $1.withLock { $0.held.count } }
+        #expect(remembered < 600)
+    }
+}

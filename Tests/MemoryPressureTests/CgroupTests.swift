@@ -1,0 +1,96 @@
+import Glibc
+import Logging
+import TestSupport
+import Testing
+
+@testable import MemoryCache
+
+/// What a service that decodes images does, in a real cgroup that allows it 256 MiB.
+@Suite(.enabled(if: MemoryCgroup.unavailableReason == nil, "\(MemoryCgroup.unavailableReason ?? "")"), .serialized)
+struct CgroupTests {
+    private static let limit: Int64 = 256 << 20
+
+    @Test("Without the monitor, a service that decodes 2,000 images is killed")
+    func killed() async throws {
+        let folder = try MemoryCgroup(limit: Self.limit)
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.folder as String] in
+            try MemoryCgroup.enter(path)
+            try Service(preferredUsage: 64 << 20, monitor: nil).decode(2000)
+        }
+    }
+
+    @Test("With the monitor it stays alive: a warning purges to what is preferred")
+    func warned() async throws {
+        let folder = try MemoryCgroup(limit: Self.limit)
+        await #expect(processExitsWith: .success) { [path = folder.folder as String] in
+            try MemoryCgroup.enter(path)
+            let monitor = MemoryPressureMonitor()
+            monitor.start()
+            try Service(preferredUsage: 64 << 20, monitor: monitor).decode(2000)
+            try #require(monitor.status.warnings > 0)
+            monitor.stop()
+        }
+    }
+
+    @Test("With the monitor it stays alive also when it would rather keep everything: critical pressure empties")
+    func emptied() async throws {
+        let folder = try MemoryCgroup(limit: Self.limit)
+        await #expect(processExitsWith: .success) { [path = folder.folder as String] in
+            try MemoryCgroup.enter(path)
+            let monitor = MemoryPressureMonitor()
+            monitor.start()
+            try Service(preferredUsage: 4 << 30, monitor: monitor).decode(2000)
+            try #require(monitor.status.criticals > 0)
+            monitor.stop()
+        }
+    }
+
+    @Test("It stays alive with the kernel's events alone, when nobody tells the monitor of growth")
+    func events() async throws {
+        let folder = try MemoryCgroup(limit: Self.limit)
+        await #expect(processExitsWith: .success) { [path = folder.folder as String] in
+            try MemoryCgroup.enter(path)
+            var configuration = MemoryPressureMonitor.Configuration()
+            configuration.lookInterval = .milliseconds(20)
+            configuration.warningUsage = 0.5
+            configuration.criticalUsage = 0.6
+            let monitor = MemoryPressureMonitor(configuration: configuration)
+            monitor.start()
+            let service = try Service(preferredUsage: 64 << 20, monitor: nil)
+            monitor.observe(by: service.cache) { cache, pressure in cache.respond(to: pressure) }
+            // As slowly as images are decoded.
+            try service.decode(2000, pausing: 500)
+            try #require(monitor.status.warnings > 0)
+            monitor.stop()
+        }
+    }
+}
+
+/// Decodes images of 512 KiB each, and keeps them in a cache that is allowed more than the machine allows.
+private struct Service {
+    /// RGBA8 of 512 × 256.
+    final class FakeImage: Sendable {
+        static let bytes = 512 * 256 * 4
+        let pixels: [UInt8]
+
+        init(_ number: Int) {
+            pixels = [UInt8](repeating: UInt8(truncatingIfNeeded: number) | 1, count: Self.bytes)
+        }
+    }
+
+    let cache: MemoryCache<LimitTests.Number, FakeImage>
+
+    init(preferredUsage: Int, monitor: MemoryPressureMonitor?) throws {
+        let limits = try MemoryCacheLimits(capacity: 8 << 30, preferredUsage: preferredUsage)
+        cache = MemoryCache(limits: limits, monitor: monitor)
+    }
+
+    func decode(_ count: Int, pausing microseconds: UInt32 = 0) throws {
+        for number in 0..<count {
+            cache.insert(FakeImage(number), for: .init(number), cost: FakeImage.bytes)
+            if microseconds > 0 { usleep(microseconds) }
+        }
+        try #require(cache.statistics.counts.inserts == count)
+        try #require(cache.statistics.counts.purgedEntries > 0)
+    }
+}

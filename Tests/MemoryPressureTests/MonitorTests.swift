@@ -1,0 +1,123 @@
+import Glibc
+import Logging
+import TestSupport
+import Testing
+
+@testable import MemoryCache
+
+@Suite struct MonitorTests {
+    @Test("A change of memory.events makes the monitor look")
+    func events() async throws {
+        let stand = try StandInFiles.version2()
+        var configuration = MemoryPressureMonitor.Configuration()
+        configuration.lookInterval = .seconds(3600)
+        let monitor = MemoryPressureMonitor(configuration: configuration, files: stand.files)
+        let reports = Reports(monitor)
+        monitor.start()
+        #expect(monitor.status.sources.contains("events of /cgroup/service/worker"))
+        #expect(reports.take() == [])
+        try stand.write("850", to: "/cgroup/service/worker/memory.current")
+        try stand.write("low 0\nhigh 0\nmax 1\noom 0", to: "/cgroup/service/worker/memory.events")
+        #expect(await reports.come())
+        #expect(Set(reports.take()) == [.warning])
+        monitor.stop()
+    }
+
+    @Test("Growth that nobody tells of is seen at the next look")
+    func interval() async throws {
+        let stand = try StandInFiles.version1()
+        var configuration = MemoryPressureMonitor.Configuration()
+        configuration.lookInterval = .milliseconds(1)
+        let monitor = MemoryPressureMonitor(configuration: configuration, files: stand.files)
+        let reports = Reports(monitor)
+        monitor.start()
+        try stand.write("990", to: "/memory/job/memory.usage_in_bytes")
+        #expect(await reports.come())
+        #expect(Set(reports.take()) == [.critical])
+        monitor.stop()
+    }
+
+    @Test("A report by a call reaches every observer that lives, before it returns")
+    func call() throws {
+        let monitor = MemoryPressureMonitor(configuration: .init(), files: try StandInFiles.version1().files)
+        let (one, two) = (Reports(monitor), Reports(monitor))
+        do {
+            let gone = Reports(monitor)
+            monitor.report(.critical)
+            #expect(gone.take() == [.critical])
+        }
+        monitor.report(.warning)
+        monitor.report(.critical)
+        #expect(one.take() == [.critical, .warning, .critical])
+        #expect(two.take() == [.critical, .warning, .critical])
+        #expect(monitor.status.warnings == 1)
+        #expect(monitor.status.criticals == 2)
+    }
+
+    @Test("Stop waits for the thread's end; so does the release of a monitor that runs")
+    func end() throws {
+        let stand = try StandInFiles.version2()
+        let watch = PressureWatch(
+            PressureSources(files: stand.files, configuration: .init()), configuration: .init())
+        weak var thread: PressureThread?
+        do {
+            let begun = PressureThread.start(watch, logger: Logger(label: "test")) { _ in }
+            let started = try #require(begun)
+            thread = started
+            started.end()
+            started.end()
+        }
+        #expect(thread == nil)
+
+        weak var released: MemoryPressureMonitor?
+        do {
+            let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)
+            released = monitor
+            monitor.start()
+            monitor.start()
+        }
+        #expect(released == nil)
+    }
+
+    @Test("A monitor can be stopped by its own observer, and be started again")
+    func stoppedByObserver() async throws {
+        let stand = try StandInFiles.version1()
+        try stand.write("990", to: "/memory/job/memory.usage_in_bytes")
+        var configuration = MemoryPressureMonitor.Configuration()
+        configuration.lookInterval = .milliseconds(1)
+        let monitor = MemoryPressureMonitor(configuration: configuration, files: stand.files)
+        let reports = Reports()
+        monitor.observe(by: reports) { [weak monitor] reports, pressure in
+            monitor?.stop()
+            reports.add(pressure)
+        }
+        for _ in 0..<3 {
+            monitor.start()
+            #expect(await reports.come())
+            _ = reports.take()
+        }
+    }
+
+    @Test("Growth, reports, starts and stops on many threads at once")
+    func threads() async throws {
+        let stand = try StandInFiles.version1()
+        try stand.write("850", to: "/memory/job/memory.usage_in_bytes")
+        let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)
+        let cache = MemoryCache<LimitTests.Number, Int>(monitor: monitor)
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for step in 0..<200 {
+                        cache.insert(step, for: .init(task * 1000 + step), cost: 10)
+                        if step % 50 == 0 { monitor.start() }
+                        if step % 50 == 25 { monitor.stop() }
+                        if step % 100 == 60 { monitor.report(.critical) }
+                    }
+                }
+            }
+        }
+        monitor.stop()
+        #expect(monitor.status.criticals >= 16)
+        #expect(cache.statistics.bytes == cache.snapshot.entries.count * 10)
+    }
+}
