@@ -33,6 +33,9 @@ public struct CachedFile: Sendable {
     /// Whether the file is in the store for others; `false` for a response that must not be stored.
     public let isStored: Bool
 
+    /// How the cache came to this answer, as RFC 9211 tells it: for a `Cache-Status` field, or a log.
+    public internal(set) var cacheStatus: CacheStatus
+
     let body: StoredBody
 
     /// The file's path. Read it, do not change it.

@@ -97,13 +97,36 @@ public final class ImageCache: Sendable {
                     }
                 }
             }
-            return Download(request: request, flight: flight, interest: interest)
+            return Download(request: request, flight: flight, interest: interest, isFirst: isNew)
         }
     }
 
     private func forget(_ flight: Flight, _ key: FlightKey) {
         flights.withLock { flights in
             if flights[key] === flight { flights[key] = nil }
+        }
+    }
+
+    /// The answer to a request for a part of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head alone (HEAD), or
+    /// for the file if it changed (`If-None-Match`, `If-Modified-Since`: section 13), as HTTP gives it.
+    ///
+    /// What is stored answers, also an unfinished download that covers the range; what is missing is loaded as by
+    /// ``file(for:)``: all of the file, because the cache will be asked for the rest. HEAD loads no body; what it says is
+    /// taken over by the stored response, or makes it invalid (RFC 9111 section 4.3.5).
+    ///
+    /// - Throws: As ``file(for:)``; an error status of the origin is an error here too. `only-if-cached` is answered with 504.
+    public func answer(to request: FileRequest) async throws(ImageCacheError) -> CachedAnswer {
+        do throws(ImageCacheError) {
+            let question = try Question(request)
+            let loader = loader
+            let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
+                if let answer = try loader.storedAnswer(question) { return answer as CachedAnswer? }
+                return request.method == .head ? try await loader.head(question) : nil
+            }
+            if let stored { return stored }
+            return try loader.answer(question, from: try await file(for: question.whole))
+        } catch {
+            throw error.with(url: request.url)
         }
     }
 
@@ -166,15 +189,22 @@ public final class Download: Sendable {
     public let request: FileRequest
     private let flight: Flight
     private let interest: Flight.Interest
+    /// Whether this one began the load, and did not join it.
+    private let isFirst: Bool
 
-    init(request: FileRequest, flight: Flight, interest: Flight.Interest) {
+    init(request: FileRequest, flight: Flight, interest: Flight.Interest, isFirst: Bool) {
         self.request = request
         self.flight = flight
         self.interest = interest
+        self.isFirst = isFirst
     }
 
     /// The file, when it is there. Ends with ``ImageCacheError/Code/cancelled`` as soon as the calling task is cancelled.
-    public func file() async throws(ImageCacheError) -> CachedFile { try await interest.outcome().get() }
+    public func file() async throws(ImageCacheError) -> CachedFile {
+        var file = try await interest.outcome().get()
+        if !isFirst { file.cacheStatus.collapsed = true }
+        return file
+    }
 
     /// Writes the body to a file descriptor while it arrives, and gives the file when it is whole.
     ///

@@ -39,14 +39,7 @@ extension DiskStore {
     }
 
     private func info(of row: PartialRow) throws(StoreError) -> PartialInfo? {
-        var path = paths.record(row.id, claim: row.claim)
-        if FileStatus(at: path) == nil {
-            guard let other = try withIndex({ (index) throws(StoreError) in try index.recordPath(of: row.id) }) else {
-                return nil
-            }
-            path = other
-        }
-        guard let file = try? File(path, O_RDONLY), let record = try PartialRecord(reading: file),
+        guard let file = try openRecord(of: row), let record = try PartialRecord(reading: file),
             let recordStatus = file.status, let data = try? File(paths.data(row.id), O_RDONLY),
             let dataStatus = data.status
         else { return nil }
@@ -54,7 +47,7 @@ extension DiskStore {
         let isInUse = !data.tryLock(exclusive: false)
         return PartialInfo(
             key: row.key, header: record.header, total: record.total,
-            bytesHeld: try file.claimedBytes(record, recordSize: recordStatus.size),
+            bytesHeld: try file.claimedBytes(record),
             allocated: recordStatus.allocated + dataStatus.allocated, updated: Index.date(row.updated), isInUse: isInUse
         )
     }
@@ -62,24 +55,10 @@ extension DiskStore {
 
 extension File {
     /// Counts the slots that are filled, and the tail.
-    fileprivate func claimedBytes(_ record: PartialRecord, recordSize: Int64) throws(StoreError) -> Int64 {
-        let slots = max(0, recordSize - record.slotsOffset) / Int64(Checksum.byteCount)
-        let count = min(slots, record.total.map(BlockMap.count) ?? slots)
+    fileprivate func claimedBytes(_ record: PartialRecord) throws(StoreError) -> Int64 {
         var bytes: Int64 = 0
-        var block: Int64 = 0
-        while block < count {
-            let some = min(count - block, 4096)
-            guard let page = try self.bytes(at: record.slotOffset(block), count: Int(some) * Checksum.byteCount) else {
-                break
-            }
-            page.withUnsafeBytes { page in
-                for position in 0..<Int(some) {
-                    let slot = Checksum(UnsafeRawBufferPointer(rebasing: page[(position * Checksum.byteCount)...]))
-                    let range = BlockMap.range(of: block + Int64(position), total: record.total)
-                    if slot != .none { bytes += Int64(range.count) }
-                }
-            }
-            block += some
+        try forEachSlot(of: record) { block, checksum in
+            if checksum != .none { bytes += Int64(BlockMap.range(of: block, total: record.total).count) }
         }
         if let noted = try self.bytes(at: record.tailOffset, count: PartialRecord.tailSize),
             let tail = PartialTail(noted)
@@ -87,5 +66,26 @@ extension File {
             bytes += tail.length
         }
         return bytes
+    }
+
+    /// Calls `body` with each block that the record has a slot for.
+    func forEachSlot(of record: PartialRecord, _ body: (Int64, Checksum) -> Void) throws(StoreError) {
+        let slots = max(0, (status?.size ?? 0) - record.slotsOffset) / Int64(Checksum.byteCount)
+        let count = min(slots, record.total.map(BlockMap.count) ?? slots)
+        var block: Int64 = 0
+        while block < count {
+            let some = min(count - block, 4096)
+            guard let page = try bytes(at: record.slotOffset(block), count: Int(some) * Checksum.byteCount) else {
+                break
+            }
+            page.withUnsafeBytes { page in
+                for position in 0..<Int(some) {
+                    body(
+                        block + Int64(position),
+                        Checksum(UnsafeRawBufferPointer(rebasing: page[(position * Checksum.byteCount)...])))
+                }
+            }
+            block += some
+        }
     }
 }

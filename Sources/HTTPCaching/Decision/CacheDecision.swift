@@ -90,6 +90,16 @@ public struct CacheForward: Sendable, Hashable {
     public var staleCandidate: Int?
     /// What is held of the representation and could be completed by a range request (RFC 9111 section 3.4).
     public var completion: CacheCompletion?
+
+    public init(
+        reason: ForwardReason, fields: HTTPFields = HTTPFields(), staleCandidate: Int? = nil,
+        completion: CacheCompletion? = nil
+    ) {
+        self.reason = reason
+        self.fields = fields
+        self.staleCandidate = staleCandidate
+        self.completion = completion
+    }
 }
 
 /// What a stored partial response lacks, and the validator to ask for it with (RFC 9111 section 3.4, RFC 9110 section 13.1.5).

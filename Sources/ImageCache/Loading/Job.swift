@@ -18,7 +18,11 @@ struct Job: Sendable {
             throw ImageCacheError(.invalidRequest, message: "is not an absolute http or https URL")
         }
         for name in Self.ownFields where request.fields.contains(name) {
-            throw ImageCacheError(.invalidRequest, message: "\(name.rawName) is the cache's own business")
+            throw ImageCacheError(
+                .invalidRequest, message: "\(name.rawName) is the cache's own business; ask with answer(to:)")
+        }
+        if request.method == .head {
+            throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; ask with answer(to:)")
         }
         self.request = request
         let (url, userinfo) = Self.separatingUserinfo(CacheKey.normalized(request.url))

@@ -17,6 +17,8 @@ struct FetchResult: Sendable {
     var lastModified: String?
     var contentType: String?
     var sha256: String?
+    /// How the cache came to it, as the field `Cache-Status` (RFC 9211) tells it.
+    var cacheStatus: String?
     var seconds = 0.0
     var exitStatus = ExitStatus.done
     var error: String?
@@ -30,6 +32,7 @@ struct FetchResult: Sendable {
         finalURL = file.finalURL
         status = file.response.status.code
         source = Self.word(for: file.source)
+        cacheStatus = file.cacheStatus.description
         path = file.path
         size = file.size
         bytesTransferred = file.bytesTransferred
@@ -61,6 +64,7 @@ extension FetchResult: Encodable {
     private enum CodingKeys: String, CodingKey {
         case url, status, source, path, output, size, etag, sha256, seconds, error
         case finalURL = "final_url"
+        case cacheStatus = "cache_status"
         case bytesTransferred = "bytes_transferred"
         case resumedFrom = "resumed_from"
         case lastModified = "last_modified"

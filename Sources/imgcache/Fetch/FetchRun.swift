@@ -100,6 +100,7 @@ struct FetchSession: Sendable {
                     result.output = try delivery.deliver(file)
                 }
                 result.fill(from: file, sha256: options.request.sha256)
+                request.trace?("* Cache-Status: \(file.cacheStatus)\n")
             } catch {
                 result.kept = download.latestProgress.received
                 result.total = download.latestProgress.total

@@ -1,0 +1,97 @@
+import Glibc
+
+/// What is there of a body that is not whole yet, open for reading without being claimed: its writer, if there is one,
+/// goes on.
+///
+/// What was written does not change: a writer that starts over makes a new file. The file is not kept in the store, but
+/// the descriptor stays readable while the value lives.
+public final class PartialBody: Sendable {
+    /// The bytes given to ``BodyWriter/start(header:total:)``.
+    public let header: [UInt8]
+    /// The whole body's length, if it is known.
+    public let total: Int64?
+    /// What the record says is there: ascending, disjoint, not empty. See ``isSound(_:)``.
+    public let held: [Range<Int64>]
+    /// Open for reading; closed with this value. Read with `pread`.
+    public var descriptor: Int32 { data.descriptor }
+
+    private let data: File
+    private let recordFile: File
+    private let slotsOffset: Int64
+    private let tail: PartialTail?
+
+    fileprivate init(_ record: PartialRecord, data: File, recordFile: File) throws(StoreError) {
+        header = record.header
+        total = record.total
+        slotsOffset = record.slotsOffset
+        self.data = data
+        self.recordFile = recordFile
+        var blocks = BlockMap()
+        try recordFile.forEachSlot(of: record) { block, checksum in blocks[block] = checksum != .none }
+        let noted = try recordFile.bytes(at: record.tailOffset, count: PartialRecord.tailSize).flatMap {
+            PartialTail($0)
+        }
+        tail = noted.flatMap { blocks[BlockMap.index(of: $0.start)] ? nil : $0 }
+        let end = total ?? max(BlockMap.start(of: blocks.end), tail?.range.upperBound ?? 0)
+        held = Self.complement(of: blocks.missing(total: end, tail: tail?.range), in: 0..<end)
+    }
+
+    private static func complement(of missing: [Range<Int64>], in whole: Range<Int64>) -> [Range<Int64>] {
+        var held: [Range<Int64>] = []
+        var position = whole.lowerBound
+        for gap in missing {
+            if gap.lowerBound > position { held.append(position..<gap.lowerBound) }
+            position = gap.upperBound
+        }
+        if position < whole.upperBound { held.append(position..<whole.upperBound) }
+        return held
+    }
+
+    /// Whether every block that the range touches is there and matches its checksum. Reads them through.
+    public func isSound(_ range: Range<Int64>) throws(StoreError) -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(BlockMap.blockSize), alignment: 64)
+        defer { buffer.deallocate() }
+        var block = BlockMap.index(of: range.lowerBound)
+        while BlockMap.start(of: block) < range.upperBound {
+            guard let (bytes, checksum) = try expected(of: block) else { return false }
+            let memory = UnsafeMutableRawBufferPointer(rebasing: buffer[..<bytes.count])
+            guard try data.read(into: memory, at: bytes.lowerBound) == bytes.count,
+                Checksum(of: UnsafeRawBufferPointer(memory)) == checksum,
+                bytes.upperBound >= min(range.upperBound, BlockMap.start(of: block + 1))
+            else { return false }
+            block += 1
+        }
+        return true
+    }
+
+    /// The bytes of a block that are there, and their checksum.
+    private func expected(of block: Int64) throws(StoreError) -> (bytes: Range<Int64>, checksum: Checksum)? {
+        if let tail, BlockMap.index(of: tail.start) == block { return (tail.range, tail.checksum) }
+        let offset = slotsOffset + block * Int64(Checksum.byteCount)
+        guard let slot = try recordFile.bytes(at: offset, count: Checksum.byteCount) else { return nil }
+        let checksum = slot.withUnsafeBytes { Checksum($0) }
+        let bytes = BlockMap.range(of: block, total: total)
+        return checksum == .none || bytes.isEmpty ? nil : (bytes, checksum)
+    }
+}
+
+extension DiskStore {
+    /// Opens the key's partial for reading, the one last worked on if there are several. Nothing is claimed or locked.
+    public func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
+        let rows = try withIndex { (index) throws(StoreError) in try index.partialRows(for: key) }
+        for row in rows {
+            guard let recordFile = try openRecord(of: row), let record = try PartialRecord(reading: recordFile),
+                record.id == row.id, record.key == row.key, let data = try? File(paths.data(row.id), O_RDONLY)
+            else { continue }
+            return try PartialBody(record, data: data, recordFile: recordFile)
+        }
+        return nil
+    }
+
+    /// A partial's record, whoever has claimed it last.
+    func openRecord(of row: PartialRow) throws(StoreError) -> File? {
+        if let file = try? File(paths.record(row.id, claim: row.claim), O_RDONLY) { return file }
+        let other = try withIndex { (index) throws(StoreError) in try index.recordPath(of: row.id) }
+        return other.flatMap { try? File($0, O_RDONLY) }
+    }
+}

@@ -1,0 +1,200 @@
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// The origin's side of a request: the transfer, and what becomes of its answer.
+extension Loader {
+    func fetch(_ job: Job, plan: Plan, flight: Flight) async throws(ImageCacheError) -> CachedFile {
+        let candidates: [Candidate]
+        let validation: CacheValidation?
+        let conditions: HTTPFields
+        var fallback: Int?
+        var status: CacheStatus
+        switch plan {
+        case .file(let file): return file
+        case .validate(let question, let stored):
+            (candidates, validation, conditions) = (stored, question, question.fields)
+            fallback = question.mayServeStaleOnError ? question.candidate : nil
+            status = CacheDecision.validate(question).cacheStatus()
+        case .forward(let forward, let stored):
+            (candidates, validation, conditions) = (stored, nil, forward.fields)
+            fallback = forward.staleCandidate
+            status = CacheDecision.forward(forward).cacheStatus()
+        }
+
+        sweeper?.startOnce()
+        let writer = try beginBody(job)
+        let sink = DownloadSink(job: job, rules: rules, writer: writer, growth: flight.growth)
+        let result: TransferResult
+        do throws(TransferError) {
+            result = try await engine.run(
+                job.transferRequest(adding: conditions), into: sink, events: { job.report($0, to: flight) })
+        } catch {
+            sink.leavePartial()
+            if error.code != .cancelled, error.code != .refusedBySink, let index = fallback,
+                let file = try openStale(candidates[index], for: job, status, bytesTransferred: error.bytesReceived)
+            {
+                return file
+            }
+            throw ImageCacheError(error)
+        }
+
+        invalidate(after: result.head, job)
+        status.forwardStatus = result.head.status.code
+        switch result.outcome {
+        case .body:
+            flight.report { $0.phase = .storing }
+            let file = try store(result, sink: sink, writer: writer, job: job, status)
+            // A full answer to a validation takes the place of what it was about (RFC 9111 section 4.3.3), also when it is
+            // another variant.
+            for index in validation?.candidates ?? []
+            where file.isStored && candidates[index].entry.id != file.body.entry.id {
+                _ = try? store.remove(candidates[index].entry)
+            }
+            return file
+        case .notModified:
+            try? writer.discard()
+            guard let validation else {
+                throw ImageCacheError(
+                    .wrongBytes, url: job.request.url,
+                    message: "the server said 304 (Not Modified) although nothing was asked")
+            }
+            return try await confirm(
+                result, validation: validation, candidates: candidates, job: job, flight: flight, status)
+        case .status:
+            sink.leavePartial()
+            return try fail(
+                result, validation: validation, candidates: candidates, fallback: fallback, job: job, status)
+        }
+    }
+
+    /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4).
+    private func invalidate(after head: ResponseHead, _ job: Job) {
+        let response = HTTPResponse(status: head.status, headerFields: head.fields)
+        for url in rules.urlsInvalidated(by: response, to: job.cacheRequest) {
+            // A store that fails here fails the commit as well, and says so there.
+            _ = try? store.remove(job.key(ofURL: url))
+        }
+    }
+
+    private func beginBody(_ job: Job) throws(ImageCacheError) -> BodyWriter {
+        do throws(StoreError) { return try store.beginBody(for: job.key) } catch { throw ImageCacheError(error) }
+    }
+
+    /// Commits a whole body.
+    private func store(
+        _ result: TransferResult, sink: DownloadSink, writer: BodyWriter, job: Job, _ status: CacheStatus
+    ) throws(ImageCacheError) -> CachedFile {
+        do throws(ImageCacheError) {
+            try sink.checkDigest()
+        } catch {
+            try? writer.discard()
+            throw error
+        }
+        guard let record = sink.record else {
+            try? writer.discard()
+            throw ImageCacheError(.wrongBytes, url: job.request.url, message: "the transfer ended without a response")
+        }
+        // `Vary: *` matches no later request (RFC 9111 section 4.1); such a response replaces the one before it.
+        let variant =
+            rules.variantKey(
+                of: job.request.fields, for: record.response.fields, redirects: record.response.redirects) ?? "*"
+        do throws(StoreError) {
+            let entry = NewEntry(
+                key: job.key, variant: variant, url: record.url, metadata: record.encoded)
+            let body = sink.isStorable ? try writer.commit(entry) : try writer.commitTransient()
+            var status = status
+            status.stored = sink.isStorable
+            status.timeToLive = sink.isStorable ? remainingLifetime(of: record.response, job) : nil
+            return CachedFile(
+                source: result.resumedFrom > 0 ? .networkResumed : .network, bytesTransferred: result.bytesReceived,
+                resumedFrom: result.resumedFrom, finalURL: record.finalURL, response: record.response,
+                isStored: sink.isStorable, cacheStatus: status, body: body)
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// A 304: refreshes what is stored and serves it.
+    private func confirm(
+        _ result: TransferResult, validation: CacheValidation, candidates: [Candidate], job: Job, flight: Flight,
+        _ status: CacheStatus
+    ) async throws(ImageCacheError) -> CachedFile {
+        let outcome = rules.afterNotModified(
+            HTTPResponse(status: result.head.status, headerFields: result.head.fields), validation: validation,
+            stored: candidates.map(\.record.response), request: job.cacheRequest,
+            redirects: result.head.storedRedirects,
+            requestTime: result.head.requestTime, responseTime: result.head.responseTime)
+        if case .refreshed(let refreshed) = outcome {
+            let updated = try refreshed.map { refreshed throws(ImageCacheError) in
+                try update(candidates[refreshed.candidate], with: refreshed.response)
+            }
+            // The first of them answers.
+            if let answer = updated.first {
+                var status = status
+                status.stored = true
+                status.timeToLive = remainingLifetime(of: answer.record.response, job)
+                let file = try open(
+                    answer, for: job, as: .revalidated, status, bytesTransferred: result.bytesReceived)
+                if let file { return file }
+            }
+        }
+        // What the origin confirmed is not here (any more): ask without a condition.
+        let anew = Plan.forward(CacheForward(reason: .uriMiss), candidates: [])
+        return try await fetch(job, plan: anew, flight: flight)
+    }
+
+    func update(_ candidate: Candidate, with response: StoredResponse) throws(ImageCacheError) -> Candidate {
+        var candidate = candidate
+        candidate.record.response = response
+        do throws(StoreError) {
+            try store.updateMetadata(of: candidate.entry, candidate.record.encoded)
+        } catch {
+            throw ImageCacheError(error)
+        }
+        return candidate
+    }
+
+    /// An error status: a stale file where the rules allow it, else the error.
+    private func fail(
+        _ result: TransferResult, validation: CacheValidation?, candidates: [Candidate], fallback: Int?, job: Job,
+        _ cacheStatus: CacheStatus
+    ) throws(ImageCacheError) -> CachedFile {
+        let status = result.head.status
+        if let index = validation?.candidate ?? fallback,
+            rules.mayServeStale(
+                candidates[index].record.response, after: .status(status), for: job.cacheRequest, now: now()),
+            let file = try openStale(
+                candidates[index], for: job, cacheStatus, bytesTransferred: result.bytesReceived)
+        {
+            return file
+        }
+        throw Self.failure(result, job)
+    }
+
+    static func failure(_ result: TransferResult, _ job: Job) -> ImageCacheError {
+        let status = result.head.status
+        let reason = status.reasonPhrase.isEmpty ? "\(status.code)" : "\(status.code) \(status.reasonPhrase)"
+        let retries = result.retriesEnded.map { " (\($0))" } ?? ""
+        return ImageCacheError(
+            .status(status.code), url: job.request.url, message: "the server answered \(reason)\(retries)")
+    }
+
+    // MARK: Stale
+
+    /// Opens what is served although stale, because the origin failed.
+    private func openStale(
+        _ candidate: Candidate, for job: Job, _ status: CacheStatus, bytesTransferred: Int64
+    ) throws(ImageCacheError) -> CachedFile? {
+        var status = status
+        status.detail = StaleReason.originFailed.detail
+        status.timeToLive = remainingLifetime(of: candidate.record.response, job)
+        return try open(candidate, for: job, as: .stale, status, bytesTransferred: bytesTransferred)
+    }
+
+    private func remainingLifetime(of response: StoredResponse, _ job: Job) -> Int? {
+        rules.served(response, for: job.cacheRequest, now: now())?.remainingLifetime
+    }
+}
