@@ -34,6 +34,9 @@ let package = Package(
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
         .target(name: "CLibcurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CLinux"),
+        .target(
+            name: "CImageCodec",
+            linkerSettings: ["jpeg", "png", "webp", "webpdemux", "lcms2", "m"].map { .linkedLibrary($0) }),
 
         // The house: arrows go down only (see Sources/ImageCache/ImageCache.docc/Architecture.md).
         .target(name: "Locking", swiftSettings: strict),
@@ -52,6 +55,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "MemoryCache", dependencies: ["CLinux", "Locking", logging], swiftSettings: strict),
+        .target(name: "ImageCodec", dependencies: ["CImageCodec"], swiftSettings: strict),
         .target(
             name: "ImageCache",
             dependencies: ["DiskStore", "HTTPCaching", "Locking", "Transfer", httpTypes, logging],
@@ -71,6 +75,7 @@ let package = Package(
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", httpTypes], swiftSettings: strict),
         .testTarget(
             name: "TransferTests", dependencies: ["Transfer", "TestSupport", httpTypes], swiftSettings: strict),
+        .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec"], swiftSettings: strict),
         .testTarget(name: "DiskStoreTests", dependencies: ["DiskStore", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "MemoryCacheTests", dependencies: ["Locking", "MemoryCache", "TestSupport"], swiftSettings: strict),

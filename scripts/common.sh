@@ -33,6 +33,10 @@ have() {
     libsqlite3-dev) pkg-config --exists sqlite3 ;;
     libxxhash-dev) pkg-config --exists libxxhash ;;
     libssl-dev) pkg-config --exists libcrypto ;;
+    libjpeg-dev) pkg-config --exists libjpeg ;;
+    libpng-dev) pkg-config --exists libpng ;;
+    libwebp-dev) pkg-config --exists libwebp libwebpdemux ;;
+    liblcms2-dev) pkg-config --exists lcms2 ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
     aria2) command -v aria2c ;;
     nginx-light) PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v nginx ;;
@@ -65,4 +69,7 @@ need() {
 }
 
 # What building the package needs.
-build_packages=(pkg-config libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libssl-dev ca-certificates)
+build_packages=(
+    pkg-config libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libssl-dev ca-certificates
+    libjpeg-dev libpng-dev libwebp-dev liblcms2-dev
+)

@@ -1,0 +1,68 @@
+#ifndef ICODEC_JPEG_H
+#define ICODEC_JPEG_H
+
+#include "icodec_common.h"
+
+typedef struct icodec_jpeg icodec_jpeg;
+
+/// Reads the header. The source's bytes must stay until `icodec_jpeg_close`.
+icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *limits, icodec_error *error);
+
+void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *description);
+
+/// Starts decoding at `eighths`/8 of the size (1 ... 8). With `raw_cmyk` rows are C, M, Y, K with 255 for full ink, else
+/// R, G, B, 255.
+bool icodec_jpeg_start(
+    icodec_jpeg *jpeg, int eighths, bool raw_cmyk, uint32_t *width, uint32_t *height, icodec_error *error);
+
+/// Reads the next rows, 4 bytes a pixel; fewer than `count` only at the end of the image.
+bool icodec_jpeg_rows(icodec_jpeg *jpeg, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error);
+
+/// The first fault that was passed over, code 0 for none: damaged data, and with `allow_truncated` missing ones.
+icodec_error icodec_jpeg_damage(const icodec_jpeg *jpeg);
+
+void icodec_jpeg_close(icodec_jpeg *jpeg);
+
+// A progressive JPEG while it arrives.
+
+typedef struct icodec_jpeg_preview icodec_jpeg_preview;
+
+icodec_jpeg_preview *icodec_jpeg_preview_create(const icodec_limits *limits, icodec_error *error);
+
+/// Takes further bytes (none: the end) and consumes what is complete. `has_header` once the size is known, `scans` the number
+/// of scans that are complete, `is_complete` after the last.
+bool icodec_jpeg_preview_append(
+    icodec_jpeg_preview *preview, const uint8_t *bytes, size_t count, bool *has_header, uint32_t *scans,
+    bool *is_complete, icodec_error *error);
+
+void icodec_jpeg_preview_describe(const icodec_jpeg_preview *preview, icodec_description *description);
+
+/// Sets the scale (1 ... 8 eighths) before the first image; gives the size of the images.
+bool icodec_jpeg_preview_scale(
+    icodec_jpeg_preview *preview, int eighths, uint32_t *width, uint32_t *height, icodec_error *error);
+
+/// Starts, reads and ends one image of what is there.
+bool icodec_jpeg_preview_image(icodec_jpeg_preview *preview, uint8_t *pixels, size_t stride, icodec_error *error);
+
+void icodec_jpeg_preview_destroy(icodec_jpeg_preview *preview);
+
+// Encoding.
+
+enum { ICODEC_SAMPLING_420, ICODEC_SAMPLING_422, ICODEC_SAMPLING_444 };
+
+typedef struct {
+    int quality; // 1 ... 100
+    int sampling;
+    bool progressive, gray;
+    const uint8_t *icc;
+    size_t icc_size;
+    const uint8_t *exif; // starts with the TIFF header
+    size_t exif_size;
+} icodec_jpeg_options;
+
+/// Encodes R, G, B, x rows; `*bytes` is freed by `free`.
+bool icodec_jpeg_encode(
+    const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, const icodec_jpeg_options *options,
+    uint8_t **bytes, size_t *count, icodec_error *error);
+
+#endif

@@ -1,0 +1,31 @@
+#ifndef ICODEC_PIXELS_H
+#define ICODEC_PIXELS_H
+
+#include "icodec_common.h"
+
+// Work on R, G, B, A pixels of 8 bits, straight alpha.
+
+/// Copies an image as Exif's `orientation` (1 ... 8) says it is to be seen. For 5 ... 8 the copy is `height` x `width`.
+void icodec_orient(
+    const uint8_t *from, size_t from_stride, uint32_t width, uint32_t height, int orientation, uint8_t *to,
+    size_t to_stride);
+
+/// Whether every pixel's alpha is 255.
+bool icodec_is_opaque(const uint8_t *pixels, size_t count);
+
+/// Whether red, green and blue are equal in every pixel.
+bool icodec_is_gray(const uint8_t *pixels, size_t count);
+
+/// Puts the pixels upon a colour: alpha becomes 255.
+void icodec_flatten(const uint8_t *from, uint8_t *to, size_t count, uint8_t red, uint8_t green, uint8_t blue);
+
+/// Red, green and blue become the luma of ITU-R BT.709.
+void icodec_desaturate(const uint8_t *from, uint8_t *to, size_t count);
+
+/// A Gaussian blur of the given standard deviation (pixels), as three box blurs; colours are weighted by alpha.
+bool icodec_blur(const uint8_t *from, uint8_t *to, uint32_t width, uint32_t height, double sigma);
+
+/// Counts the distinct pixels, up to 256, into `palette` (4 bytes each) and writes each pixel's index. 0: there are more.
+uint32_t icodec_index_pixels(const uint8_t *pixels, size_t count, uint8_t *palette, uint8_t *indices);
+
+#endif

@@ -1,0 +1,40 @@
+#ifndef ICODEC_RESIZE_H
+#define ICODEC_RESIZE_H
+
+#include "icodec_common.h"
+
+/// One axis of a resize. `extent` source samples, which need not be a whole number, become `scaled` samples, of which
+/// `count` from `first` on are made.
+typedef struct {
+    double extent;
+    uint32_t source; // samples that there are: extent rounded up
+    uint32_t scaled, first, count;
+} icodec_axis;
+
+typedef struct icodec_resizer icodec_resizer;
+
+enum {
+    ICODEC_RESIZE_ALPHA = 1, // the fourth channel is alpha: colours are weighted by it
+    ICODEC_RESIZE_LINEAR = 2, // average light, not sRGB values (not with a fourth channel that is ink)
+};
+
+/// A Lanczos-3 filter that takes 4-channel 8-bit rows from the top, one after another, and writes each row of `pixels` as soon
+/// as it has seen what that needs. NULL when memory is short.
+icodec_resizer *icodec_resizer_create(
+    const icodec_axis *horizontal, const icodec_axis *vertical, int flags, uint8_t *pixels, size_t stride);
+
+/// Bytes that `icodec_resizer_create` will allocate.
+uint64_t icodec_resizer_memory(const icodec_axis *horizontal, const icodec_axis *vertical);
+
+/// Rows of the source that the filter needs before the first row that it looks at: they may be passed over.
+void icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row);
+
+/// Whether all rows are written; further source rows would change nothing.
+bool icodec_resizer_is_done(const icodec_resizer *resizer);
+
+/// Rows written so far.
+uint32_t icodec_resizer_written(const icodec_resizer *resizer);
+
+void icodec_resizer_destroy(icodec_resizer *resizer);
+
+#endif

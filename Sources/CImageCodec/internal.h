@@ -1,0 +1,30 @@
+#ifndef ICODEC_INTERNAL_H
+#define ICODEC_INTERNAL_H
+
+#include <sys/types.h>
+
+#include "icodec_common.h"
+
+/// Bytes that are collected: an encoder's output, a profile that comes in parts.
+typedef struct {
+    uint8_t *bytes;
+    size_t count, capacity;
+} icodec_bytes;
+
+/// False when memory is short; what was there stays.
+bool icodec_append(icodec_bytes *to, const uint8_t *from, size_t count);
+
+/// Fills `error` (printf style) and returns false.
+bool icodec_fail(icodec_error *error, int code, int64_t offset, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/// Reads up to `count` bytes at `position`: 0 at the end, -1 on failure.
+ssize_t icodec_read(const icodec_source *source, uint64_t position, uint8_t *into, size_t count);
+
+/// CPU seconds of this thread.
+double icodec_cpu_seconds(void);
+
+/// Checks width and height against the limits.
+bool icodec_check_size(const icodec_limits *limits, uint64_t width, uint64_t height, icodec_error *error);
+
+#endif

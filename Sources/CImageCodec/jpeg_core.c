@@ -1,0 +1,185 @@
+#include "jpeg_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jerror.h>
+
+int64_t icodec_jpeg_offset(const icodec_jpeg_core *core) {
+    return (int64_t)core->position - (int64_t)core->input.bytes_in_buffer;
+}
+
+void icodec_jpeg_leave(icodec_jpeg_core *core, int code, const char *reason) {
+    icodec_fail(core->error, code, icodec_jpeg_offset(core), "%s", reason);
+    longjmp(core->jump, 1);
+}
+
+static void leave_with_message(icodec_jpeg_core *core, int code) {
+    char message[JMSG_LENGTH_MAX];
+    core->errors.format_message((j_common_ptr)&core->info, message);
+    icodec_jpeg_leave(core, code, message);
+}
+
+static void on_error(j_common_ptr info) {
+    icodec_jpeg_core *core = info->client_data;
+    switch (info->err->msg_code) {
+    case JERR_BAD_PRECISION:
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_ARITH_NOTIMPL:
+    case JERR_NOT_COMPILED:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_CCIR601_NOTIMPL:
+        leave_with_message(core, ICODEC_UNSUPPORTED);
+        break;
+    case JERR_NO_BACKING_STORE:
+        icodec_jpeg_leave(core, ICODEC_LIMIT, "decoding needs more memory than allowed");
+    case JERR_OUT_OF_MEMORY:
+        leave_with_message(core, ICODEC_MEMORY);
+        break;
+    case JERR_INPUT_EMPTY:
+    case JERR_INPUT_EOF:
+        leave_with_message(core, ICODEC_TRUNCATED);
+        break;
+    default:
+        // Found the end where the header should go on: the file is cut, whatever libjpeg misses first.
+        leave_with_message(core, core->at_end ? ICODEC_TRUNCATED : ICODEC_CORRUPT);
+    }
+    abort(); // not reached: every branch has left
+}
+
+void icodec_jpeg_note(icodec_jpeg_core *core, int code, const char *reason) {
+    if (core->damage.code == 0) icodec_fail(&core->damage, code, icodec_jpeg_offset(core), "%s", reason);
+}
+
+static void on_message(j_common_ptr info, int level) {
+    icodec_jpeg_core *core = info->client_data;
+    if (level >= 0) return;
+    info->err->num_warnings++;
+    char message[JMSG_LENGTH_MAX];
+    switch (info->err->msg_code) {
+    case JWRN_HIT_MARKER:
+        if (core->at_end) {
+            const char *reason = "the image data end early";
+            if (!core->limits.allow_truncated) icodec_jpeg_leave(core, ICODEC_TRUNCATED, reason);
+            icodec_jpeg_note(core, ICODEC_TRUNCATED, reason);
+            break;
+        }
+        // fall through
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_MUST_RESYNC:
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_BOGUS_PROGRESSION:
+        // Everybody shows such images: what is left of them may be all but a few blocks.
+        info->err->format_message(info, message);
+        icodec_jpeg_note(core, ICODEC_CORRUPT, message);
+        break;
+    default: break; // odd version numbers and the like
+    }
+}
+
+static void on_output(j_common_ptr info) { (void)info; }
+
+static void on_progress(j_common_ptr info) {
+    icodec_jpeg_core *core = info->client_data;
+    if ((uint32_t)core->info.input_scan_number > core->limits.scans)
+        icodec_jpeg_leave(core, ICODEC_LIMIT, "more scans than allowed");
+    if (icodec_cpu_seconds() > core->deadline)
+        icodec_jpeg_leave(core, ICODEC_LIMIT, "decoding takes longer than allowed");
+}
+
+void icodec_jpeg_prepare(icodec_jpeg_core *core, const icodec_limits *limits, icodec_error *error) {
+    core->error = error;
+    core->limits = *limits;
+    core->deadline = icodec_cpu_seconds() + limits->seconds;
+    core->info.err = jpeg_std_error(&core->errors);
+    core->errors.error_exit = on_error;
+    core->errors.emit_message = on_message;
+    core->errors.output_message = on_output;
+    core->info.client_data = core;
+    // Clears all of `info` but err and client_data, and may itself leave by error_exit.
+    jpeg_create_decompress(&core->info);
+    core->created = true;
+    core->progress.progress_monitor = on_progress;
+    core->info.progress = &core->progress;
+    core->info.src = &core->input;
+    core->info.mem->max_memory_to_use = limits->memory > INT64_MAX ? INT64_MAX : (long)limits->memory;
+    jpeg_set_marker_processor(&core->info, JPEG_APP0 + 1, icodec_jpeg_take_marker);
+    jpeg_set_marker_processor(&core->info, JPEG_APP0 + 2, icodec_jpeg_take_marker);
+}
+
+void icodec_jpeg_release(icodec_jpeg_core *core) {
+    if (core->created) jpeg_destroy_decompress(&core->info);
+    free(core->icc.bytes);
+    free(core->exif.bytes);
+}
+
+bool icodec_jpeg_check(icodec_jpeg_core *core, icodec_error *error) {
+    j_decompress_ptr info = &core->info;
+    if (!icodec_check_size(&core->limits, info->image_width, info->image_height, error)) return false;
+    switch (info->jpeg_color_space) {
+    case JCS_GRAYSCALE:
+    case JCS_YCbCr:
+    case JCS_RGB:
+    case JCS_CMYK:
+    case JCS_YCCK: break;
+    default:
+        return icodec_fail(
+            error, ICODEC_UNSUPPORTED, -1, "a JPEG with %d components of unknown colour space", info->num_components);
+    }
+    if (jpeg_has_multiple_scans(info)) {
+        uint64_t coefficients = 0;
+        for (int index = 0; index < info->num_components; index++) {
+            const jpeg_component_info *component = &info->comp_info[index];
+            // libjpeg rounds up to whole MCUs.
+            uint64_t wide = component->width_in_blocks + (uint64_t)component->h_samp_factor;
+            uint64_t high = component->height_in_blocks + (uint64_t)component->v_samp_factor;
+            coefficients += wide * high * DCTSIZE2 * sizeof(JCOEF);
+        }
+        if (coefficients > core->limits.memory)
+            return icodec_fail(
+                error, ICODEC_LIMIT, -1, "its coefficients take %" PRIu64 " bytes, more than %" PRIu64, coefficients,
+                core->limits.memory);
+    }
+    return true;
+}
+
+void icodec_jpeg_describe_core(const icodec_jpeg_core *core, icodec_description *description) {
+    const struct jpeg_decompress_struct *info = &core->info;
+    memset(description, 0, sizeof *description);
+    description->width = info->image_width;
+    description->height = info->image_height;
+    description->components = (uint32_t)info->num_components;
+    description->bit_depth = (uint32_t)info->data_precision;
+    description->frames = 1;
+    description->interlaced = jpeg_has_multiple_scans((j_decompress_ptr)info);
+    description->is_gray = info->jpeg_color_space == JCS_GRAYSCALE;
+    description->is_cmyk = info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
+    description->is_inverted = info->saw_Adobe_marker;
+    if (!core->icc_is_broken && core->icc.count > 0 && core->icc_next == core->icc_parts + 1) {
+        description->icc = core->icc.bytes;
+        description->icc_size = core->icc.count;
+    }
+    if (core->has_exif) {
+        description->exif = core->exif.bytes;
+        description->exif_size = core->exif.count;
+    }
+}
+
+void icodec_jpeg_convert_cmyk(uint8_t *row, uint32_t width, bool inverted, bool raw) {
+    for (uint8_t *pixel = row, *end = row + (size_t)width * 4; pixel < end; pixel += 4) {
+        if (raw) {
+            if (inverted)
+                for (int index = 0; index < 4; index++) pixel[index] = 255 - pixel[index];
+            continue;
+        }
+        unsigned paper = inverted ? pixel[3] : 255u - pixel[3];
+        for (int index = 0; index < 3; index++) {
+            unsigned light = inverted ? pixel[index] : 255u - pixel[index];
+            unsigned product = light * paper + 128;
+            pixel[index] = (uint8_t)((product + (product >> 8)) >> 8);
+        }
+        pixel[3] = 255;
+    }
+}

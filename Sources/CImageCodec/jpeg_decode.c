@@ -1,0 +1,147 @@
+#include "jpeg_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct icodec_jpeg {
+    icodec_jpeg_core core;
+    icodec_source source;
+    bool raw_cmyk;
+    bool checked_scans;
+    uint8_t buffer[32768]; // a file's part that is being read
+};
+
+static const JOCTET end_of_image[2] = {0xFF, JPEG_EOI};
+
+static void begin(j_decompress_ptr info) { (void)info; }
+
+/// The next part of the input; at its end an end-of-image marker, again and again.
+static boolean refill(j_decompress_ptr info) {
+    icodec_jpeg *jpeg = info->client_data;
+    icodec_jpeg_core *core = &jpeg->core;
+    uint64_t rest = jpeg->source.size > core->position ? jpeg->source.size - core->position : 0;
+    if (jpeg->source.bytes && rest > 0) {
+        core->input.next_input_byte = jpeg->source.bytes + core->position;
+        core->input.bytes_in_buffer = rest;
+        core->position += rest;
+        return TRUE;
+    }
+    ssize_t got = rest > 0 ? icodec_read(&jpeg->source, core->position, jpeg->buffer, sizeof jpeg->buffer) : 0;
+    if (got < 0) icodec_jpeg_leave(core, ICODEC_IO, "the file cannot be read");
+    if (got == 0) {
+        core->at_end = true;
+        core->input.next_input_byte = end_of_image;
+        core->input.bytes_in_buffer = 2;
+        return TRUE;
+    }
+    core->input.next_input_byte = jpeg->buffer;
+    core->input.bytes_in_buffer = (size_t)got;
+    core->position += (uint64_t)got;
+    return TRUE;
+}
+
+static void skip(j_decompress_ptr info, long count) {
+    icodec_jpeg *jpeg = info->client_data;
+    struct jpeg_source_mgr *input = info->src;
+    if (count <= 0) return;
+    if ((size_t)count <= input->bytes_in_buffer) {
+        input->next_input_byte += count;
+        input->bytes_in_buffer -= (size_t)count;
+        return;
+    }
+    if (!jpeg->core.at_end) jpeg->core.position += (uint64_t)count - input->bytes_in_buffer;
+    input->bytes_in_buffer = 0;
+    input->next_input_byte = NULL;
+}
+
+icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *limits, icodec_error *error) {
+    icodec_jpeg *jpeg = calloc(1, sizeof *jpeg);
+    if (!jpeg) {
+        icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+        return NULL;
+    }
+    jpeg->source = *source;
+    icodec_jpeg_core *core = &jpeg->core;
+    if (setjmp(core->jump)) {
+        icodec_jpeg_close(jpeg);
+        return NULL;
+    }
+    core->input.init_source = begin;
+    core->input.fill_input_buffer = refill;
+    core->input.skip_input_data = skip;
+    core->input.resync_to_restart = jpeg_resync_to_restart;
+    core->input.term_source = begin;
+    icodec_jpeg_prepare(core, limits, error);
+    jpeg_read_header(&core->info, TRUE);
+    if (!icodec_jpeg_check(core, error)) {
+        icodec_jpeg_close(jpeg);
+        return NULL;
+    }
+    return jpeg;
+}
+
+void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *description) {
+    icodec_jpeg_describe_core(&jpeg->core, description);
+}
+
+/// A progressive file that ends before the scans that would have made it whole. (What ends with an end-of-image marker says that
+/// it is whole.)
+static bool misses_scans(const struct jpeg_decompress_struct *info) {
+    if (!info->progressive_mode || !info->coef_bits) return false;
+    for (int component = 0; component < info->num_components; component++)
+        for (int index = 0; index < DCTSIZE2; index++)
+            if (info->coef_bits[component][index] != 0) return true;
+    return false;
+}
+
+bool icodec_jpeg_start(
+    icodec_jpeg *jpeg, int eighths, bool raw_cmyk, uint32_t *width, uint32_t *height, icodec_error *error) {
+    icodec_jpeg_core *core = &jpeg->core;
+    j_decompress_ptr info = &core->info;
+    core->error = error;
+    if (setjmp(core->jump)) return false;
+    bool is_cmyk = info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
+    jpeg->raw_cmyk = raw_cmyk && is_cmyk;
+    info->out_color_space = is_cmyk ? JCS_CMYK : JCS_EXT_RGBA;
+    info->scale_num = (unsigned)eighths;
+    info->scale_denom = 8;
+    info->dct_method = JDCT_ISLOW;
+    // Reads all scans of a progressive file.
+    jpeg_start_decompress(info);
+    if (core->at_end && misses_scans(info)) {
+        const char *reason = "the file ends before its last scan";
+        if (!core->limits.allow_truncated) icodec_jpeg_leave(core, ICODEC_TRUNCATED, reason);
+        icodec_jpeg_note(core, ICODEC_TRUNCATED, reason);
+    }
+    *width = info->output_width;
+    *height = info->output_height;
+    return true;
+}
+
+bool icodec_jpeg_rows(
+    icodec_jpeg *jpeg, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error) {
+    icodec_jpeg_core *core = &jpeg->core;
+    j_decompress_ptr info = &core->info;
+    core->error = error;
+    *got = 0;
+    if (setjmp(core->jump)) return false;
+    while (*got < count && info->output_scanline < info->output_height) {
+        JSAMPROW lines[8];
+        uint32_t wanted = count - *got < 8 ? count - *got : 8;
+        for (uint32_t index = 0; index < wanted; index++) lines[index] = rows + stride * (*got + index);
+        uint32_t read = jpeg_read_scanlines(info, lines, wanted);
+        if (info->out_color_space == JCS_CMYK)
+            for (uint32_t index = 0; index < read; index++)
+                icodec_jpeg_convert_cmyk(lines[index], info->output_width, info->saw_Adobe_marker, jpeg->raw_cmyk);
+        *got += read;
+    }
+    return true;
+}
+
+icodec_error icodec_jpeg_damage(const icodec_jpeg *jpeg) { return jpeg->core.damage; }
+
+void icodec_jpeg_close(icodec_jpeg *jpeg) {
+    if (!jpeg) return;
+    icodec_jpeg_release(&jpeg->core);
+    free(jpeg);
+}

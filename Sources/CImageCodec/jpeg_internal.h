@@ -1,0 +1,45 @@
+#ifndef ICODEC_JPEG_INTERNAL_H
+#define ICODEC_JPEG_INTERNAL_H
+
+#include <setjmp.h>
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+#include "icodec_jpeg.h"
+#include "internal.h"
+
+/// What decoding a whole file and decoding a preview have in common. libjpeg's callbacks get here by `client_data`.
+typedef struct {
+    struct jpeg_decompress_struct info;
+    struct jpeg_error_mgr errors;
+    struct jpeg_source_mgr input;
+    struct jpeg_progress_mgr progress;
+    jmp_buf jump;
+    icodec_error *error; // of the call that runs
+    icodec_limits limits;
+    double deadline;
+    bool created, suspends, at_end;
+    icodec_error damage; // the first fault in the pixels that was passed over; code 0: none
+    uint64_t position; // in the input, of the byte after the buffer
+    icodec_bytes icc, exif;
+    bool has_exif, icc_is_broken;
+    uint32_t icc_parts, icc_next;
+} icodec_jpeg_core;
+
+void icodec_jpeg_prepare(icodec_jpeg_core *core, const icodec_limits *limits, icodec_error *error);
+void icodec_jpeg_release(icodec_jpeg_core *core);
+void icodec_jpeg_describe_core(const icodec_jpeg_core *core, icodec_description *description);
+/// After jpeg_read_header: the size and the memory that it will take.
+bool icodec_jpeg_check(icodec_jpeg_core *core, icodec_error *error);
+/// Where libjpeg is in the input.
+int64_t icodec_jpeg_offset(const icodec_jpeg_core *core);
+/// Ends the call that runs with an error.
+void icodec_jpeg_leave(icodec_jpeg_core *core, int code, const char *reason) __attribute__((noreturn));
+/// Remembers the first fault that was passed over.
+void icodec_jpeg_note(icodec_jpeg_core *core, int code, const char *reason);
+/// One of the APP markers that carry an Exif block or a profile.
+boolean icodec_jpeg_take_marker(j_decompress_ptr info);
+void icodec_jpeg_convert_cmyk(uint8_t *row, uint32_t width, bool inverted, bool raw);
+
+#endif

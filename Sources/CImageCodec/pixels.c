@@ -1,0 +1,97 @@
+#include "icodec_pixels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void icodec_orient(
+    const uint8_t *from, size_t from_stride, uint32_t width, uint32_t height, int orientation, uint8_t *to,
+    size_t to_stride) {
+    bool transposes = orientation >= 5;
+    uint32_t columns = transposes ? height : width, rows = transposes ? width : height;
+    // Tiles, so that a transposition reads and writes each cache line a few times only.
+    enum { tile = 32 };
+    for (uint32_t top = 0; top < rows; top += tile)
+        for (uint32_t left = 0; left < columns; left += tile)
+            for (uint32_t y = top; y < rows && y < top + tile; y++)
+                for (uint32_t x = left; x < columns && x < left + tile; x++) {
+                    uint32_t column = x, row = y;
+                    switch (orientation) {
+                    case 2: column = width - 1 - x; break;
+                    case 3: column = width - 1 - x, row = height - 1 - y; break;
+                    case 4: row = height - 1 - y; break;
+                    case 5: column = y, row = x; break;
+                    case 6: column = y, row = height - 1 - x; break;
+                    case 7: column = width - 1 - y, row = height - 1 - x; break;
+                    case 8: column = width - 1 - y, row = x; break;
+                    default: break;
+                    }
+                    memcpy(to + to_stride * y + (size_t)x * 4, from + from_stride * row + (size_t)column * 4, 4);
+                }
+}
+
+bool icodec_is_opaque(const uint8_t *pixels, size_t count) {
+    uint8_t all = 255;
+    for (size_t index = 0; index < count; index++) {
+        all &= pixels[index * 4 + 3];
+        if ((index & 1023) == 1023 && all != 255) return false;
+    }
+    return all == 255;
+}
+
+bool icodec_is_gray(const uint8_t *pixels, size_t count) {
+    for (size_t index = 0; index < count; index++, pixels += 4)
+        if (pixels[0] != pixels[1] || pixels[1] != pixels[2]) return false;
+    return true;
+}
+
+static uint8_t mix(unsigned colour, unsigned background, unsigned alpha) {
+    unsigned sum = colour * alpha + background * (255 - alpha) + 128;
+    return (uint8_t)((sum + (sum >> 8)) >> 8);
+}
+
+void icodec_flatten(const uint8_t *from, uint8_t *to, size_t count, uint8_t red, uint8_t green, uint8_t blue) {
+    for (size_t index = 0; index < count; index++, from += 4, to += 4) {
+        unsigned alpha = from[3];
+        to[0] = mix(from[0], red, alpha);
+        to[1] = mix(from[1], green, alpha);
+        to[2] = mix(from[2], blue, alpha);
+        to[3] = 255;
+    }
+}
+
+void icodec_desaturate(const uint8_t *from, uint8_t *to, size_t count) {
+    for (size_t index = 0; index < count; index++, from += 4, to += 4) {
+        uint8_t luma = (uint8_t)((from[0] * 13933u + from[1] * 46871u + from[2] * 4732u + 32768) >> 16);
+        to[0] = to[1] = to[2] = luma;
+        to[3] = from[3];
+    }
+}
+
+uint32_t icodec_index_pixels(const uint8_t *pixels, size_t count, uint8_t *palette, uint8_t *indices) {
+    enum { slots = 1024 };
+    uint32_t keys[slots];
+    int16_t values[slots];
+    memset(values, -1, sizeof values);
+    uint32_t found = 0, last = 0;
+    int16_t last_value = -1;
+    for (size_t index = 0; index < count; index++) {
+        uint32_t pixel;
+        memcpy(&pixel, pixels + index * 4, 4);
+        if (last_value < 0 || pixel != last) {
+            uint32_t slot = (pixel * 2654435761u) >> 22;
+            while (values[slot] >= 0 && keys[slot] != pixel) slot = (slot + 1) % slots;
+            if (values[slot] < 0) {
+                if (found == 256) return 0;
+                keys[slot] = pixel;
+                values[slot] = (int16_t)found;
+                memcpy(palette + (size_t)found * 4, &pixel, 4);
+                found++;
+            }
+            last = pixel;
+            last_value = values[slot];
+        }
+        indices[index] = (uint8_t)last_value;
+    }
+    return found;
+}

@@ -1,0 +1,65 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "resize_internal.h"
+
+static double lanczos3(double x) {
+    x = fabs(x);
+    if (x < 1e-12) return 1;
+    if (x >= 3) return 0;
+    double angle = M_PI * x;
+    return 3 * sin(angle) * sin(angle / 3) / (angle * angle);
+}
+
+bool icodec_weights_create(const icodec_axis *axis, icodec_weights *weights) {
+    double ratio = axis->extent / axis->scaled;
+    double widening = ratio > 1 ? ratio : 1; // the filter spans three samples of the coarser grid to each side
+    double support = 3 * widening;
+    weights->count = axis->count;
+    weights->stride = (uint32_t)ceil(support) * 2 + 2;
+    weights->spans = calloc(axis->count, sizeof *weights->spans);
+    weights->weights = calloc((size_t)axis->count * weights->stride, sizeof *weights->weights);
+    double *exact = calloc(weights->stride, sizeof *exact);
+    if (!weights->spans || !weights->weights || !exact) {
+        free(exact);
+        icodec_weights_destroy(weights);
+        return false;
+    }
+    for (uint32_t index = 0; index < axis->count; index++) {
+        double center = (axis->first + index + 0.5) * ratio;
+        double from = floor(center - support), to = ceil(center + support);
+        // The outermost samples may lie outside the filter; and an axis that keeps its size is a copy.
+        if (fabs(from + 0.5 - center) >= support) from++;
+        if (fabs(to - 0.5 - center) >= support) to--;
+        if (ratio == 1) {
+            from = axis->first + index;
+            to = from + 1;
+        }
+        if (from < 0) from = 0;
+        if (to > axis->source) to = axis->source;
+        if (from >= axis->source) from = axis->source - 1;
+        if (to <= from) to = from + 1;
+        uint32_t start = (uint32_t)from, count = (uint32_t)(to - from);
+        if (count > weights->stride) count = weights->stride;
+        double sum = 0;
+        for (uint32_t tap = 0; tap < count; tap++) {
+            exact[tap] = lanczos3((start + tap + 0.5 - center) / widening);
+            sum += exact[tap];
+        }
+        if (sum == 0) {
+            exact[0] = 1;
+            sum = 1;
+        }
+        float *row = weights->weights + (size_t)index * weights->stride;
+        for (uint32_t tap = 0; tap < count; tap++) row[tap] = (float)(exact[tap] / sum);
+        weights->spans[index] = (icodec_span){start, count};
+    }
+    free(exact);
+    return true;
+}
+
+void icodec_weights_destroy(icodec_weights *weights) {
+    free(weights->spans);
+    free(weights->weights);
+    *weights = (icodec_weights){0};
+}

@@ -1,0 +1,47 @@
+internal import CImageCodec
+
+/// What one image may cost. Whatever is known from the header is checked before anything is allocated for pixels; an image that
+/// exceeds a limit gives the error `limitExceeded`.
+public struct DecodingLimits: Sendable, Hashable {
+    /// Width × height of the stored image, and of what it is resized to. Default 100,000,000.
+    public var pixels = 100_000_000
+    /// Pixels of the longer side. Default 65,535, the most that a JPEG can have.
+    public var side = 65_535
+    /// Bytes of the file. Default 256 MiB.
+    public var bytes = 256 << 20
+    /// Bytes of memory at a time for one decode: decoder, resizer and the image that is made. Default 448 MiB, which holds the
+    /// pixels of 100 megapixels.
+    public var memory = 448 << 20
+    /// Bytes of one colour profile or Exif block, inflated. Texts (zTXt, iTXt and the like) are passed over without being
+    /// inflated. Default 4 MiB.
+    public var ancillary = 4 << 20
+    /// Scans of one JPEG. Encoders make about ten. Default 64.
+    public var scans = 64
+    /// Seconds of CPU time for decoding. Default 10.
+    public var seconds = 10.0
+
+    public init() {}
+
+    /// What the C target is told.
+    func lowered(allowTruncated: Bool) -> icodec_limits {
+        icodec_limits(
+            pixels: UInt64(clamping: pixels), side: UInt32(clamping: side), memory: UInt64(clamping: memory),
+            ancillary: UInt64(clamping: ancillary), scans: UInt32(clamping: scans), seconds: seconds,
+            allow_truncated: allowTruncated)
+    }
+
+    /// - Throws: `limitExceeded` when the file is larger than allowed.
+    func check(_ source: ImageSource, format: ImageFormat) throws(ImageCodecError) {
+        guard source.byteCount <= bytes else {
+            throw ImageCodecError(
+                .limitExceeded, format: format, "a file of \(source.byteCount) bytes, more than \(bytes)")
+        }
+    }
+
+    /// - Throws: `limitExceeded` when this many bytes at a time are more than allowed.
+    func check(memory needed: Int, format: ImageFormat) throws(ImageCodecError) {
+        guard needed <= memory else {
+            throw ImageCodecError(.limitExceeded, format: format, "decoding takes \(needed) bytes, more than \(memory)")
+        }
+    }
+}

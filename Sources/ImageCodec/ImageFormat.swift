@@ -1,0 +1,90 @@
+/// A format of images, told by the first bytes of a file: never by its name or its Content-Type.
+public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
+    case jpeg = "JPEG"
+    case png = "PNG"
+    case webp = "WebP"
+    case gif = "GIF"
+    case avif = "AVIF"
+    case heif = "HEIF"
+    case svg = "SVG"
+    case tiff = "TIFF"
+    case bmp = "BMP"
+    case ico = "ICO"
+    case jpegXL = "JPEG XL"
+    case jpeg2000 = "JPEG 2000"
+
+    public var description: String { rawValue }
+
+    /// Whether images of this format are read and written here.
+    public var isSupported: Bool { self == .jpeg || self == .png || self == .webp }
+
+    /// The media type of RFC 6838 by which the format is registered.
+    public var mediaType: String {
+        switch self {
+        case .jpeg: "image/jpeg"
+        case .png: "image/png"
+        case .webp: "image/webp"
+        case .gif: "image/gif"
+        case .avif: "image/avif"
+        case .heif: "image/heif"
+        case .svg: "image/svg+xml"
+        case .tiff: "image/tiff"
+        case .bmp: "image/bmp"
+        case .ico: "image/vnd.microsoft.icon"
+        case .jpegXL: "image/jxl"
+        case .jpeg2000: "image/jp2"
+        }
+    }
+
+    /// Bytes from the start of a file that are enough for ``detect(_:)``.
+    public static let signatureLength = 512
+
+    /// The format of a file that starts with these bytes, nil where no signature matches.
+    ///
+    /// - Parameter start: The first ``signatureLength`` bytes of the file, or all of a shorter one.
+    public static func detect(_ start: some Collection<UInt8>) -> ImageFormat? {
+        let bytes = Array(start.prefix(signatureLength))
+        func has(_ signature: String, at offset: Int = 0) -> Bool {
+            bytes.dropFirst(offset).starts(with: signature.utf8)
+        }
+        if bytes.starts(with: [0xFF, 0xD8]), bytes.count < 3 || bytes[2] == 0xFF { return .jpeg }
+        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
+        if has("RIFF"), has("WEBP", at: 8) { return .webp }
+        if has("GIF87a") || has("GIF89a") { return .gif }
+        if bytes.starts(with: [0x49, 0x49, 0x2A, 0]) || bytes.starts(with: [0x4D, 0x4D, 0, 0x2A])
+            || bytes.starts(with: [0x49, 0x49, 0x2B, 0]) || bytes.starts(with: [0x4D, 0x4D, 0, 0x2B])
+        {
+            return .tiff
+        }
+        if has("ftyp", at: 4) { return isoBaseMedia(bytes) }
+        if has("BM"), bytes.count >= 14, bytes[6...9].allSatisfy({ $0 == 0 }) { return .bmp }
+        if bytes.starts(with: [0, 0, 1, 0]), bytes.count >= 6, bytes[4] != 0 { return .ico }
+        if bytes.starts(with: [0xFF, 0x0A]) || has("JXL ", at: 4) { return .jpegXL }
+        if has("jP  ", at: 4) || bytes.starts(with: [0xFF, 0x4F, 0xFF, 0x51]) { return .jpeg2000 }
+        return isSVG(bytes) ? .svg : nil
+    }
+
+    /// AVIF and HEIF are told apart by the brands in the file type box (ISO/IEC 14496-12).
+    private static func isoBaseMedia(_ bytes: [UInt8]) -> ImageFormat? {
+        let length = min(bytes.count, bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) })
+        var brands: [String] = []
+        // The major brand, then (after a version) the compatible ones.
+        for start in stride(from: 8, to: length - 3, by: 4) where start != 12 {
+            brands.append(String(decoding: bytes[start..<start + 4], as: UTF8.self))
+        }
+        if brands.contains("avif") || brands.contains("avis") { return .avif }
+        let heif: Set = ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"]
+        return brands.contains(where: heif.contains) ? .heif : nil
+    }
+
+    /// Text whose first element is `svg`, behind a declaration, comments and a document type.
+    private static func isSVG(_ bytes: [UInt8]) -> Bool {
+        var text = Substring(String(decoding: bytes, as: UTF8.self))
+        if text.hasPrefix("\u{FEFF}") { text = text.dropFirst() }
+        text = text.drop(while: \.isWhitespace)
+        guard text.hasPrefix("<") else { return false }
+        if text.hasPrefix("<svg") { return true }
+        guard text.hasPrefix("<?xml") || text.hasPrefix("<!--") || text.hasPrefix("<!DOCTYPE svg") else { return false }
+        return text.split(separator: "<").contains { $0.hasPrefix("svg") || $0.hasPrefix("!DOCTYPE svg") }
+    }
+}

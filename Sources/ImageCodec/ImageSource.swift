@@ -1,0 +1,121 @@
+internal import CImageCodec
+internal import Glibc
+
+/// The bytes of one image file: in memory, or in a file that is read part by part, so that a large one is never held whole.
+public struct ImageSource: Sendable {
+    /// The length of the file in bytes.
+    public let byteCount: Int
+    private let storage: Storage
+
+    private enum Storage: Sendable {
+        case bytes([UInt8])
+        case file(OpenFile)
+    }
+
+    public init(_ bytes: [UInt8]) {
+        byteCount = bytes.count
+        storage = .bytes(bytes)
+    }
+
+    /// Opens a file; it is closed with the last copy of this value.
+    ///
+    /// - Throws: `unreadable` when there is no such file, or it is no regular one.
+    public init(path: String) throws(ImageCodecError) {
+        // A FIFO would make open wait for a writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .unreadable("\(path): \(String(cString: strerror(errno)))") }
+        try self.init(owning: descriptor, name: path)
+    }
+
+    /// Reads the file behind a descriptor from its start. The descriptor is duplicated, its position is neither used nor moved.
+    ///
+    /// - Throws: `unreadable` when it is not that of a regular file.
+    public init(duplicating descriptor: Int32) throws(ImageCodecError) {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw .unreadable("descriptor \(descriptor): \(String(cString: strerror(errno)))") }
+        try self.init(owning: copy, name: "descriptor \(descriptor)")
+    }
+
+    private init(owning descriptor: Int32, name: String) throws(ImageCodecError) {
+        let file = OpenFile(descriptor: descriptor)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw .unreadable("\(name): not a regular file")
+        }
+        byteCount = Int(status.st_size)
+        storage = .file(file)
+    }
+
+    /// Closes its descriptor when nobody holds it any more.
+    private final class OpenFile: Sendable {
+        let descriptor: Int32
+
+        init(descriptor: Int32) { self.descriptor = descriptor }
+
+        deinit { close(descriptor) }
+    }
+}
+
+extension ImageSource {
+    /// Lends the source to a decoder for as long as `body` runs.
+    func lend<Result>(
+        _ body: (icodec_source) throws(ImageCodecError) -> Result
+    ) throws(ImageCodecError) -> Result {
+        switch storage {
+        case .file(let file): return try body(icodec_source(bytes: nil, size: byteCount, fd: file.descriptor))
+        case .bytes(let bytes):
+            return try bytes.withUnsafeBufferPointer { (buffer) throws(ImageCodecError) -> Result in
+                // An empty array has no address, and no address means "read the file".
+                var nothing: UInt8 = 0
+                guard let start = buffer.baseAddress else {
+                    return try withUnsafePointer(to: &nothing) { (pointer) throws(ImageCodecError) -> Result in
+                        try body(icodec_source(bytes: pointer, size: 0, fd: -1))
+                    }
+                }
+                return try body(icodec_source(bytes: start, size: buffer.count, fd: -1))
+            }
+        }
+    }
+
+    /// The first bytes, at most `count`.
+    func start(_ count: Int) throws(ImageCodecError) -> [UInt8] {
+        switch storage {
+        case .bytes(let bytes): return Array(bytes.prefix(count))
+        case .file(let file):
+            let wanted = min(count, byteCount)
+            var filled = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
+                while filled < wanted, let base = buffer.baseAddress {
+                    let got = pread(file.descriptor, base + filled, wanted - filled, off_t(filled))
+                    if got < 0, errno == EINTR { continue }
+                    guard got > 0 else { break }
+                    filled += got
+                }
+                initialized = filled
+            }
+            guard filled == wanted else {
+                throw .unreadable("the file ends after \(filled) of \(byteCount) bytes, or cannot be read")
+            }
+            return bytes
+        }
+    }
+
+    /// All bytes; in memory already, or read now.
+    func all() throws(ImageCodecError) -> [UInt8] { try start(byteCount) }
+
+    /// The format by the first bytes.
+    ///
+    /// - Throws: `unsupportedFormat` where no signature matches, or one of a format that is not read here.
+    func format() throws(ImageCodecError) -> ImageFormat {
+        guard byteCount > 0 else { throw ImageCodecError(.truncated, "no bytes") }
+        guard let format = ImageFormat.detect(try start(ImageFormat.signatureLength)) else {
+            throw ImageCodecError(.unsupportedFormat, "not an image of a known format")
+        }
+        guard format.isSupported else { throw .unsupported(format) }
+        return format
+    }
+}
+
+extension ImageCodecError {
+    static func unreadable(_ reason: String) -> ImageCodecError { ImageCodecError(.unreadable, reason) }
+}

@@ -1,0 +1,138 @@
+/// What a sizing comes to for one image: the size it is scaled to, the part of that which is kept, and the canvas it is put on.
+struct ResizePlan: Equatable {
+    struct Size: Equatable {
+        var width: Int
+        var height: Int
+    }
+
+    struct Rectangle: Equatable {
+        var x: Int
+        var y: Int
+        var width: Int
+        var height: Int
+    }
+
+    var scaled: Size
+    /// In the scaled image.
+    var window: Rectangle
+    /// A larger image to put the window in, and where.
+    var canvas: (size: Size, x: Int, y: Int)?
+    /// The window's place depends on what is to be seen: scale all, then choose.
+    var choosesBySight = false
+
+    static func == (left: ResizePlan, right: ResizePlan) -> Bool {
+        left.scaled == right.scaled && left.window == right.window && left.canvas?.size == right.canvas?.size
+            && left.canvas?.x == right.canvas?.x && left.canvas?.y == right.canvas?.y
+            && left.choosesBySight == right.choosesBySight
+    }
+}
+
+extension ResizePlan {
+    /// The image as it is.
+    init(keeping size: Size) {
+        scaled = size
+        window = Rectangle(x: 0, y: 0, width: size.width, height: size.height)
+    }
+
+    /// - Throws: `invalidArgument` for a box without sides or below one pixel.
+    init(_ sizing: ImageSizing, of image: Size) throws(ImageCodecError) {
+        let box = try Self.box(sizing, of: image)
+        let across = box.width / Double(image.width)
+        let down = box.height / Double(image.height)
+        func bounded(_ scale: Double) -> Double { sizing.allowsEnlargement ? scale : min(scale, 1) }
+        func side(_ length: Int, _ scale: Double) -> Int { max(1, Int((Double(length) * scale).rounded())) }
+        let scale: (x: Double, y: Double) =
+            switch sizing.fit {
+            case .fill: (bounded(across), bounded(down))
+            case .contain, .inside: (bounded(min(across, down)), bounded(min(across, down)))
+            case .cover, .outside: (bounded(max(across, down)), bounded(max(across, down)))
+            }
+        scaled = Size(width: side(image.width, scale.x), height: side(image.height, scale.y))
+        window = Rectangle(x: 0, y: 0, width: scaled.width, height: scaled.height)
+        let whole = Size(width: max(1, Int(box.width.rounded())), height: max(1, Int(box.height.rounded())))
+        let place = sizing.position.shares
+        if sizing.fit == .cover {
+            window.width = min(whole.width, scaled.width)
+            window.height = min(whole.height, scaled.height)
+            window.x = Int((Double(scaled.width - window.width) * place.x).rounded())
+            window.y = Int((Double(scaled.height - window.height) * place.y).rounded())
+            choosesBySight =
+                (sizing.position == .entropy || sizing.position == .attention)
+                && (window.width < scaled.width || window.height < scaled.height)
+        }
+        if sizing.fit == .contain, whole != scaled, whole.width >= scaled.width, whole.height >= scaled.height {
+            canvas = (
+                whole, Int((Double(whole.width - scaled.width) * place.x).rounded()),
+                Int((Double(whole.height - scaled.height) * place.y).rounded())
+            )
+        }
+    }
+
+    /// The box in image pixels, a missing side filled in.
+    private static func box(
+        _ sizing: ImageSizing, of image: Size
+    ) throws(ImageCodecError) -> (width: Double, height: Double) {
+        let ratio = sizing.devicePixelRatio
+        guard ratio > 0, ratio <= 100 else {
+            throw ImageCodecError(.invalidArgument, "a device pixel ratio of \(ratio)")
+        }
+        let sides = [sizing.width, sizing.height].compactMap { $0 }
+        guard !sides.isEmpty, sides.allSatisfy({ $0 > 0 && $0 <= 1 << 24 }) else {
+            throw ImageCodecError(
+                .invalidArgument,
+                "a box of \(sizing.width.map { "\($0)" } ?? "auto") x \(sizing.height.map { "\($0)" } ?? "auto") pixels"
+            )
+        }
+        let proportion = Double(image.width) / Double(image.height)
+        switch (sizing.width, sizing.height) {
+        case (let width?, let height?): return (Double(width) * ratio, Double(height) * ratio)
+        case (let width?, nil): return (Double(width) * ratio, Double(width) * ratio / proportion)
+        case (nil, let height?): return (Double(height) * ratio * proportion, Double(height) * ratio)
+        case (nil, nil): return (Double(image.width), Double(image.height))
+        }
+    }
+
+    /// The size that comes out.
+    var result: Size { canvas?.size ?? Size(width: window.width, height: window.height) }
+
+    /// The same for the stored image, which is to be turned as `orientation` says afterwards.
+    func stored(_ orientation: ImageOrientation) -> (scaled: Size, window: Rectangle) {
+        var size = scaled
+        var part = window
+        let (x, y) = (window.x, window.y)
+        let right = scaled.width - window.x - window.width
+        let below = scaled.height - window.y - window.height
+        switch orientation {
+        case .up: break
+        case .upMirrored: part.x = right
+        case .down: (part.x, part.y) = (right, below)
+        case .downMirrored: part.y = below
+        case .leftMirrored: (part.x, part.y) = (y, x)
+        case .right: (part.x, part.y) = (y, right)
+        case .rightMirrored: (part.x, part.y) = (below, right)
+        case .left: (part.x, part.y) = (below, x)
+        }
+        if orientation.swapsSides {
+            swap(&size.width, &size.height)
+            swap(&part.width, &part.height)
+        }
+        return (size, part)
+    }
+}
+
+extension ImageSizing.Position {
+    var shares: (x: Double, y: Double) {
+        switch self {
+        case .center, .entropy, .attention: (0.5, 0.5)
+        case .top: (0.5, 0)
+        case .bottom: (0.5, 1)
+        case .left: (0, 0.5)
+        case .right: (1, 0.5)
+        case .topLeft: (0, 0)
+        case .topRight: (1, 0)
+        case .bottomLeft: (0, 1)
+        case .bottomRight: (1, 1)
+        case .at(let x, let y): (x.isFinite ? min(max(x, 0), 1) : 0.5, y.isFinite ? min(max(y, 0), 1) : 0.5)
+        }
+    }
+}

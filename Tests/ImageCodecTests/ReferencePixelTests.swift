@@ -1,0 +1,58 @@
+import Testing
+
+@testable import ImageCodec
+
+/// Pixels on which independent decoders agree, of every still image of the corpus.
+@Suite struct ReferencePixelTests {
+    @Test("Every byte of a decoded image is what independent decoders say", arguments: Corpus.shared.files("good"))
+    func pixels(_ file: Corpus.File) throws {
+        let expected = try #require(Corpus.shared.expectations[file.path])
+        var decoder = ImageDecoder()
+        decoder.color = .keepProfile
+        decoder.appliesOrientation = false
+        let source = try Corpus.shared.source(file.path)
+        if expected.must_reject == true || expected.status == "none" {
+            #expect(throws: ImageCodecError.self) { try decoder.decode(source) }
+            return
+        }
+        let image: DecodedImage
+        do throws(ImageCodecError) {
+            image = try decoder.decode(source)
+        } catch {
+            // Where one of the decoders shows what there is, an error is as good. Lossless JPEG needs libjpeg-turbo 3.
+            let isLossless = error.code == .unsupportedFormat && error.reason.contains("SOF type 0xc3")
+            #expect(expected.status == "lenient" || isLossless, "\(error)")
+            return
+        }
+        #expect(image.width == expected.width && image.height == expected.height)
+        if image.hash != expected.sha256 { #expect(try image.withoutHiddenColors.hash == expected.sha256_a0) }
+    }
+
+    @Test(
+        "An image with an Exif orientation is turned to be seen",
+        arguments: Corpus.shared.files("good").filter { ($0.orientation ?? 1) != 1 })
+    func orientation(_ file: Corpus.File) throws {
+        let expected = try #require(Corpus.shared.expectations[file.path]?.oriented)
+        var decoder = ImageDecoder()
+        decoder.color = .keepProfile
+        let image = try decoder.decode(Corpus.shared.source(file.path))
+        #expect(image.width == expected.width && image.height == expected.height)
+        #expect(image.hash == expected.sha256)
+    }
+}
+
+extension DecodedImage {
+    var hash: String? { withUnsafeBytes { SHA256.hex($0) } }
+
+    /// Fully transparent pixels without their colour.
+    var withoutHiddenColors: DecodedImage {
+        get throws {
+            try DecodedImage(width: width, height: height) { pixels in
+                withUnsafeBytes { pixels.copyMemory(from: $0) }
+                for start in stride(from: 0, to: pixels.count, by: 4) where pixels[start + 3] == 0 {
+                    for channel in 0..<3 { pixels[start + channel] = 0 }
+                }
+            }
+        }
+    }
+}
