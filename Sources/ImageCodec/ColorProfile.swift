@@ -7,5 +7,10 @@ struct ColorProfile {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Its description, nil where it has none or is broken.
-    var name: String? { nil }
+    var name: String? {
+        var text = [CChar](repeating: 0, count: 256)
+        guard icodec_profile_description(bytes, bytes.count, &text, text.count) else { return nil }
+        let name = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return name.isEmpty ? nil : name
+    }
 }

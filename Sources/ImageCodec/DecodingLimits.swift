@@ -15,8 +15,8 @@ public struct DecodingLimits: Sendable, Hashable {
     /// Bytes of one colour profile or Exif block, inflated. Texts (zTXt, iTXt and the like) are passed over without being
     /// inflated. Default 4 MiB.
     public var ancillary = 4 << 20
-    /// Scans of one JPEG. Encoders make about ten. Default 64.
-    public var scans = 64
+    /// Scans of one JPEG. Encoders make about ten. Default 32.
+    public var scans = 32
     /// Seconds of CPU time for decoding. Default 10.
     public var seconds = 10.0
 

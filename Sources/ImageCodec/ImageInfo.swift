@@ -32,9 +32,7 @@ public struct ImageInfo: Sendable, Hashable {
     init(_ source: ImageSource, limits: DecodingLimits) throws(ImageCodecError) {
         let format = try source.format()
         try limits.check(source, format: format)
-        let header = try source.lend { (lent) throws(ImageCodecError) -> ImageHeader in
-            try ImageHeader(lent, format, limits.lowered(allowTruncated: true))
-        }
+        let header = try ImageHeader(source, format, limits.lowered(allowTruncated: true))
         let description = header.description
         self.format = format
         width = header.width
@@ -50,10 +48,17 @@ public struct ImageInfo: Sendable, Hashable {
 }
 
 extension ImageHeader {
-    init(_ source: icodec_source, _ format: ImageFormat, _ limits: icodec_limits) throws(ImageCodecError) {
+    init(_ source: ImageSource, _ format: ImageFormat, _ limits: icodec_limits) throws(ImageCodecError) {
         switch format {
-        case .jpeg: self = try JPEGReader(source, limits: limits).header
-        default: throw .unsupported(format)
+        case .webp:
+            self = try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) -> ImageHeader in
+                try WebPReader(bytes, limits: limits).header
+            }
+        default:
+            self = try source.lend { (lent) throws(ImageCodecError) -> ImageHeader in
+                format == .png
+                    ? try PNGReader(lent, limits: limits).header : try JPEGReader(lent, limits: limits).header
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 /// What a sizing comes to for one image: the size it is scaled to, the part of that which is kept, and the canvas it is put on.
-struct ResizePlan: Equatable {
+struct ResizePlan {
     struct Size: Equatable {
         var width: Int
         var height: Int
@@ -17,14 +17,8 @@ struct ResizePlan: Equatable {
     var window: Rectangle
     /// A larger image to put the window in, and where.
     var canvas: (size: Size, x: Int, y: Int)?
-    /// The window's place depends on what is to be seen: scale all, then choose.
-    var choosesBySight = false
-
-    static func == (left: ResizePlan, right: ResizePlan) -> Bool {
-        left.scaled == right.scaled && left.window == right.window && left.canvas?.size == right.canvas?.size
-            && left.canvas?.x == right.canvas?.x && left.canvas?.y == right.canvas?.y
-            && left.choosesBySight == right.choosesBySight
-    }
+    /// The size of the part that is to be chosen by what is to be seen, once all is scaled.
+    var cut: Size?
 }
 
 extension ResizePlan {
@@ -52,15 +46,17 @@ extension ResizePlan {
         let whole = Size(width: max(1, Int(box.width.rounded())), height: max(1, Int(box.height.rounded())))
         let place = sizing.position.shares
         if sizing.fit == .cover {
-            window.width = min(whole.width, scaled.width)
-            window.height = min(whole.height, scaled.height)
-            window.x = Int((Double(scaled.width - window.width) * place.x).rounded())
-            window.y = Int((Double(scaled.height - window.height) * place.y).rounded())
-            choosesBySight =
-                (sizing.position == .entropy || sizing.position == .attention)
-                && (window.width < scaled.width || window.height < scaled.height)
+            let part = Size(width: min(whole.width, scaled.width), height: min(whole.height, scaled.height))
+            if part != scaled, sizing.position == .entropy || sizing.position == .attention {
+                cut = part
+            } else {
+                window = Rectangle(
+                    x: Int((Double(scaled.width - part.width) * place.x).rounded()),
+                    y: Int((Double(scaled.height - part.height) * place.y).rounded()), width: part.width,
+                    height: part.height)
+            }
         }
-        if sizing.fit == .contain, whole != scaled, whole.width >= scaled.width, whole.height >= scaled.height {
+        if sizing.fit == .contain, whole != scaled {
             canvas = (
                 whole, Int((Double(whole.width - scaled.width) * place.x).rounded()),
                 Int((Double(whole.height - scaled.height) * place.y).rounded())
@@ -93,7 +89,7 @@ extension ResizePlan {
     }
 
     /// The size that comes out.
-    var result: Size { canvas?.size ?? Size(width: window.width, height: window.height) }
+    var result: Size { canvas?.size ?? cut ?? Size(width: window.width, height: window.height) }
 
     /// The same for the stored image, which is to be turned as `orientation` says afterwards.
     func stored(_ orientation: ImageOrientation) -> (scaled: Size, window: Rectangle) {

@@ -58,8 +58,8 @@ struct Corpus: Sendable {
 
     func bytes(_ path: String) throws -> [UInt8] { try [UInt8](Data(contentsOf: root.appending(path: path))) }
 
-    /// Files of the given kind and formats that are decoded here.
-    func files(_ kind: String, _ formats: Set<String> = ["jpeg"]) -> [File] {
-        files.filter { $0.kind == kind && formats.contains(String($0.path.prefix { $0 != "/" })) }
+    /// Files of a kind, in folders of formats that are decoded here (`good`), or all of them.
+    func files(_ kind: String, _ folders: Set<String> = ["apng", "jpeg", "png", "webp"]) -> [File] {
+        files.filter { $0.kind == kind && (folders.isEmpty || folders.contains(String($0.path.prefix { $0 != "/" }))) }
     }
 }

@@ -20,7 +20,5 @@ void icodec_transform_destroy(icodec_transform *transform);
 /// Writes the profile's description (UTF-8, zero-terminated); false where there is none.
 bool icodec_profile_description(const uint8_t *icc, size_t count, char *text, size_t capacity);
 
-/// Whether the profile describes sRGB.
-bool icodec_profile_is_srgb(const uint8_t *icc, size_t count);
 
 #endif

@@ -23,6 +23,9 @@ bool icodec_png_image(icodec_png *png, uint8_t *pixels, size_t stride, icodec_er
 /// Reads what is behind the pixels and checks it.
 bool icodec_png_finish(icodec_png *png, icodec_error *error);
 
+/// The fault at which reading ended, with `allow_truncated`; code 0 for none.
+icodec_error icodec_png_damage(const icodec_png *png);
+
 void icodec_png_close(icodec_png *png);
 
 typedef struct {

@@ -1,16 +1,44 @@
 internal import CImageCodec
 
-/// What is to be done to a decoded image's colours.
+/// What is to be done to a decoded image's colours. Not Sendable: one decode has one.
 final class ColorConversion {
-    /// CMYK pixels are needed as ink.
-    let takesInk: Bool
     /// The profile to hand on.
     let keptProfile: [UInt8]?
+    /// CMYK pixels are needed as ink, for the profile to convert.
+    let takesInk: Bool
+    private let transform: OpaquePointer?
 
     init(_ header: ImageHeader, _ handling: ImageDecoder.ColorHandling) {
-        takesInk = false
-        keptProfile = handling == .keepProfile && !header.description.is_cmyk ? header.profile : nil
+        let description = header.description
+        guard handling == .convertToSRGB else {
+            keptProfile = description.is_cmyk ? nil : header.profile
+            takesInk = false
+            transform = nil
+            return
+        }
+        keptProfile = nil
+        var isUsable = false
+        var made: OpaquePointer?
+        if let profile = header.profile {
+            let pixels =
+                description.is_cmyk ? ICODEC_PIXELS_CMYK : description.is_gray ? ICODEC_PIXELS_GRAY : ICODEC_PIXELS_RGBA
+            made = icodec_transform_create(profile, profile.count, Int32(pixels), &isUsable)
+        }
+        // As browsers do: a profile counts first, then the sRGB chunk, then gAMA and cHRM.
+        if !isUsable, !description.says_srgb {
+            made = withUnsafeBytes(of: description.chromaticities) { places in
+                icodec_transform_create_from_gamma(description.gamma, places.assumingMemoryBound(to: Double.self).baseAddress)
+            }
+        }
+        transform = made
+        takesInk = description.is_cmyk && made != nil
     }
 
-    func apply(to pixels: PixelBuffer) {}
+    deinit { icodec_transform_destroy(transform) }
+
+    /// Converts pixels in place.
+    func apply(to pixels: PixelBuffer) {
+        guard let transform else { return }
+        icodec_transform_apply(transform, pixels.bytes, pixels.byteCount / 4)
+    }
 }

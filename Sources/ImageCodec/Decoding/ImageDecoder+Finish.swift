@@ -1,34 +1,47 @@
 internal import CImageCodec
 
-extension ImageDecoder {
-    /// The last steps: turn, choose the part by sight, put on a canvas.
-    func finish(
-        _ pixels: PixelBuffer, _ size: ResizePlan.Rectangle, _ plan: ResizePlan, _ orientation: ImageOrientation,
-        mayHaveAlpha: Bool, background: ImageSizing.Color?, position: ImageSizing.Position?
-    ) throws(ImageCodecError) -> DecodedImage {
-        var image = DecodedImage(width: size.width, height: size.height, pixels: pixels, mayHaveAlpha: mayHaveAlpha)
-        image = try image.oriented(orientation)
-        return image
-    }
+/// A plan in the coordinates of the stored image, with the turn that follows.
+struct StoredPlan {
+    var scaled: ResizePlan.Size
+    var window: ResizePlan.Rectangle
+    var orientation: ImageOrientation
+    /// The plan for the image as it is to be seen.
+    var seen: ResizePlan
 }
 
-extension DecodedImage {
-    /// The image turned to be seen as an Exif orientation says.
-    public func oriented(_ orientation: ImageOrientation) throws(ImageCodecError) -> DecodedImage {
-        guard orientation != .up else { return self }
-        let turned = try PixelBuffer(byteCount: cost)
-        let columns = orientation.swapsSides ? height : width
-        icodec_orient(
-            pixels.bytes, bytesPerRow, UInt32(width), UInt32(height), Int32(orientation.rawValue), turned.bytes, columns * 4)
-        return replacing(turned, width: columns, height: orientation.swapsSides ? width : height)
+extension ImageDecoder {
+    var loweredLimits: icodec_limits { limits.lowered(allowTruncated: allowTruncated) }
+
+    /// - Throws: `invalidArgument` for a box without sides, `limitExceeded` when the result would be too large.
+    func plan(
+        _ sizing: ImageSizing?, _ header: ImageHeader, _ format: ImageFormat
+    ) throws(ImageCodecError) -> StoredPlan {
+        let orientation = appliesOrientation ? header.exif?.orientation ?? .up : .up
+        let size = header.size(orientation)
+        let plan = try sizing.map { (sizing) throws(ImageCodecError) in try ResizePlan(sizing, of: size) }
+            ?? ResizePlan(keeping: size)
+        for made in [plan.scaled, plan.result] {
+            guard made.width <= limits.side, made.height <= limits.side,
+                made.width * made.height <= limits.pixels
+            else {
+                throw ImageCodecError(
+                    .limitExceeded, format: format, "a result of \(made.width) x \(made.height) pixels")
+            }
+        }
+        let (scaled, window) = plan.stored(orientation)
+        return StoredPlan(scaled: scaled, window: window, orientation: orientation, seen: plan)
     }
 
-    /// Other pixels with the same alpha, profile and metadata.
-    func replacing(_ pixels: PixelBuffer, width: Int, height: Int) -> DecodedImage {
-        var image = DecodedImage(width: width, height: height, pixels: pixels, mayHaveAlpha: !isOpaque)
+    /// The last steps: turn the image, choose the part by sight, put it on a canvas.
+    func finish(
+        _ pixels: PixelBuffer, _ plan: StoredPlan, _ sizing: ImageSizing?, mayHaveAlpha: Bool, profile: [UInt8]?,
+        exif: ExifBlock?, damage: ImageCodecError?
+    ) throws(ImageCodecError) -> DecodedImage {
+        var image = DecodedImage(
+            width: plan.window.width, height: plan.window.height, pixels: pixels, mayHaveAlpha: mayHaveAlpha)
         image.profile = profile
-        image.exif = exif
+        image.exif = appliesOrientation ? exif?.reset : exif?.bytes
         image.damage = damage
-        return image
+        return try image.oriented(plan.orientation).completed(plan.seen, sizing)
     }
 }

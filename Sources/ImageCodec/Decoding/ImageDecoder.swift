@@ -46,34 +46,9 @@ public struct ImageDecoder: Sendable {
     private func decode(_ source: ImageSource, sizing: ImageSizing?) throws(ImageCodecError) -> DecodedImage {
         let format = try source.format()
         try limits.check(source, format: format)
+        if format == .webp { return try decodeWebP(source, sizing) }
         return try source.lend { (lent) throws(ImageCodecError) -> DecodedImage in
-            switch format {
-            case .jpeg: try decodeJPEG(lent, sizing)
-            default: throw .unsupported(format)
-            }
+            format == .png ? try decodePNG(lent, sizing) : try decodeJPEG(lent, sizing)
         }
-    }
-
-    var loweredLimits: icodec_limits { limits.lowered(allowTruncated: allowTruncated) }
-
-    /// The orientation to turn the image by.
-    func orientation(_ header: ImageHeader) -> ImageOrientation {
-        appliesOrientation ? header.exif?.orientation ?? .up : .up
-    }
-
-    func plan(_ sizing: ImageSizing?, _ size: ResizePlan.Size, _ format: ImageFormat) throws(ImageCodecError)
-        -> ResizePlan
-    {
-        guard let sizing else { return ResizePlan(keeping: size) }
-        let plan = try ResizePlan(sizing, of: size)
-        for made in [plan.scaled, plan.result] {
-            guard made.width <= limits.side, made.height <= limits.side,
-                made.width * made.height <= limits.pixels
-            else {
-                throw ImageCodecError(
-                    .limitExceeded, format: format, "a result of \(made.width) x \(made.height) pixels")
-            }
-        }
-        return plan
     }
 }

@@ -41,12 +41,11 @@ struct Resizing {
     var rowsAtATime: Int { max(1, min(16, (128 << 10) / (Int(horizontal.source) * 4))) }
 
     /// Takes a reader's rows to pixels of the window's size. Rows that a cut file lacks count as transparent.
-    ///
-    /// - Returns: Whether all rows were there.
-    func run(_ reader: some RowReading, into pixels: PixelBuffer) throws(ImageCodecError) -> Bool {
+    func run(_ reader: some RowReading, into pixels: PixelBuffer) throws(ImageCodecError) {
         let stride = Int(horizontal.source) * 4
         if isIdentity {
-            return try reader.read(into: pixels.bytes, count: reader.height) == reader.height
+            _ = try reader.read(into: pixels.bytes, count: reader.height)
+            return
         }
         let rows = try PixelBuffer(byteCount: rowsAtATime * stride)
         let resizer = try CResizer(self, into: pixels)
@@ -61,7 +60,6 @@ struct Resizing {
             memset(rows.bytes, 0, stride)
             for _ in seen..<reader.height { resizer.push(rows.bytes) }
         }
-        return seen == reader.height
     }
 
     /// The same for pixels that are all there.

@@ -81,7 +81,8 @@ public struct ImageEncoder: Sendable, Hashable {
     public func encode(_ image: DecodedImage) throws(ImageCodecError) -> [UInt8] {
         switch options {
         case .jpeg(let options): try encodeJPEG(image, options)
-        default: throw .unsupported(format)
+        case .png(let options): try encodePNG(image, options)
+        case .webp(let options): try encodeWebP(image, options)
         }
     }
 

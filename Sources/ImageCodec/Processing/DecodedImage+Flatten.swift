@@ -6,10 +6,6 @@ extension DecodedImage {
         guard !isOpaque else { return self }
         let pixels = try PixelBuffer(byteCount: cost)
         icodec_flatten(self.pixels.bytes, pixels.bytes, width * height, color.red, color.green, color.blue)
-        var image = DecodedImage(width: width, height: height, pixels: pixels, mayHaveAlpha: false)
-        image.profile = profile
-        image.exif = exif
-        image.damage = damage
-        return image
+        return replacing(pixels, width: width, height: height, mayHaveAlpha: false)
     }
 }

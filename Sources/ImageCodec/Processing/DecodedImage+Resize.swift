@@ -9,8 +9,7 @@ extension DecodedImage {
         to sizing: ImageSizing, usesLinearLight: Bool = false
     ) throws(ImageCodecError) -> DecodedImage {
         let plan = try ResizePlan(sizing, of: ResizePlan.Size(width: width, height: height))
-        let image = try resized(scaled: plan.scaled, window: plan.window, linear: usesLinearLight)
-        return image
+        return try resized(scaled: plan.scaled, window: plan.window, linear: usesLinearLight).completed(plan, sizing)
     }
 
     /// Scales the image and keeps a part of it.

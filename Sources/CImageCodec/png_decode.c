@@ -1,0 +1,263 @@
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+
+#include "icodec_png.h"
+#include "internal.h"
+
+struct icodec_png {
+    png_structp png;
+    png_infop info;
+    jmp_buf jump;
+    icodec_error *error; // of the call that runs
+    icodec_error damage;
+    icodec_source source;
+    icodec_limits limits;
+    double deadline;
+    uint64_t position, memory;
+    uint32_t frames, row;
+    bool at_end, has_ended;
+    size_t buffered, consumed;
+    uint8_t buffer[32768]; // a file's part that is being read
+};
+
+static void leave(icodec_png *self, int code, const char *reason) {
+    icodec_fail(self->error, code, (int64_t)self->position, "%s", reason);
+    longjmp(self->jump, 1);
+}
+
+static void check_time(icodec_png *self) {
+    if (icodec_cpu_seconds() > self->deadline) leave(self, ICODEC_LIMIT, "decoding takes longer than allowed");
+}
+
+static void on_error(png_structp png, png_const_charp message) {
+    icodec_png *self = png_get_error_ptr(png);
+    leave(self, self->at_end ? ICODEC_TRUNCATED : ICODEC_CORRUPT, message);
+}
+
+/// libpng warns of what it mends or ignores: damaged ancillary chunks, odd profiles. The pixels are right all the same.
+static void on_warning(png_structp png, png_const_charp message) { (void)png, (void)message; }
+
+typedef union {
+    uint64_t size;
+    max_align_t alignment;
+} block;
+
+static png_voidp take_memory(png_structp png, png_alloc_size_t size) {
+    icodec_png *self = png_get_mem_ptr(png);
+    if (size > self->limits.memory || self->memory + size > self->limits.memory) return NULL;
+    block *memory = malloc(sizeof(block) + size);
+    if (!memory) return NULL;
+    memory->size = size;
+    self->memory += size;
+    return memory + 1;
+}
+
+static void give_memory(png_structp png, png_voidp pointer) {
+    if (!pointer) return;
+    icodec_png *self = png_get_mem_ptr(png);
+    block *memory = (block *)pointer - 1;
+    self->memory -= memory->size;
+    free(memory);
+}
+
+static void on_read(png_structp png, png_bytep into, size_t count) {
+    icodec_png *self = png_get_io_ptr(png);
+    // A megabyte of data may inflate to a gigabyte.
+    check_time(self);
+    while (count > 0) {
+        if (self->consumed == self->buffered || self->source.bytes) {
+            bool direct = self->source.bytes || count >= sizeof self->buffer;
+            ssize_t got = direct ? icodec_read(&self->source, self->position, into, count)
+                                 : icodec_read(&self->source, self->position, self->buffer, sizeof self->buffer);
+            if (got < 0) leave(self, ICODEC_IO, "the file cannot be read");
+            if (got == 0) {
+                self->at_end = true;
+                leave(self, ICODEC_TRUNCATED, "the file ends early");
+            }
+            if (direct) {
+                into += got;
+                count -= (size_t)got;
+                self->position += (uint64_t)got;
+                continue;
+            }
+            self->buffered = (size_t)got;
+            self->consumed = 0;
+        }
+        size_t part = self->buffered - self->consumed < count ? self->buffered - self->consumed : count;
+        memcpy(into, self->buffer + self->consumed, part);
+        self->consumed += part;
+        self->position += part;
+        into += part;
+        count -= part;
+    }
+}
+
+static int on_chunk(png_structp png, png_unknown_chunkp chunk) {
+    icodec_png *self = png_get_user_chunk_ptr(png);
+    if (memcmp(chunk->name, "acTL", 4) == 0 && chunk->size == 8) self->frames = png_get_uint_32(chunk->data);
+    return memcmp(chunk->name, "acTL", 4) == 0;
+}
+
+static void prepare(icodec_png *self) {
+    png_structp png = self->png;
+    png_set_read_fn(png, self, on_read);
+    png_set_benign_errors(png, 1);
+    png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF); // checked before, with an error that says so
+    png_set_chunk_malloc_max(png, self->limits.ancillary);
+    png_set_chunk_cache_max(png, 64);
+    // What is not needed is passed over unread: texts are not inflated, thousands of chunks cost nothing.
+    static const png_byte unwanted[] = "bKGD\0hIST\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0sPLT\0tEXt\0tIME\0zTXt\0iTXt";
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, unwanted, sizeof unwanted / 5);
+    png_set_read_user_chunk_fn(png, self, on_chunk);
+}
+
+/// The size by the header's first bytes, before libpng sees it.
+static bool check_header(const icodec_source *source, const icodec_limits *limits, icodec_error *error) {
+    uint8_t start[24];
+    if (icodec_read(source, 0, start, sizeof start) != sizeof start)
+        return icodec_fail(error, ICODEC_TRUNCATED, -1, "the file ends within its header");
+    if (memcmp(start + 12, "IHDR", 4) != 0) return icodec_fail(error, ICODEC_CORRUPT, 12, "IHDR is not the first chunk");
+    return icodec_check_size(limits, png_get_uint_32(start + 16), png_get_uint_32(start + 20), error);
+}
+
+icodec_png *icodec_png_open(const icodec_source *source, const icodec_limits *limits, icodec_error *error) {
+    if (!check_header(source, limits, error)) return NULL;
+    icodec_png *self = calloc(1, sizeof *self);
+    if (!self) {
+        icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+        return NULL;
+    }
+    self->source = *source;
+    self->limits = *limits;
+    self->deadline = icodec_cpu_seconds() + limits->seconds;
+    self->error = error;
+    self->frames = 1;
+    icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+    if (setjmp(self->jump)) {
+        icodec_png_close(self);
+        return NULL;
+    }
+    self->png = png_create_read_struct_2(
+        PNG_LIBPNG_VER_STRING, self, on_error, on_warning, self, take_memory, give_memory);
+    if (self->png) self->info = png_create_info_struct(self->png);
+    if (!self->info) {
+        icodec_png_close(self);
+        return NULL;
+    }
+    prepare(self);
+    png_read_info(self->png, self->info);
+    return self;
+}
+
+void icodec_png_describe(const icodec_png *self, icodec_description *description) {
+    png_structp png = self->png;
+    png_infop info = self->info;
+    memset(description, 0, sizeof *description);
+    int color = png_get_color_type(png, info);
+    description->width = png_get_image_width(png, info);
+    description->height = png_get_image_height(png, info);
+    description->components = png_get_channels(png, info);
+    description->bit_depth = png_get_bit_depth(png, info);
+    description->frames = self->frames;
+    description->has_alpha = (color & PNG_COLOR_MASK_ALPHA) || png_get_valid(png, info, PNG_INFO_tRNS);
+    description->interlaced = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
+    description->is_gray = !(color & PNG_COLOR_MASK_COLOR);
+    description->says_srgb = png_get_valid(png, info, PNG_INFO_sRGB);
+    double gamma;
+    if (png_get_gAMA(png, info, &gamma)) description->gamma = gamma;
+    double *places = description->chromaticities;
+    if (!png_get_cHRM(
+            png, info, &places[0], &places[1], &places[2], &places[3], &places[4], &places[5], &places[6], &places[7]))
+        memset(places, 0, sizeof description->chromaticities);
+    png_charp name;
+    int compression;
+    png_bytep profile;
+    png_uint_32 count;
+    if (png_get_iCCP(png, info, &name, &compression, &profile, &count)) {
+        description->icc = profile;
+        description->icc_size = count;
+    }
+    png_bytep exif;
+    if (png_get_eXIf_1(png, info, &count, &exif)) {
+        description->exif = exif;
+        description->exif_size = count;
+    }
+}
+
+bool icodec_png_start(icodec_png *self, icodec_error *error) {
+    self->error = error;
+    if (setjmp(self->jump)) return false;
+    // Gray below 8 bits is widened, palettes are looked up, tRNS becomes alpha; of 16 bits the upper 8 are kept.
+    png_set_expand(self->png);
+    png_set_strip_16(self->png);
+    png_set_gray_to_rgb(self->png);
+    png_set_add_alpha(self->png, 0xFF, PNG_FILLER_AFTER);
+    png_set_interlace_handling(self->png);
+    png_read_update_info(self->png, self->info);
+    if (png_get_rowbytes(self->png, self->info) != (size_t)png_get_image_width(self->png, self->info) * 4)
+        leave(self, ICODEC_INTERNAL, "rows of an unexpected length");
+    return true;
+}
+
+/// After an error: whether what is there is to be kept.
+static bool keeps_rest(icodec_png *self) {
+    bool is_fault = self->error->code == ICODEC_TRUNCATED || self->error->code == ICODEC_CORRUPT;
+    // Without a single row there is nothing to show.
+    if (!self->limits.allow_truncated || !is_fault || self->row == 0) return false;
+    self->damage = *self->error;
+    self->has_ended = true;
+    return true;
+}
+
+bool icodec_png_rows(
+    icodec_png *self, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error) {
+    self->error = error;
+    *got = 0;
+    if (self->has_ended) return true;
+    if (setjmp(self->jump)) return keeps_rest(self);
+    uint32_t height = png_get_image_height(self->png, self->info);
+    check_time(self);
+    while (*got < count && self->row < height) {
+        if ((self->row & 63) == 63) check_time(self);
+        png_read_row(self->png, rows + stride * *got, NULL);
+        self->row++;
+        ++*got;
+    }
+    return true;
+}
+
+bool icodec_png_image(icodec_png *self, uint8_t *pixels, size_t stride, icodec_error *error) {
+    self->error = error;
+    if (setjmp(self->jump)) return keeps_rest(self);
+    uint32_t height = png_get_image_height(self->png, self->info);
+    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
+        for (uint32_t row = 0; row < height; row++) {
+            if ((row & 63) == 0) check_time(self);
+            png_read_row(self->png, pixels + stride * row, NULL);
+            self->row = row + 1;
+        }
+    return true;
+}
+
+bool icodec_png_finish(icodec_png *self, icodec_error *error) {
+    self->error = error;
+    if (self->has_ended) return true;
+    // Data beyond the pixels are inflated to nowhere: not for long.
+    double soon = icodec_cpu_seconds() + 0.25;
+    if (soon < self->deadline) self->deadline = soon;
+    // A file without its end, but with all its pixels, is whole.
+    if (setjmp(self->jump)) return self->at_end || keeps_rest(self);
+    png_read_end(self->png, NULL);
+    return true;
+}
+
+icodec_error icodec_png_damage(const icodec_png *self) { return self->damage; }
+
+void icodec_png_close(icodec_png *self) {
+    if (!self) return;
+    if (self->png) png_destroy_read_struct(&self->png, &self->info, NULL);
+    free(self);
+}

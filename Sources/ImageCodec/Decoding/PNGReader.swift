@@ -1,0 +1,58 @@
+internal import CImageCodec
+
+/// A PNG that is being read. Not Sendable: one thread at a time.
+final class PNGReader: RowReading {
+    let header: ImageHeader
+    private let png: OpaquePointer
+
+    init(_ source: icodec_source, limits: icodec_limits) throws(ImageCodecError) {
+        var error = icodec_error()
+        var source = source
+        var limits = limits
+        guard let png = icodec_png_open(&source, &limits, &error) else { throw ImageCodecError(error, format: .png) }
+        self.png = png
+        var description = icodec_description()
+        icodec_png_describe(png, &description)
+        header = ImageHeader(description)
+    }
+
+    deinit { icodec_png_close(png) }
+
+    var width: Int { header.width }
+    var height: Int { header.height }
+    var isInterlaced: Bool { header.description.interlaced }
+
+    func start() throws(ImageCodecError) {
+        var error = icodec_error()
+        guard icodec_png_start(png, &error) else { throw ImageCodecError(error, format: .png) }
+    }
+
+    func read(into rows: UnsafeMutablePointer<UInt8>, count: Int) throws(ImageCodecError) -> Int {
+        var error = icodec_error()
+        var got: UInt32 = 0
+        guard icodec_png_rows(png, rows, width * 4, UInt32(count), &got, &error) else {
+            throw ImageCodecError(error, format: .png)
+        }
+        return Int(got)
+    }
+
+    /// Reads an interlaced image.
+    func readAll(into pixels: PixelBuffer) throws(ImageCodecError) {
+        var error = icodec_error()
+        guard icodec_png_image(png, pixels.bytes, width * 4, &error) else {
+            throw ImageCodecError(error, format: .png)
+        }
+    }
+
+    /// Checks what is behind the pixels.
+    func finish() throws(ImageCodecError) {
+        var error = icodec_error()
+        guard icodec_png_finish(png, &error) else { throw ImageCodecError(error, format: .png) }
+    }
+
+    /// The fault at which reading ended.
+    var damage: ImageCodecError? {
+        let damage = icodec_png_damage(png)
+        return damage.code == 0 ? nil : ImageCodecError(damage, format: .png)
+    }
+}

@@ -1,0 +1,53 @@
+internal import CImageCodec
+
+/// The container of a WebP file that is in memory. Valid as long as the bytes that it was made of.
+struct WebPReader {
+    let header: ImageHeader
+    private let frame: icodec_webp_frame
+    private let limits: icodec_limits
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>, limits: icodec_limits) throws(ImageCodecError) {
+        var error = icodec_error()
+        var frame = icodec_webp_frame()
+        var description = icodec_description()
+        var lowered = limits
+        guard icodec_webp_describe(bytes.baseAddress, bytes.count, &lowered, &description, &frame, &error) else {
+            throw ImageCodecError(error, format: .webp)
+        }
+        self.frame = frame
+        self.limits = limits
+        header = ImageHeader(description)
+    }
+
+    /// Whether the first frame is all of the canvas; else the rest of the canvas is transparent.
+    var fillsCanvas: Bool {
+        frame.x == 0 && frame.y == 0 && Int(frame.width) == header.width && Int(frame.height) == header.height
+    }
+
+    var isLossless: Bool { header.description.is_lossless }
+
+    /// Bytes that libwebp takes beside the pixels: a lossless image is held whole, at its stored size.
+    var memory: Int { isLossless ? header.width * header.height * 4 : header.width * 256 }
+
+    /// Decodes the first frame, at its size or (when it fills the canvas) a smaller one.
+    ///
+    /// - Returns: What the image lacks, where that is allowed.
+    func decode(into pixels: PixelBuffer, size: ResizePlan.Size) throws(ImageCodecError) -> ImageCodecError? {
+        var error = icodec_error()
+        var (frame, limits) = (frame, limits)
+        let start = fillsCanvas ? 0 : (Int(frame.y) * header.width + Int(frame.x)) * 4
+        let (width, height) = fillsCanvas ? (size.width, size.height) : (Int(frame.width), Int(frame.height))
+        guard Int(frame.x + frame.width) <= header.width, Int(frame.y + frame.height) <= header.height else {
+            throw ImageCodecError(.corrupt, format: .webp, "the first frame lies outside the canvas")
+        }
+        guard
+            icodec_webp_decode(
+                &frame, &limits, isLossless, pixels.bytes + start, UInt32(width), UInt32(height), size.width * 4, &error)
+        else {
+            let failure = ImageCodecError(error, format: .webp)
+            guard limits.allow_truncated, failure.code == .truncated || failure.code == .corrupt else { throw failure }
+            return failure
+        }
+        return nil
+    }
+}

@@ -1,0 +1,55 @@
+internal import CImageCodec
+
+extension ImageEncoder {
+    func encodeWebP(_ image: DecodedImage, _ options: WebPOptions) throws(ImageCodecError) -> [UInt8] {
+        guard options.quality >= 0, options.quality <= 100, (0...6).contains(options.effort) else {
+            throw ImageCodecError(
+                .invalidArgument, format: .webp,
+                "a quality of \(options.quality), not 0 ... 100, or an effort of \(options.effort), not 0 ... 6")
+        }
+        guard image.width <= 16383, image.height <= 16383 else {
+            throw ImageCodecError(
+                .invalidArgument, format: .webp, "\(image.width) x \(image.height) pixels, a side may have 16383")
+        }
+        var lowered = icodec_webp_options(
+            quality: Float(options.quality), lossless: options.isLossless, method: Int32(options.effort))
+        var error = icodec_error()
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        guard
+            icodec_webp_encode(
+                image.pixels.bytes, UInt32(image.width), UInt32(image.height), image.bytesPerRow, !image.isOpaque,
+                &lowered, &bytes, &count, &error)
+        else { throw ImageCodecError(error, format: .webp) }
+        let file = Self.take(bytes, count)
+        guard image.profile != nil || image.exif != nil else { return file }
+        return WebPContainer.extended(
+            file, width: image.width, height: image.height, hasAlpha: !image.isOpaque, profile: image.profile,
+            exif: image.exif)
+    }
+}
+
+/// The RIFF container of a WebP file (RFC 9649, section 2).
+enum WebPContainer {
+    /// The file with a VP8X header, a profile and an Exif block.
+    ///
+    /// - Parameter file: A still image without such a header, as libwebp writes it, or with one, when alpha made it write one.
+    static func extended(
+        _ file: [UInt8], width: Int, height: Int, hasAlpha: Bool, profile: [UInt8]?, exif: [UInt8]?
+    ) -> [UInt8] {
+        let flags: UInt8 = (profile == nil ? 0 : 0x20) | (hasAlpha ? 0x10 : 0) | (exif == nil ? 0 : 0x08)
+        func three(_ value: Int) -> [UInt8] { (0..<3).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
+        var body = Array("WEBP".utf8)
+        body += chunk("VP8X", [flags, 0, 0, 0] + three(width - 1) + three(height - 1))
+        if let profile { body += chunk("ICCP", profile) }
+        let hasHeader = file.dropFirst(12).starts(with: "VP8X".utf8)
+        body += file.dropFirst(hasHeader ? 30 : 12)
+        if let exif { body += chunk("EXIF", exif) }
+        return chunk("RIFF", body)
+    }
+
+    private static func chunk(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
+        let length = (0..<4).map { UInt8(truncatingIfNeeded: bytes.count >> ($0 * 8)) }
+        return Array(name.utf8) + length + bytes + (bytes.count % 2 == 0 ? [] : [0])
+    }
+}

@@ -1,0 +1,27 @@
+internal import CImageCodec
+
+extension DecodedImage {
+    /// The image turned to be seen as an Exif orientation says.
+    public func oriented(_ orientation: ImageOrientation) throws(ImageCodecError) -> DecodedImage {
+        guard orientation != .up else { return self }
+        let turned = try PixelBuffer(byteCount: cost)
+        let columns = orientation.swapsSides ? height : width
+        icodec_orient(
+            pixels.bytes, bytesPerRow, UInt32(width), UInt32(height), Int32(orientation.rawValue), turned.bytes,
+            columns * 4)
+        return replacing(turned, width: columns, height: orientation.swapsSides ? width : height)
+    }
+
+    /// Other pixels with the same profile and metadata.
+    ///
+    /// - Parameter mayHaveAlpha: Whether some pixel may not be opaque; nil: as before.
+    func replacing(
+        _ pixels: PixelBuffer, width: Int, height: Int, mayHaveAlpha: Bool? = nil
+    ) -> DecodedImage {
+        var image = DecodedImage(width: width, height: height, pixels: pixels, mayHaveAlpha: mayHaveAlpha ?? !isOpaque)
+        image.profile = profile
+        image.exif = exif
+        image.damage = damage
+        return image
+    }
+}

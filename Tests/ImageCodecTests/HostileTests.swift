@@ -1,0 +1,53 @@
+import Testing
+
+@testable import ImageCodec
+
+/// Broken and malicious files: a typed error or an image, whatever they say.
+@Suite struct HostileTests {
+    @Test("A hostile file gives an error or an image, as its manifest asks", arguments: Corpus.shared.files("hostile", []))
+    func outcome(_ file: Corpus.File) throws {
+        let source = try Corpus.shared.source(file.path)
+        let whole = outcome(ImageDecoder(), source, nil)
+        let small = outcome(ImageDecoder(), source, .fit(64, 64))
+        var patient = ImageDecoder()
+        patient.allowTruncated = true
+        let partial = outcome(patient, source, nil)
+        _ = try? ImageInfo.read(source)
+        // What is refused is refused at every size, and never for want of patience only.
+        #expect((whole == nil) == (small == nil))
+        #expect(whole != nil || partial == nil)
+        let isRead = file.format == nil || file.format.map { ["jpeg", "png", "webp"].contains($0) } == true
+        switch file.expect {
+        case "reject": #expect(whole != nil && partial != nil)
+        case "accept" where isRead: #expect(whole == nil, "\(whole.map { "\($0)" } ?? "")")
+        case "accept": #expect(whole?.code == .unsupportedFormat)
+        default: break
+        }
+    }
+
+    private func outcome(_ decoder: ImageDecoder, _ source: ImageSource, _ sizing: ImageSizing?) -> ImageCodecError? {
+        do throws(ImageCodecError) {
+            let image: DecodedImage
+            if let sizing { image = try decoder.decode(source, to: sizing) } else { image = try decoder.decode(source) }
+            #expect(image.width > 0 && image.height > 0 && image.withUnsafeBytes { $0.count } == image.cost)
+            return nil
+        } catch {
+            #expect(!error.reason.isEmpty)
+            return error
+        }
+    }
+
+    @Test("A truncated image is an error, and with allowTruncated what there is", arguments: ["jpg_trunc_base", "jpg_trunc_prog", "png_trunc", "webp_trunc"])
+    func truncated(_ name: String) throws {
+        let file = try #require(Corpus.shared.files.first { $0.path.hasPrefix("hostile/gen__\(name)_50") })
+        let source = try Corpus.shared.source(file.path)
+        let error = #expect(throws: ImageCodecError.self) { try ImageDecoder().decode(source) }
+        #expect(error?.code == .truncated)
+        var decoder = ImageDecoder()
+        decoder.allowTruncated = true
+        let image = try decoder.decode(source)
+        #expect(image.damage?.code == .truncated)
+        let small = try decoder.decode(source, to: .fit(40, 40))
+        #expect(small.damage?.code == .truncated && small.width <= 40)
+    }
+}
