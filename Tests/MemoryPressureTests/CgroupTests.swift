@@ -59,7 +59,7 @@ struct CgroupTests {
             let service = try Service(preferredUsage: 64 << 20, monitor: nil)
             monitor.observe(by: service.cache) { cache, pressure in cache.respond(to: pressure) }
             // As slowly as images are decoded.
-            try service.decode(2000, pausing: 500)
+            try service.decode(1000, pausing: 2000)
             try #require(monitor.status.warnings > 0)
             monitor.stop()
         }
@@ -74,7 +74,10 @@ private struct Service {
         let pixels: [UInt8]
 
         init(_ number: Int) {
-            pixels = [UInt8](repeating: UInt8(truncatingIfNeeded: number) | 1, count: Self.bytes)
+            pixels = [UInt8](unsafeUninitializedCapacity: Self.bytes) { buffer, count in
+                _ = buffer.baseAddress.map { memset($0, Int32(number) | 1, Self.bytes) }
+                count = Self.bytes
+            }
         }
     }
 

@@ -34,11 +34,12 @@ struct UseList: Sendable {
 }
 
 /// Entries numbered from 0; a number stays the same as long as its entry lives. Free ones are linked.
+///
+/// A copy would share its entries with the original: it is only ever moved.
 @usableFromInline
 struct Slots<Entry: Sendable>: Sendable {
     @usableFromInline var uses: [Use] = []
-    /// nil: free.
-    @usableFromInline var entries: ContiguousArray<Entry?> = []
+    @usableFromInline var memory = SlotMemory<Entry>(capacity: 0)
     @usableFromInline var free = Use.none
 
     @inlinable
@@ -47,14 +48,15 @@ struct Slots<Entry: Sendable>: Sendable {
     /// Puts an entry into a free slot.
     @inlinable
     mutating func add(_ entry: consuming Entry) -> Int32 {
-        if free == Use.none {
+        var slot = free
+        if slot == Use.none {
+            slot = Int32(uses.count)
+            if uses.count == memory.capacity { memory = memory.moved(toCapacity: 8 + uses.count * 5 / 4) }
             uses.append(Use())
-            entries.append(entry)
-            return Int32(entries.count - 1)
+        } else {
+            free = uses[Int(slot)].older
         }
-        let slot = free
-        free = uses[Int(slot)].older
-        entries[Int(slot)] = entry
+        memory.base[Int(slot)] = entry
         return slot
     }
 
@@ -63,14 +65,46 @@ struct Slots<Entry: Sendable>: Sendable {
     mutating func take(_ slot: Int32) -> Entry? {
         uses[Int(slot)].older = free
         free = slot
-        return entries[Int(slot)].take()
+        return memory.base[Int(slot)].take()
     }
 
     /// The entry in a slot, or nil when it is free.
     @inlinable
     subscript(slot: Int32) -> Entry? {
-        _read { yield entries[Int(slot)] }
-        _modify { yield &entries[Int(slot)] }
+        _read { yield memory.base[Int(slot)] }
+        nonmutating _modify { yield &memory.base[Int(slot)] }
+    }
+}
+
+/// An array whose elements are looked at in place: to compare an entry's key, `Array` would copy the entry, and count its
+/// objects' references up and down.
+///
+/// `@unchecked Sendable`: it belongs to one `Slots`, which is reached only under its shard's lock.
+@usableFromInline
+final class SlotMemory<Entry: Sendable>: @unchecked Sendable {
+    /// All of them are initialised.
+    @usableFromInline let base: UnsafeMutablePointer<Entry?>
+    @usableFromInline let capacity: Int
+
+    @inlinable
+    init(capacity: Int) {
+        base = .allocate(capacity: capacity)
+        base.initialize(repeating: nil, count: capacity)
+        self.capacity = capacity
+    }
+
+    @inlinable
+    deinit {
+        base.deinitialize(count: capacity)
+        base.deallocate()
+    }
+
+    /// The same entries in more memory; here there are none left.
+    @inlinable
+    func moved(toCapacity capacity: Int) -> SlotMemory {
+        let larger = SlotMemory(capacity: capacity)
+        for slot in 0..<self.capacity { larger.base[slot] = base[slot].take() }
+        return larger
     }
 }
 
