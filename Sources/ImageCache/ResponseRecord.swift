@@ -32,6 +32,19 @@ extension ResponseRecord {
         ).resumeValidator
     }
 
+    /// Whether a request with these fields asks for the same representation, as far as `Vary` tells (RFC 9111 section 4.1).
+    ///
+    /// Two languages of a page that were saved in the same second have the same Last-Modified, and servers give the plain
+    /// and the compressed form the same ETag: the validator alone would join them. After `Vary: *`, where nothing can be
+    /// compared, a strong ETag must do: it is unique among all representations of a resource (RFC 9110 section 8.8.3).
+    func mayBeContinued(by fields: HTTPFields, rules: CacheRules) -> Bool {
+        let redirects = response.redirects
+        guard let asked = rules.variantKey(of: fields, for: response.fields, redirects: redirects) else {
+            return response.fields[.eTag] != nil
+        }
+        return asked == rules.variantKey(of: response.requestFields, for: response.fields, redirects: redirects)
+    }
+
     /// Takes over what a 206 (Partial Content), or a 416 that proves the body complete, says anew (RFC 9111 section 3.4).
     mutating func update(by head: ResponseHead, rules: CacheRules) {
         finalURL = head.finalURL

@@ -219,4 +219,34 @@ import Testing
         #expect(outcome.ending == .exited(0))
         #expect(outcome.errorOutput.isEmpty)
     }
+
+    @Test func `-A is the User-Agent that Vary means`() async throws {
+        let work = try Workplace()
+        let origin = try ScriptedOrigin { request in
+            var representation = Representation(seed: request["User-Agent"] == "other/1.0" ? 2 : 1, size: 3000)
+            representation.fields = [("Vary", "User-Agent")]
+            return Behaviour(representation)
+        }
+        let one = try await work.fetchJSON(origin.url()).answer
+        let other = try await work.fetchJSON("-A", "other/1.0", origin.url()).answer
+        #expect(Content(seed: 1, size: 3000).equalsFile(at: one.path ?? ""))
+        #expect(Content(seed: 2, size: 3000).equalsFile(at: other.path ?? ""))
+        #expect(try await work.fetchJSON("-A", "other/1.0", origin.url()).answer.path == other.path)
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `stale-while-revalidate is asked for at once, as nobody stays behind to do it`() async throws {
+        let work = try Workplace()
+        let control = "max-age=0, stale-while-revalidate=1000"
+        let origin = try ScriptedOrigin { request in
+            if request.number == 3 { return .status(503) }
+            return Behaviour(Representation(seed: UInt64(request.number), size: 3000, cacheControl: control))
+        }
+        #expect(try await work.fetchJSON(origin.url()).answer.source == "network")
+        let second = try await work.fetchJSON(origin.url()).answer
+        #expect(second.source == "network")
+        #expect(Content(seed: 2, size: 3000).equalsFile(at: second.path ?? ""))
+        // While the origin fails, what is stale does.
+        #expect(try await work.fetchJSON("--retry", "0", origin.url()).answer.source == "stale")
+    }
 }

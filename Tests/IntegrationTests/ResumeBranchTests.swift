@@ -269,6 +269,41 @@ import Testing
         #expect(answer.bytesTransferred == origin.bodyBytesSent)
     }
 
+    @Test(arguments: [["-H", "Accept-Language: fr"], ["-A", "other/1.0"]])
+    func `what is held of one variant is never continued by another, though their dates and lengths agree`(
+        other: [String]
+    ) async throws {
+        let saved = Date(timeIntervalSince1970: 1_700_000_000)
+        var first = Representation(seed: 56, size: Self.size, etag: "", lastModified: saved)
+        var second = Representation(seed: 57, size: Self.size, etag: "", lastModified: saved)
+        first.fields = [("Vary", "Accept-Language, User-Agent")]
+        second.fields = first.fields
+        let variants = [first, second]
+        let work = try Workplace()
+        let origin = try ScriptedOrigin { request in
+            let isOther = request["Accept-Language"] == "fr" || request["User-Agent"] == "other/1.0"
+            if request.number == 2 { return .status(404) }
+            return Behaviour(variants[isOther ? 1 : 0]).with { if request.number == 1 { $0.cutAfter = Self.cut } }
+        }
+        try await work.fetchUntilCut(origin.url())
+        // An error status for the other one costs the first nothing.
+        #expect(try await work.command.run(["fetch"] + other + [origin.url()]).ending == .exited(4))
+        let continued = try await work.fetchJSON(origin.url()).answer
+        #expect(continued.resumedFrom == Self.cut)
+        #expect(first.content.equalsFile(at: continued.path ?? ""))
+
+        #expect(try await work.run("clear").ending == .exited(0))
+        let next = try ScriptedOrigin { request in
+            let isOther = request["Accept-Language"] == "fr" || request["User-Agent"] == "other/1.0"
+            return Behaviour(variants[isOther ? 1 : 0]).with { if request.number == 1 { $0.cutAfter = Self.cut } }
+        }
+        try await work.fetchUntilCut(next.url())
+        let outcome = try await work.command.run(["fetch", "--json"] + other + [next.url()])
+        let answer = try Answer(outcome)
+        #expect(next.requests.last?["Range"] == nil)
+        #expect(second.content.equalsFile(at: answer.path ?? ""), "spliced: \(outcome)")
+    }
+
     @Test func `--no-resume drops what is there and starts over`() async throws {
         let work = try Workplace()
         let origin = try ScriptedOrigin { request in

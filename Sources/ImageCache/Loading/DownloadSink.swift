@@ -19,6 +19,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private(set) var record: ResponseRecord?
     /// Whether the response may enter the store for others.
     private(set) var isStorable = true
+    /// Whether the writer holds a part of another variant than the one asked for: not to be continued, but not to be
+    /// dropped either until this one's body takes its place.
+    private var holdsOther = false
     /// The digest of the body's first `digested` bytes; `nil` when bytes went past it.
     private var digest: SHA256?
     private var digested: Int64 = 0
@@ -29,6 +32,10 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         self.rules = rules
         self.writer = writer
         guard job.request.resumes, let held = writer.held, let record = ResponseRecord(decoding: held.header) else {
+            return
+        }
+        guard record.mayBeContinued(by: job.cacheRequest.fields, rules: rules) else {
+            holdsOther = true
             return
         }
         isStorable = refusal(to: record.response) == nil
@@ -65,6 +72,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         }
         isStorable = refusal == nil
         self.record = record
+        holdsOther = false
         growth.restart()
         if job.request.sha256 != nil {
             digest = try SHA256()
@@ -128,6 +136,6 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     /// Leaves what is there for the next run, if it can be continued; drops it otherwise.
     func leavePartial() {
         // Failing here costs bytes fetched again, nothing else.
-        if keepsPartial { try? writer.keep() } else { try? writer.discard() }
+        if keepsPartial || holdsOther { try? writer.keep() } else { try? writer.discard() }
     }
 }

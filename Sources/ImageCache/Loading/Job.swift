@@ -33,7 +33,7 @@ struct Job: Sendable {
         let method = request.isSafeQuery ? request.method : .get
         key = EntryKey(CacheKey(url: url, method: method, bodyDigest: digest, owner: owner).value)
         cacheRequest = CacheRequest(
-            method: request.method, url: url, fields: request.fields, policy: request.policy,
+            method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
             ownLifetime: request.ownLifetime, isSafeQuery: request.isSafeQuery)
     }
 
@@ -41,6 +41,13 @@ struct Job: Sendable {
     private static let ownFields: [HTTPField.Name] = [
         .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
     ]
+
+    /// The fields that a `Vary` of the answer may name: also the one that an option of the transfer stands for.
+    private static func sentFields(_ request: FileRequest) -> HTTPFields {
+        var fields = request.fields
+        if let agent = request.transfer.userAgent, !fields.contains(.userAgent) { fields[.userAgent] = agent }
+        return fields
+    }
 
     /// Whose namespace the entry belongs to: what the caller says, else whoever the credentials name. An answer to one
     /// user's credentials is never another's, and no password is written to disk.

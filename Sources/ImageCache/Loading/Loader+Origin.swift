@@ -100,7 +100,7 @@ extension Loader {
         // `Vary: *` matches no later request (RFC 9111 section 4.1); such a response replaces the one before it.
         let variant =
             rules.variantKey(
-                of: job.request.fields, for: record.response.fields, redirects: record.response.redirects) ?? "*"
+                of: job.cacheRequest.fields, for: record.response.fields, redirects: record.response.redirects) ?? "*"
         do throws(StoreError) {
             let entry = NewEntry(
                 key: job.key, variant: variant, url: record.url, metadata: record.encoded)
