@@ -117,6 +117,13 @@ extension FieldReader {
 }
 
 extension ResponseHead {
-    /// The redirects on the way here, as the caching rules see them.
-    var storedRedirects: [StoredHead] { redirects.map { StoredHead(status: $0.status, fields: $0.fields) } }
+    /// The redirects on the way here, as the caching rules see them: without where they led, which is of no use to a
+    /// later decision and may hold a password.
+    var storedRedirects: [StoredHead] {
+        redirects.map { hop in
+            var fields = hop.fields
+            fields[.location] = nil
+            return StoredHead(status: hop.status, fields: fields)
+        }
+    }
 }

@@ -63,6 +63,48 @@ import Testing
         #expect(origin.requests(to: "/with").first?["Authorization"] == "Basic bWU6c2VjcmV0")
     }
 
+    @Test func `what --netrc's credentials brought is not seen without them`() async throws {
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: request["Authorization"] == nil ? 2 : 1, size: 3000))
+        }
+        try work.directory.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
+        let mine = try await work.fetchJSON("--netrc", origin.url()).answer
+        let nobodys = try await work.fetchJSON(origin.url()).answer
+        #expect(Content(seed: 1, size: 3000).equalsFile(at: mine.path ?? ""))
+        #expect(Content(seed: 2, size: 3000).equalsFile(at: nobodys.path ?? ""))
+        #expect(try await work.fetchJSON("--netrc", origin.url()).answer.path == mine.path)
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `a password that a redirect names is not written to disk`() async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            let host = request["Host"] ?? ""
+            return request.path == "/there"
+                ? Behaviour(representation) : .redirect(to: "http://me:s3cr3t@\(host)/there")
+        }
+        let outcome = try await work.fetch("-v", "--json", origin.url("/here"))
+        #expect(outcome.ending == .exited(0))
+        #expect(!"\(outcome)".contains("s3cr3t"), "\(outcome)")
+        for file in DiskUsage.files(at: work.cache) {
+            let bytes = FileManager.default.contents(atPath: "\(work.cache)/\(file)") ?? Data()
+            #expect(bytes.range(of: Data("s3cr3t".utf8)) == nil, "\(file)")
+        }
+    }
+
+    @Test(arguments: [
+        ["fetch", "--proxy", "me:s3cr3t@@no proxy", "--retry", "0", "http://127.0.0.1:9/"],
+        ["fetch", "-H", "Authorization Bearer s3cr3t", "http://127.0.0.1:9/"],
+        ["fetch", "--json", "me:s3cr3t@127.0.0.1:9/"],
+        ["info", "http://me:s3cr3t@127.0.0.1:9/"], ["info", "--json", "http://me:s3cr3t@127.0.0.1:9/"],
+        ["path", "http://me:s3cr3t@127.0.0.1:9/"], ["rm", "--json", "http://me:s3cr3t@127.0.0.1:9/"],
+    ])
+    func `no complaint repeats a password`(arguments: [String]) async throws {
+        let outcome = try await work.command.run(arguments)
+        #expect(outcome.ending != .exited(0), "\(outcome)")
+        #expect(!outcome.errorOutput.isEmpty)
+        #expect(!"\(outcome)".contains("s3cr3t"), "\(outcome)")
+    }
+
     @Test func `credentials in the URL are sent, and stand in no message, no list and no file of the cache`()
         async throws
     {

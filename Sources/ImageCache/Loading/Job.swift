@@ -15,7 +15,9 @@ struct Job: Sendable {
     init(_ request: FileRequest) throws(ImageCacheError) {
         let scheme = request.url.prefix { $0 != ":" }.lowercased()
         guard scheme == "http" || scheme == "https", request.url.dropFirst(scheme.count).hasPrefix("://") else {
-            throw ImageCacheError(.invalidRequest, message: "is not an absolute http or https URL")
+            throw ImageCacheError(
+                .invalidRequest, url: Self.separatingUserinfo(request.url).url,
+                message: "is not an absolute http or https URL")
         }
         for name in Self.ownFields where request.fields.contains(name) {
             throw ImageCacheError(
@@ -56,7 +58,12 @@ struct Job: Sendable {
         if let credentials = request.transfer.credentials { return "user:" + credentials.user }
         if let userinfo { return "user:" + userinfo.prefix { $0 != ":" } }
         if let authorization = request.fields[.authorization] { return "authorization:" + fingerprint(authorization) }
-        return nil
+        // Only libcurl knows what the file says of the host, and whether it says anything.
+        switch request.transfer.netrc {
+        case .off: return nil
+        case .default: return "netrc"
+        case .path(let path): return "netrc:" + path
+        }
     }
 
     /// Apart from the names that credentials bring along: nobody can call themselves another's credentials.
@@ -77,7 +84,10 @@ struct Job: Sendable {
 
     /// The URL, well-formed or not, without the credentials that may stand in it.
     static func separatingUserinfo(_ url: String) -> (url: String, userinfo: Substring?) {
-        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return (url, nil) }
+        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else {
+            // No URL; perhaps one whose scheme was forgotten.
+            return (url.lastIndex(of: "@").map { "***" + url[$0...] } ?? url, nil)
+        }
         let authority = url[url.index(colon, offsetBy: 3)...].prefix { $0 != "/" && $0 != "?" }
         guard let at = authority.lastIndex(of: "@") else { return (url, nil) }
         return (String(url[..<authority.startIndex] + url[url.index(after: at)...]), authority[..<at])

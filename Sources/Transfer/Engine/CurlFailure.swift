@@ -22,6 +22,9 @@ struct CurlFailure {
                 failure(.protocolViolation, "the answer is not HTTP", retry: false)
             case CURLE_UNSUPPORTED_PROTOCOL:
                 failure(.badRedirect, "redirected to what is neither http nor https", retry: false)
+            // libcurl would repeat it, password and all.
+            case CURLE_COULDNT_RESOLVE_PROXY where text.hasPrefix("Unsupported proxy syntax"):
+                (.resolve, "the proxy's URL cannot be understood", false)
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: failure(.resolve, "", retry: true)
             case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY: failure(.connect, "", retry: true)
             case CURLE_OPERATION_TIMEDOUT: failure(.timeout, "", retry: true)

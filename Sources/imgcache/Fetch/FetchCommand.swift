@@ -152,7 +152,8 @@ struct RequestOptions: ParsableArguments {
         guard maxRedirs ?? 0 >= 0 else { throw ValidationError("--max-redirs takes a number from 0.") }
         guard limitRate?.bytes ?? 1 > 0 else { throw ValidationError("--limit-rate takes a rate above 0.") }
         for header in headers where !Self.isField(header) {
-            throw ValidationError("-H takes 'Name: value', not '\(header.prefix { $0 != ":" })'.")
+            // Only its first word: a forgotten colon must not show a token.
+            throw ValidationError("-H takes 'Name: value', not '\(header.prefix { $0 != ":" && $0 != " " }) …'.")
         }
         if let sha256 {
             guard sha256.utf8.count == 64, sha256.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {

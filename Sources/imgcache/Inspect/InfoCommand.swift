@@ -38,7 +38,9 @@ struct InfoCommand: ParsableCommand {
     func run() throws {
         try withStore(store) { cache in
             let now = Date()
-            let info = try cache.info(for: whose.request(url))
+            let request = whose.request(url)
+            let url = request.urlWithoutUserinfo
+            let info = try cache.info(for: request)
             let report = Report(
                 url: url, entries: info.entries.map { EntryReport($0, now: now) },
                 partial: info.partial.map { partial in
@@ -104,8 +106,9 @@ struct PathCommand: ParsableCommand {
 
     func run() throws {
         try withStore(store) { cache in
-            guard let entry = try cache.info(for: whose.request(url)).entries.first else {
-                throw Failure(.offline, "\(url): not in the cache")
+            let request = whose.request(url)
+            guard let entry = try cache.info(for: request).entries.first else {
+                throw Failure(.offline, "\(request.urlWithoutUserinfo): not in the cache")
             }
             if format.json { try Output.json(["path": entry.path, "url": entry.url]) } else { Output.line(entry.path) }
         }

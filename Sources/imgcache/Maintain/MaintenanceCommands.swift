@@ -16,7 +16,9 @@ struct RemoveCommand: ParsableCommand {
         try withStore(store) { cache in
             var missing: [String] = []
             for url in urls {
-                let removed = try cache.remove(whose.request(url))
+                let request = whose.request(url)
+                let url = request.urlWithoutUserinfo
+                let removed = try cache.remove(request)
                 if removed == 0 { missing.append(url) }
                 if format.json { try Output.json(RemovalReport(url: url, removed: removed)) }
             }
