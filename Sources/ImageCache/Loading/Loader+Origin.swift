@@ -165,13 +165,23 @@ extension Loader {
         let status = result.head.status
         if let index = validation?.candidate ?? fallback,
             rules.mayServeStale(
-                candidates[index].record.response, after: .status(status), for: job.cacheRequest, now: now()),
+                candidates[index].record.response, after: .status(status), for: job.cacheRequest, now: now())
+                || mayServeWhileRevalidating(candidates[index], job),
             let file = try openStale(
                 candidates[index], for: job, cacheStatus, bytesTransferred: result.bytesReceived)
         {
             return file
         }
         throw Self.failure(result, job)
+    }
+
+    /// Whether `stale-while-revalidate` (RFC 5861 section 3) would have served it without waiting for an answer.
+    private func mayServeWhileRevalidating(_ candidate: Candidate, _ job: Job) -> Bool {
+        if case .serveAndRevalidate = rules.decide(job.cacheRequest, stored: [candidate.record.response], now: now()) {
+            true
+        } else {
+            false
+        }
     }
 
     static func failure(_ result: TransferResult, _ job: Job) -> ImageCacheError {

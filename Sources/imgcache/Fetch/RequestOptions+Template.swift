@@ -75,6 +75,8 @@ extension ImageCache {
         // One host is the usual case of a list: let it use all that was asked for.
         configuration.maxTransfers = request.parallel
         configuration.maxTransfersPerHost = request.parallel
+        // Nothing stays behind to refresh what is stale: the command asks first, and falls back on it.
+        configuration.revalidatesInBackground = false
         if quiet { configuration.logger.logLevel = .critical }
         try self.init(directory: store.directory, configuration: configuration)
     }
