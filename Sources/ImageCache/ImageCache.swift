@@ -35,16 +35,16 @@ public final class ImageCache: Sendable {
         var storeConfiguration = configuration.store
         storeConfiguration.clock = configuration.now
         storeConfiguration.logger = configuration.logger
+        // One more than there are cores: work here waits for the disk at times, and more threads only take turns.
+        executor = BlockingExecutor(
+            width: max(2, min(configuration.maxTransfers, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 1, 8)))
         do {
             let store = try DiskStore(directory: directory, configuration: storeConfiguration)
-            loader = Loader(store: store, configuration: configuration)
+            loader = Loader(store: store, configuration: configuration, executor: executor)
         } catch {
             throw ImageCacheError(error)
         }
         self.directory = directory
-        // One more than there are cores: work here waits for the disk at times, and more threads only take turns.
-        executor = BlockingExecutor(
-            width: max(2, min(configuration.maxTransfers, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 1, 8)))
     }
 
     deinit { executor.close() }

@@ -58,6 +58,21 @@ struct FlightTests {
         #expect(flight.join() == nil)
     }
 
+    @Test("goes on when the threads that it runs on had no more to do")
+    func outlivesItsCache() async throws {
+        let executor = BlockingExecutor(width: 1)
+        for _ in 1...3 {
+            let (gate, open) = AsyncStream<Void>.makeStream()
+            let flight = Flight { _ in }
+            let interest = try #require(flight.join())
+            flight.start(on: executor, priority: nil, heldLoad(gate))
+            executor.close()
+            open.yield()
+            guard case .failure(let error) = await interest.outcome() else { return #expect(Bool(false)) }
+            #expect(error.message == "ended")
+        }
+    }
+
     @Test("shows a slow watcher the newest progress only, and ends the watch with the load")
     func progress() async throws {
         let (gate, open) = AsyncStream<Void>.makeStream()

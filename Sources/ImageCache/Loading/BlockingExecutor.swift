@@ -68,11 +68,21 @@ final class BlockingExecutor: TaskExecutor, Sendable {
     }
 
     private func work() {
-        while true {
-            state.withLock { $0.idle += 1 }
+        // A load may outlive its cache and go on after `close`: a thread that ends must not count any more, or there is none
+        // left to run the rest of it.
+        while !endsNow() {
             wake.wait()
             state.withLock { $0.idle -= 1 }
-            if !runOne(), state.withLock({ $0.closed }) { return }
+            runOne()
+        }
+    }
+
+    /// Whether there will be nothing to do; if there may, the calling thread counts as idle.
+    private func endsNow() -> Bool {
+        state.withLock { state in
+            let isOver = state.closed && state.head == state.jobs.count
+            if isOver { state.threads -= 1 } else { state.idle += 1 }
+            return isOver
         }
     }
 

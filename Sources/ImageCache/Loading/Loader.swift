@@ -12,13 +12,15 @@ struct Loader: Sendable {
     let engine: TransferEngine
     let revalidatesInBackground: Bool
     let sweeper: Sweeper?
+    private let executor: BlockingExecutor
 
-    init(store: DiskStore, configuration: ImageCache.Configuration) {
+    init(store: DiskStore, configuration: ImageCache.Configuration, executor: BlockingExecutor) {
+        self.executor = executor
         self.store = store
         rules = configuration.rules
         now = configuration.now
         revalidatesInBackground = configuration.revalidatesInBackground
-        sweeper = configuration.sweepsInBackground ? Sweeper(store: store) : nil
+        sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
         var limits = TransferEngine.Configuration()
         limits.maxTransfers = configuration.maxTransfers
         limits.now = configuration.now
@@ -147,7 +149,7 @@ struct Loader: Sendable {
     }
 
     func revalidateInBackground(_ job: Job) {
-        Task.detached(priority: .background) {
+        Task.detached(executorPreference: executor, priority: .background) {
             let flight = Flight { _ in }
             guard let lock = try? store.tryLock(job.key) else { return }  // somebody is at it
             defer { lock.release() }

@@ -6,14 +6,18 @@ import Locking
 /// It starts with the first transfer, so that a hit never pays for it.
 final class Sweeper: Sendable {
     private let store: DiskStore
+    private let executor: BlockingExecutor
     private let task = Locked<Task<Void, Never>?>(nil)
 
-    init(store: DiskStore) { self.store = store }
+    init(store: DiskStore, executor: BlockingExecutor) {
+        self.store = store
+        self.executor = executor
+    }
 
     func startOnce() {
         task.withLock { [store] task in
             guard task == nil else { return }
-            task = Task.detached(priority: .background) {
+            task = Task.detached(executorPreference: executor, priority: .background) {
                 // What cannot be swept now is swept another time.
                 _ = try? await store.sweep(ifOlderThan: .seconds(86_400))
             }
