@@ -44,5 +44,6 @@ extension ImageCacheError {
         default:
             self.init(.unreachable, url: error.url, message: error.message, cause: error)
         }
+        bytesTransferred = error.bytesReceived
     }
 }

@@ -58,6 +58,8 @@ public struct ImageCacheError: Error, Sendable {
     /// One sentence that a person can act on.
     public var message: String
     public var cause: (any Error)?
+    /// Bytes of bodies that crossed the network before it failed, over all attempts.
+    public var bytesTransferred: Int64 = 0
 
     public init(
         _ code: Code, url: String? = nil, path: String? = nil, message: String, cause: (any Error)? = nil

@@ -47,6 +47,27 @@ import Testing
         #expect(origin.bodyBytesSent < 8 << 20)
     }
 
+    @Test func `a connection that ends inside the head is tried again, and then said to be that`() async throws {
+        let steps: [OriginStep] = [.raw("HTTP/1.1 200 OK\r\nContent-Le"), .cut(reset: false)]
+        let origin = try ScriptedOrigin(script: { _ in steps })
+        let outcome = try await work.fetch("--retry", "1", origin.url())
+        #expect(outcome.ending == .exited(3))
+        #expect(outcome.errorOutput.contains("the connection ended inside the response head"), "\(outcome)")
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `bytes that crossed the network for nothing are counted`() async throws {
+        let representation = Representation(seed: 2, size: 600_000)
+        let origin = try ScriptedOrigin { _ in Behaviour(representation).with { $0.cutAfter = 500_000 } }
+        let cut = try await work.fetchJSON("--retry", "0", origin.url("/a")).answer
+        #expect(cut.bytesTransferred == 500_000)
+        let whole = try ScriptedOrigin(serving: representation)
+        let digest = String(repeating: "0", count: 64)
+        let (outcome, wrong) = try await work.fetchJSON("--sha256", digest, whole.url())
+        #expect(outcome.ending == .exited(5))
+        #expect(wrong.bytesTransferred == 600_000)
+    }
+
     @Test func `a head without end`() async throws {
         let field = OriginStep.raw("X-Filler: \(String(repeating: "x", count: 60_000))\r\n")
         try await expectFailure([.raw("HTTP/1.1 200 OK\r\n")] + Array(repeating: field, count: 2000))

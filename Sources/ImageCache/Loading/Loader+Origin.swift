@@ -91,6 +91,8 @@ extension Loader {
             try sink.checkDigest()
         } catch {
             try? writer.discard()
+            var error = error
+            error.bytesTransferred = result.bytesReceived
             throw error
         }
         guard let record = sink.record else {

@@ -148,7 +148,14 @@ final class RunningTransfer {
     func attemptEnded(_ code: CURLcode, now: MonotonicTime) -> Next {
         judgeLastHead(code)
         if let failure { return ended(by: failure, now: now) }
-        guard let action else { return ended(by: curlError(code), now: now) }
+        guard let action else {
+            // libcurl takes the end of a connection for the end of the head.
+            let isCutInHead = code == CURLE_OK
+            return ended(
+                by: isCutInHead
+                    ? error(.connect, "the connection ended inside the response head", isRetryable: true)
+                    : curlError(code), now: now)
+        }
         switch action {
         case .take(let placement, _, _): return bodyEnded(placement, code, now: now)
         case .alreadyComplete(let total): return completeWithHeld(total)

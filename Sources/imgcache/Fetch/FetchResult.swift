@@ -56,7 +56,9 @@ struct FetchResult: Sendable {
     mutating func fail(_ error: any Error) {
         exitStatus = ExitStatus(error)
         self.error = "\(error)"
-        if let code = (error as? ImageCacheError)?.code.statusCode { status = code }
+        guard let error = error as? ImageCacheError else { return }
+        bytesTransferred = error.bytesTransferred
+        status = error.code.statusCode
     }
 }
 
