@@ -57,6 +57,24 @@ import Testing
         }
     }
 
+    @Test func `an empty --cache-dir is a mistake, and not the current folder`() async throws {
+        for command in [["fetch", origin.url("/1/a")], ["fetch", "-v", origin.url("/1/a")], ["ls"], ["clear"]] {
+            #expect(try await work.command.run(command + ["--cache-dir", ""]).ending == .exited(2))
+        }
+        #expect(work.outputNames.isEmpty)
+    }
+
+    @Test func `info of what is not there is exit code 7, with --json as without`() async throws {
+        let plain = try await work.run("info", origin.url("/1/none"))
+        let json = try await work.run("info", "--json", origin.url("/1/none"))
+        #expect(plain.ending == .exited(7))
+        #expect(json.ending == .exited(7))
+        #expect(json.objects.count == 1)
+        let noURL = try await work.run("info", "picture.jpg")
+        #expect(noURL.ending == .exited(2))
+        #expect(noURL.errorOutput.contains("picture.jpg"), "\(noURL)")
+    }
+
     @Test func `info says all of an entry, and of a partial`() async throws {
         try await fetch("/300000/a")
         let info = try await work.run("info", origin.url("/300000/a"))

@@ -129,6 +129,12 @@ struct StoreFailureTests {
         #expect(representation.content.equalsFile(at: work.output("file")))
         #expect(written.errorOutput.contains("warning"), "\(written)")
         #expect(work.outputNames == ["file"])
+        // What no later run could find does not stay behind either.
+        var command = work.command
+        command.environment["TMPDIR"] = work.output("")
+        let cut = try ScriptedOrigin { _ in Behaviour(representation).with { $0.cutAfter = 300_000 } }
+        #expect(try await command.run(["fetch", "--retry", "0", "-o", "-", cut.url()]).ending == .exited(3))
+        #expect(work.outputNames == ["file"])
         try disk.setReadOnly(false)
         #expect(try await work.fetch(origin.url()).ending == .exited(0))
     }

@@ -27,7 +27,7 @@ enum Delivery: Sendable {
     }
 
     /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
-    var streams: Bool { if case .standardOutput = self { true } else { false } }
+    var isStandardOutput: Bool { if case .standardOutput = self { true } else { false } }
 
     /// Whether the file must enter the store, because its path there is all that the user gets.
     var needsStoredFile: Bool { if case .cachedPath = self { true } else { false } }

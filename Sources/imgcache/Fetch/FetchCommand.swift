@@ -204,6 +204,11 @@ struct StoreOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("The most that the store may hold (default 2GiB).", valueName: "size"))
     var capacity: ByteSize?
+
+    func validate() throws {
+        // An unset variable must not make a cache of the current folder, or `clear` one there.
+        guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir takes a folder.") }
+    }
 }
 
 struct OwnerOptions: ParsableArguments {

@@ -93,7 +93,7 @@ struct FetchSession: Sendable {
             }
             do {
                 let file: CachedFile
-                if delivery.streams, options.request.sha256 == nil {
+                if delivery.isStandardOutput, options.request.sha256 == nil {
                     file = try await download.copy(toDescriptor: STDOUT_FILENO)
                 } else {
                     file = try await download.file()
@@ -114,7 +114,8 @@ struct FetchSession: Sendable {
     }
 
     func close() async {
-        if isEphemeral, (try? cache.statistics().partials) == 0 {
+        // A later run finds what is beside the output, but no folder in /tmp with a name of its own.
+        if isEphemeral, delivery.isStandardOutput || (try? cache.statistics().partials) == 0 {
             await cache.destroy()
         } else {
             await cache.close()

@@ -50,10 +50,11 @@ struct InfoCommand: ParsableCommand {
                         finalURL: partial.record?.finalURL,
                         lastUsed: EntryReport.iso(partial.lastUsed))
                 })
-            if format.json { return try Output.json(report) }
+            if format.json { try Output.json(report) }
             guard !report.entries.isEmpty || report.partial != nil else {
                 throw Failure(.offline, "\(url): not in the cache")
             }
+            if format.json { return }
             for entry in report.entries { Self.print(entry) }
             if let partial = report.partial { Self.print(partial, url: url) }
         }
