@@ -33,6 +33,17 @@ struct ProgressLineTests {
     @Test("never exceeds the terminal's width", arguments: 10...130)
     func fits(width: Int) { #expect(line.text(width: width).count <= width) }
 
+    @Test("counts the columns of wide characters in a name", arguments: 10...130)
+    func wide(width: Int) {
+        var line = line
+        for name in ["日本語の写真、とても長い名前のファイル.jpeg", "写真.jpg", "📷📷📷📷📷📷📷📷📷📷📷📷📷📷📷📷📷📷.png"] {
+            line.name = name
+            #expect(TerminalColumns.count(of: line.text(width: width)) <= width)
+        }
+        #expect(TerminalColumns.count(of: "日本語.jpg") == 10)
+        #expect(ProgressLine.fitted("写真.jpg", to: 12) == "写真.jpg    ")
+    }
+
     @Test("does without percent and time left when the length is unknown")
     func unknownLength() {
         var line = line

@@ -18,7 +18,7 @@ struct ProgressLine: Equatable, Sendable {
         let fields = parts()
         let nameWidth = max(8, min(32, width / 3, width - fields.reduce(0) { $0 + 2 + $1.count }))
         var line = Self.fitted(name, to: min(nameWidth, width))
-        for part in fields where line.count + 2 + part.count <= width { line += "  " + part }
+        for part in fields where TerminalColumns.count(of: line) + 2 + part.count <= width { line += "  " + part }
         return line
     }
 
@@ -59,10 +59,13 @@ struct ProgressLine: Equatable, Sendable {
 
     /// Padded to `width`, or shortened in the middle so that the ending stays readable.
     static func fitted(_ name: String, to width: Int) -> String {
-        guard name.count > width else { return name + String(repeating: " ", count: width - name.count) }
-        guard width > 3 else { return String(name.prefix(width)) }
-        let tail = (width - 1) / 2
-        return name.prefix(width - 1 - tail) + "…" + name.suffix(tail)
+        let columns = TerminalColumns.count(of: name)
+        guard columns > width else { return name + String(repeating: " ", count: width - columns) }
+        guard width > 3 else { return TerminalColumns.prefix(name, width) }
+        let end = String(TerminalColumns.prefix(name.reversed(), (width - 1) / 2).reversed())
+        let start = TerminalColumns.prefix(name, width - 1 - TerminalColumns.count(of: end))
+        let rest = width - 1 - TerminalColumns.count(of: start + end)
+        return start + "…" + end + String(repeating: " ", count: rest)
     }
 }
 
