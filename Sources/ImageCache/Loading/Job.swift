@@ -45,7 +45,7 @@ struct Job: Sendable {
     ]
 
     /// The fields that a `Vary` of the answer may name: also the one that an option of the transfer stands for.
-    private static func sentFields(_ request: FileRequest) -> HTTPFields {
+    static func sentFields(_ request: FileRequest) -> HTTPFields {
         var fields = request.fields
         if let agent = request.transfer.userAgent, !fields.contains(.userAgent) { fields[.userAgent] = agent }
         return fields

@@ -26,7 +26,7 @@ struct Question: Sendable {
         job = try Job(whole)
         var asked = job.cacheRequest
         asked.method = request.method
-        asked.fields = request.fields
+        asked.fields = Job.sentFields(request)
         self.asked = asked
     }
 }
