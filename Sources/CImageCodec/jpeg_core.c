@@ -167,7 +167,7 @@ void icodec_jpeg_describe_core(const icodec_jpeg_core *core, icodec_description 
     }
 }
 
-void icodec_jpeg_convert_cmyk(uint8_t *row, uint32_t width, bool inverted, bool raw) {
+static void convert_cmyk(uint8_t *row, uint32_t width, bool inverted, bool raw) {
     for (uint8_t *pixel = row, *end = row + (size_t)width * 4; pixel < end; pixel += 4) {
         if (raw) {
             if (inverted)
@@ -181,5 +181,30 @@ void icodec_jpeg_convert_cmyk(uint8_t *row, uint32_t width, bool inverted, bool 
             pixel[index] = (uint8_t)((product + (product >> 8)) >> 8);
         }
         pixel[3] = 255;
+    }
+}
+
+void icodec_jpeg_configure(icodec_jpeg_core *core, int eighths, bool raw_cmyk) {
+    j_decompress_ptr info = &core->info;
+    bool is_cmyk = info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
+    core->raw_cmyk = raw_cmyk && is_cmyk;
+    info->out_color_space = is_cmyk ? JCS_CMYK : JCS_EXT_RGBA;
+    info->scale_num = (unsigned)eighths;
+    info->scale_denom = 8;
+    info->dct_method = JDCT_ISLOW;
+}
+
+void icodec_jpeg_read_rows(icodec_jpeg_core *core, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got) {
+    j_decompress_ptr info = &core->info;
+    while (*got < count && info->output_scanline < info->output_height) {
+        JSAMPROW lines[8];
+        uint32_t wanted = count - *got < 8 ? count - *got : 8;
+        for (uint32_t index = 0; index < wanted; index++) lines[index] = rows + stride * (*got + index);
+        uint32_t read = jpeg_read_scanlines(info, lines, wanted);
+        if (read == 0) return;
+        if (info->out_color_space == JCS_CMYK)
+            for (uint32_t index = 0; index < read; index++)
+                convert_cmyk(lines[index], info->output_width, info->saw_Adobe_marker, core->raw_cmyk);
+        *got += read;
     }
 }

@@ -6,8 +6,6 @@
 struct icodec_jpeg {
     icodec_jpeg_core core;
     icodec_source source;
-    bool raw_cmyk;
-    bool checked_scans;
     uint8_t buffer[32768]; // a file's part that is being read
 };
 
@@ -100,12 +98,7 @@ bool icodec_jpeg_start(
     j_decompress_ptr info = &core->info;
     core->error = error;
     if (setjmp(core->jump)) return false;
-    bool is_cmyk = info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
-    jpeg->raw_cmyk = raw_cmyk && is_cmyk;
-    info->out_color_space = is_cmyk ? JCS_CMYK : JCS_EXT_RGBA;
-    info->scale_num = (unsigned)eighths;
-    info->scale_denom = 8;
-    info->dct_method = JDCT_ISLOW;
+    icodec_jpeg_configure(core, eighths, raw_cmyk);
     // Reads all scans of a progressive file.
     jpeg_start_decompress(info);
     if (core->at_end && misses_scans(info)) {
@@ -121,20 +114,10 @@ bool icodec_jpeg_start(
 bool icodec_jpeg_rows(
     icodec_jpeg *jpeg, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error) {
     icodec_jpeg_core *core = &jpeg->core;
-    j_decompress_ptr info = &core->info;
     core->error = error;
     *got = 0;
     if (setjmp(core->jump)) return false;
-    while (*got < count && info->output_scanline < info->output_height) {
-        JSAMPROW lines[8];
-        uint32_t wanted = count - *got < 8 ? count - *got : 8;
-        for (uint32_t index = 0; index < wanted; index++) lines[index] = rows + stride * (*got + index);
-        uint32_t read = jpeg_read_scanlines(info, lines, wanted);
-        if (info->out_color_space == JCS_CMYK)
-            for (uint32_t index = 0; index < read; index++)
-                icodec_jpeg_convert_cmyk(lines[index], info->output_width, info->saw_Adobe_marker, jpeg->raw_cmyk);
-        *got += read;
-    }
+    icodec_jpeg_read_rows(core, rows, stride, count, got);
     return true;
 }
 

@@ -22,6 +22,7 @@ typedef struct {
     bool created, suspends, at_end;
     icodec_error damage; // the first fault in the pixels that was passed over; code 0: none
     uint64_t position; // in the input, of the byte after the buffer
+    bool raw_cmyk;
     icodec_bytes icc, exif;
     bool has_exif, icc_is_broken;
     uint32_t icc_parts, icc_next;
@@ -40,6 +41,9 @@ void icodec_jpeg_leave(icodec_jpeg_core *core, int code, const char *reason) __a
 void icodec_jpeg_note(icodec_jpeg_core *core, int code, const char *reason);
 /// One of the APP markers that carry an Exif block or a profile.
 boolean icodec_jpeg_take_marker(j_decompress_ptr info);
-void icodec_jpeg_convert_cmyk(uint8_t *row, uint32_t width, bool inverted, bool raw);
+/// Before jpeg_start_decompress: scale and colours.
+void icodec_jpeg_configure(icodec_jpeg_core *core, int eighths, bool raw_cmyk);
+/// Reads rows until there are `count` of them, the image ends, or the input pauses.
+void icodec_jpeg_read_rows(icodec_jpeg_core *core, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got);
 
 #endif

@@ -36,7 +36,7 @@ static uint32_t overlap(const icodec_weights *rows) {
 
 static uint32_t taps(const icodec_axis *axis) {
     double ratio = axis->extent / axis->scaled;
-    return (uint32_t)ceil(3 * (ratio > 1 ? ratio : 1)) * 2 + 2;
+    return (uint32_t)ceil(3 * (ratio > 1 ? ratio : 1)) * 2 + 4;
 }
 
 uint64_t icodec_resizer_memory(const icodec_axis *horizontal, const icodec_axis *vertical) {

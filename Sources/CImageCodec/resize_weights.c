@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "resize_internal.h"
 
@@ -16,7 +17,7 @@ bool icodec_weights_create(const icodec_axis *axis, icodec_weights *weights) {
     double widening = ratio > 1 ? ratio : 1; // the filter spans three samples of the coarser grid to each side
     double support = 3 * widening;
     weights->count = axis->count;
-    weights->stride = (uint32_t)ceil(support) * 2 + 2;
+    weights->stride = (uint32_t)ceil(support) * 2 + 4;
     weights->spans = calloc(axis->count, sizeof *weights->spans);
     weights->weights = calloc((size_t)axis->count * weights->stride, sizeof *weights->weights);
     double *exact = calloc(weights->stride, sizeof *exact);
@@ -40,16 +41,30 @@ bool icodec_weights_create(const icodec_axis *axis, icodec_weights *weights) {
         if (from >= axis->source) from = axis->source - 1;
         if (to <= from) to = from + 1;
         uint32_t start = (uint32_t)from, count = (uint32_t)(to - from);
-        if (count > weights->stride) count = weights->stride;
+        if (count > weights->stride - 2) count = weights->stride - 2;
+        if (ratio == 1) {
+            weights->spans[index] = (icodec_span){start, 1};
+            weights->weights[(size_t)index * weights->stride] = 1;
+            continue;
+        }
+        // With a correction the neighbours of the outermost samples take part; there are none past the ends.
+        uint32_t before = axis->correction != 0 && start > 0, after = axis->correction != 0 && to < axis->source;
+        memset(exact, 0, weights->stride * sizeof *exact);
         double sum = 0;
         for (uint32_t tap = 0; tap < count; tap++) {
-            exact[tap] = lanczos3((start + tap + 0.5 - center) / widening);
-            sum += exact[tap];
+            double weight = lanczos3((start + tap + 0.5 - center) / widening), side = -axis->correction * weight;
+            uint32_t here = tap + before, last = count - 1 + before + after;
+            exact[here] += weight - 2 * side;
+            exact[here > 0 ? here - 1 : 0] += side;
+            exact[here < last ? here + 1 : last] += side;
+            sum += weight;
         }
         if (sum == 0) {
-            exact[0] = 1;
+            exact[before] = 1;
             sum = 1;
         }
+        start -= before;
+        count += before + after;
         float *row = weights->weights + (size_t)index * weights->stride;
         for (uint32_t tap = 0; tap < count; tap++) row[tap] = (float)(exact[tap] / sum);
         weights->spans[index] = (icodec_span){start, count};

@@ -54,7 +54,10 @@ struct Corpus: Sendable {
         expectations = read("expected.json", as: Expected.self)?.files ?? [:]
     }
 
-    func source(_ path: String) throws -> ImageSource { try ImageSource(path: root.appending(path: path).path) }
+    /// Where a file lies.
+    func place(_ path: String) -> String { root.appending(path: path).path }
+
+    func source(_ path: String) throws -> ImageSource { try ImageSource(path: place(path)) }
 
     func bytes(_ path: String) throws -> [UInt8] { try [UInt8](Data(contentsOf: root.appending(path: path))) }
 

@@ -29,20 +29,23 @@ typedef struct icodec_jpeg_preview icodec_jpeg_preview;
 
 icodec_jpeg_preview *icodec_jpeg_preview_create(const icodec_limits *limits, icodec_error *error);
 
-/// Takes further bytes (none: the end) and consumes what is complete. `has_header` once the size is known, `scans` the number
-/// of scans that are complete, `is_complete` after the last.
+/// Takes further bytes and consumes what is complete. `has_header` once the size is known: then `icodec_jpeg_preview_start` is
+/// to be called, before which no scan is read. `scans` is the number of scans that are complete.
 bool icodec_jpeg_preview_append(
     icodec_jpeg_preview *preview, const uint8_t *bytes, size_t count, bool *has_header, uint32_t *scans,
-    bool *is_complete, icodec_error *error);
+    icodec_error *error);
 
 void icodec_jpeg_preview_describe(const icodec_jpeg_preview *preview, icodec_description *description);
 
-/// Sets the scale (1 ... 8 eighths) before the first image; gives the size of the images.
-bool icodec_jpeg_preview_scale(
-    icodec_jpeg_preview *preview, int eighths, uint32_t *width, uint32_t *height, icodec_error *error);
+/// Sets the scale (1 ... 8 eighths) and gives the size of the images.
+bool icodec_jpeg_preview_start(
+    icodec_jpeg_preview *preview, int eighths, bool raw_cmyk, uint32_t *width, uint32_t *height, icodec_error *error);
 
-/// Starts, reads and ends one image of what is there.
-bool icodec_jpeg_preview_image(icodec_jpeg_preview *preview, uint8_t *pixels, size_t stride, icodec_error *error);
+/// Starts an image of the complete scans; its rows are read by `icodec_jpeg_preview_rows`, all of them, before more is appended.
+bool icodec_jpeg_preview_begin(icodec_jpeg_preview *preview, icodec_error *error);
+
+bool icodec_jpeg_preview_rows(
+    icodec_jpeg_preview *preview, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error);
 
 void icodec_jpeg_preview_destroy(icodec_jpeg_preview *preview);
 

@@ -9,6 +9,9 @@ typedef struct {
     double extent;
     uint32_t source; // samples that there are: extent rounded up
     uint32_t scaled, first, count;
+    /// What makes up for samples that are means over their own width, as a JPEG's are at 1/8: each counts as itself and so much
+    /// of its difference from its neighbours (1/24 for exact means; 0 for none).
+    double correction;
 } icodec_axis;
 
 typedef struct icodec_resizer icodec_resizer;

@@ -27,7 +27,8 @@ final class ColorConversion {
         // As browsers do: a profile counts first, then the sRGB chunk, then gAMA and cHRM.
         if !isUsable, !description.says_srgb {
             made = withUnsafeBytes(of: description.chromaticities) { places in
-                icodec_transform_create_from_gamma(description.gamma, places.assumingMemoryBound(to: Double.self).baseAddress)
+                icodec_transform_create_from_gamma(
+                    description.gamma, places.assumingMemoryBound(to: Double.self).baseAddress)
             }
         }
         transform = made

@@ -18,7 +18,8 @@ extension ImageDecoder {
     ) throws(ImageCodecError) -> StoredPlan {
         let orientation = appliesOrientation ? header.exif?.orientation ?? .up : .up
         let size = header.size(orientation)
-        let plan = try sizing.map { (sizing) throws(ImageCodecError) in try ResizePlan(sizing, of: size) }
+        let plan =
+            try sizing.map { (sizing) throws(ImageCodecError) in try ResizePlan(sizing, of: size) }
             ?? ResizePlan(keeping: size)
         for made in [plan.scaled, plan.result] {
             guard made.width <= limits.side, made.height <= limits.side,

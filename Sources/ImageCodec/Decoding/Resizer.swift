@@ -13,14 +13,14 @@ struct Resizing {
     ///   - source: Its size in pixels that there are.
     init(
         extent: (width: Double, height: Double), source: ResizePlan.Size, scaled: ResizePlan.Size,
-        window: ResizePlan.Rectangle, hasAlpha: Bool, linear: Bool
+        window: ResizePlan.Rectangle, hasAlpha: Bool, linear: Bool, correction: Double = 0
     ) {
         horizontal = icodec_axis(
             extent: extent.width, source: UInt32(source.width), scaled: UInt32(scaled.width), first: UInt32(window.x),
-            count: UInt32(window.width))
+            count: UInt32(window.width), correction: correction)
         vertical = icodec_axis(
             extent: extent.height, source: UInt32(source.height), scaled: UInt32(scaled.height),
-            first: UInt32(window.y), count: UInt32(window.height))
+            first: UInt32(window.y), count: UInt32(window.height), correction: correction)
         flags = (hasAlpha ? Int32(ICODEC_RESIZE_ALPHA) : 0) | (linear ? Int32(ICODEC_RESIZE_LINEAR) : 0)
     }
 

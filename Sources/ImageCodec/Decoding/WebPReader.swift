@@ -42,7 +42,8 @@ struct WebPReader {
         }
         guard
             icodec_webp_decode(
-                &frame, &limits, isLossless, pixels.bytes + start, UInt32(width), UInt32(height), size.width * 4, &error)
+                &frame, &limits, isLossless, pixels.bytes + start, UInt32(width), UInt32(height), size.width * 4, &error
+            )
         else {
             let failure = ImageCodecError(error, format: .webp)
             guard limits.allow_truncated, failure.code == .truncated || failure.code == .corrupt else { throw failure }

@@ -8,7 +8,8 @@ extension DecodedImage {
     public func cropped(x: Int, y: Int, width: Int, height: Int) throws(ImageCodecError) -> DecodedImage {
         guard x >= 0, y >= 0, width > 0, height > 0, x <= self.width - width, y <= self.height - height else {
             throw ImageCodecError(
-                .invalidArgument, "a part of \(width) x \(height) at \(x), \(y) of an image of \(self.width) x \(self.height)")
+                .invalidArgument,
+                "a part of \(width) x \(height) at \(x), \(y) of an image of \(self.width) x \(self.height)")
         }
         if width == self.width, height == self.height { return self }
         let part = try PixelBuffer(byteCount: width * height * 4)

@@ -1,0 +1,146 @@
+internal import CImageCodec
+
+/// Ever better images of a progressive JPEG while its bytes arrive.
+///
+/// Give it the bytes in order, in parts of any size, and ask for an image when ``append(_:)`` says that there is a better one (or less
+/// often: each costs about as much as decoding the file once). A JPEG in one scan gives no previews. One thread at a time.
+///
+/// ```swift
+/// let preview = ProgressiveJPEGPreview(sizing: .fit(640, 480))
+/// for part in parts where try preview.append(part) { show(try preview.image()) }
+/// ```
+public final class ProgressiveJPEGPreview {
+    private let decoder: ImageDecoder
+    private let sizing: ImageSizing?
+    private var handle: OpaquePointer?
+    private var started: Started?
+    private var received = 0
+    private var isPassedOver = false
+    private var shown: UInt32 = 0
+    private var scans: UInt32 = 0
+
+    /// What is known from the header on.
+    private struct Started {
+        var plan: StoredPlan
+        var resizing: Resizing
+        var conversion: ColorConversion
+        var exif: ExifBlock?
+        var width: Int
+        var height: Int
+    }
+
+    /// - Parameters:
+    ///   - sizing: The size of the images; nil: the stored size.
+    ///   - decoder: Its limits, colours and orientation apply.
+    public init(sizing: ImageSizing? = nil, decoder: ImageDecoder = ImageDecoder()) {
+        self.sizing = sizing
+        self.decoder = decoder
+    }
+
+    deinit { icodec_jpeg_preview_destroy(handle) }
+
+    /// Takes the next bytes of the file.
+    ///
+    /// - Returns: Whether ``image()`` gives a better image than before.
+    /// - Throws: `corrupt`, `limitExceeded` and the like; what comes after an error is passed over. What is no JPEG, or in one
+    ///   scan, is no error here.
+    public func append(_ bytes: [UInt8]) throws(ImageCodecError) -> Bool {
+        guard !isPassedOver, !bytes.isEmpty else { return false }
+        received += bytes.count
+        do throws(ImageCodecError) {
+            guard received <= decoder.limits.bytes else {
+                throw ImageCodecError(.limitExceeded, format: .jpeg, "more than \(decoder.limits.bytes) bytes")
+            }
+            if handle == nil {
+                // The first byte of a JPEG is no other format's.
+                guard bytes[0] == 0xFF else {
+                    isPassedOver = true
+                    return false
+                }
+                handle = try makeHandle()
+            }
+            if try consume(bytes), started == nil {
+                try start()
+                if !isPassedOver { _ = try consume([]) }
+            }
+        } catch {
+            isPassedOver = true
+            throw error
+        }
+        return scans > shown && !isPassedOver
+    }
+
+    private func makeHandle() throws(ImageCodecError) -> OpaquePointer {
+        var limits = decoder.limits.lowered(allowTruncated: true)
+        var error = icodec_error()
+        guard let handle = icodec_jpeg_preview_create(&limits, &error) else {
+            throw ImageCodecError(error, format: .jpeg)
+        }
+        return handle
+    }
+
+    /// - Returns: Whether the header is known.
+    private func consume(_ bytes: [UInt8]) throws(ImageCodecError) -> Bool {
+        var error = icodec_error()
+        var hasHeader = false
+        guard icodec_jpeg_preview_append(handle, bytes, bytes.count, &hasHeader, &scans, &error) else {
+            throw ImageCodecError(error, format: .jpeg)
+        }
+        return hasHeader
+    }
+
+    private func start() throws(ImageCodecError) {
+        var description = icodec_description()
+        icodec_jpeg_preview_describe(handle, &description)
+        let header = ImageHeader(description)
+        guard header.description.interlaced else {
+            isPassedOver = true
+            return
+        }
+        let plan = try decoder.plan(sizing, header, .jpeg)
+        let eighths = ImageDecoder.eighths(of: header.size, for: plan.scaled)
+        let conversion = ColorConversion(header, decoder.color)
+        var error = icodec_error()
+        var size: (UInt32, UInt32) = (0, 0)
+        guard icodec_jpeg_preview_start(handle, Int32(eighths), conversion.takesInk, &size.0, &size.1, &error) else {
+            throw ImageCodecError(error, format: .jpeg)
+        }
+        let resizing = Resizing(jpeg: header, eighths: eighths, plan, linear: decoder.usesLinearLight, conversion)
+        started = Started(
+            plan: plan, resizing: resizing, conversion: conversion, exif: decoder.keepsMetadata ? header.exif : nil,
+            width: Int(size.0), height: Int(size.1))
+    }
+
+    /// The image as far as it is known; nil before the first scan is complete.
+    public func image() throws(ImageCodecError) -> DecodedImage? {
+        guard let started, !isPassedOver, scans > 0 else { return nil }
+        let window = started.plan.window
+        try decoder.limits.check(
+            memory: window.width * window.height * 8 + started.resizing.memory, format: .jpeg)
+        let pixels = try PixelBuffer(byteCount: window.width * window.height * 4)
+        var error = icodec_error()
+        guard icodec_jpeg_preview_begin(handle, &error) else { throw ImageCodecError(error, format: .jpeg) }
+        shown = scans
+        let rows = Rows(handle: handle, width: started.width, height: started.height)
+        try started.resizing.run(rows, into: pixels)
+        started.conversion.apply(to: pixels)
+        return try decoder.finish(
+            pixels, started.plan, sizing, mayHaveAlpha: false, profile: started.conversion.keptProfile,
+            exif: started.exif, damage: nil)
+    }
+
+    private struct Rows: RowReading {
+        let handle: OpaquePointer?
+        let width: Int
+        let height: Int
+
+        func read(into rows: UnsafeMutablePointer<UInt8>, count: Int) throws(ImageCodecError) -> Int {
+            var error = icodec_error()
+            var got: UInt32 = 0
+            guard icodec_jpeg_preview_rows(handle, rows, width * 4, UInt32(count), &got, &error) else {
+                throw ImageCodecError(error, format: .jpeg)
+            }
+            return Int(got)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Testing
+
+@testable import ImageCodec
+
+@Suite struct FormatTests {
+    @Test("The format comes from the bytes", arguments: Corpus.shared.files("good", []))
+    func detected(_ file: Corpus.File) throws {
+        guard let named = file.format else { return }
+        let format = try #require(ImageFormat.detect(Corpus.shared.bytes(file.path)))
+        let expected: ImageFormat =
+            switch named {
+            case "jpeg": .jpeg
+            case "png": .png
+            case "webp": .webp
+            case "gif": .gif
+            case "avif": .avif
+            case "svg": .svg
+            default: .heif
+            }
+        #expect(format == expected)
+        guard !format.isSupported else { return }
+        let error = #expect(throws: ImageCodecError.self) {
+            try ImageDecoder().decode(Corpus.shared.source(file.path))
+        }
+        #expect(error?.code == .unsupportedFormat && error?.format == format)
+        #expect(error?.description == "unsupported format: \(format)")
+    }
+
+    @Test("Other signatures are known by name")
+    func others() {
+        #expect(ImageFormat.detect([0x49, 0x49, 0x2A, 0, 8, 0, 0, 0]) == .tiff)
+        #expect(ImageFormat.detect([0x4D, 0x4D, 0, 0x2A]) == .tiff)
+        #expect(ImageFormat.detect(Array("<?xml version=\"1.0\"?>\n<!-- a -->\n<svg xmlns='…'>".utf8)) == .svg)
+        #expect(ImageFormat.detect(Array("<html><body><svg>".utf8)) == nil)
+        #expect(ImageFormat.detect([]) == nil)
+        #expect(ImageFormat.detect([0xFF, 0xD8]) == .jpeg)
+        #expect(ImageFormat.detect([0, 0, 0, 20] + Array("ftypmif1\0\0\0\0avif".utf8)) == .avif)
+        #expect(ImageFormat.detect([0, 0, 0, 4] + Array("ftyp".utf8)) == nil)
+    }
+
+    @Test("The header tells what an image is")
+    func info() throws {
+        let photo = try ImageInfo.read(Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"))
+        #expect(photo.format == .jpeg && photo.width == 1200 && photo.height == 1800 && photo.orientation == .right)
+        #expect(photo.bitDepth == 8 && photo.components == 3 && !photo.hasAlpha && photo.frames == 1)
+        let deep = try ImageInfo.read(Corpus.shared.source("png/PngSuite__basi6a16.png"))
+        #expect(deep.bitDepth == 16 && deep.components == 4 && deep.hasAlpha && deep.isProgressive)
+        let frames = try ImageInfo.read(Corpus.shared.source("hostile/gen__apng_5000_frames.png"))
+        #expect(frames.frames == 5000)
+    }
+
+    @Test("A file that is none, a folder and a missing file are typed errors")
+    func unreadable() throws {
+        for path in [Corpus.shared.place("jpeg"), Corpus.shared.place("none")] {
+            let error = #expect(throws: ImageCodecError.self) { try ImageSource(path: path) }
+            #expect(error?.code == .unreadable)
+        }
+        let empty = #expect(throws: ImageCodecError.self) { try ImageDecoder().decode(ImageSource([])) }
+        #expect(empty?.code == .truncated)
+    }
+
+    @Test("A file is read the same from memory and from disk", arguments: ["jpeg", "png", "webp"])
+    func sources(_ folder: String) throws {
+        let file = try #require(
+            Corpus.shared.files("good", [folder]).first {
+                (try? ImageDecoder().decode(Corpus.shared.source($0.path))) != nil
+            })
+        let disk = try ImageDecoder().decode(Corpus.shared.source(file.path))
+        let memory = try ImageDecoder().decode(ImageSource(Corpus.shared.bytes(file.path)))
+        #expect(disk.meanDifference(from: memory) == 0)
+    }
+}

@@ -1,0 +1,62 @@
+import Testing
+
+@testable import ImageCodec
+
+@Suite struct PreviewTests {
+    /// A progressive JPEG of a photo.
+    private func progressive() throws -> (bytes: [UInt8], image: DecodedImage) {
+        let photo = try ImageDecoder().decode(
+            Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"), to: .fit(320, 320))
+        var options = ImageEncoder.JPEGOptions(quality: 90)
+        options.isProgressive = true
+        return (try ImageEncoder(.jpeg(options)).encode(photo), photo)
+    }
+
+    @Test(
+        "A progressive JPEG gives ever better images as it arrives, the last one the file's own",
+        arguments: [1, 700, 1 << 20])
+    func betterAndBetter(_ size: Int) throws {
+        let (bytes, _) = try progressive()
+        #expect(try ImageInfo.read(ImageSource(bytes)).isProgressive)
+        let final = try ImageDecoder().decode(ImageSource(bytes))
+        let preview = ProgressiveJPEGPreview()
+        var distances: [Double] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            guard try preview.append(Array(bytes[start..<min(start + size, bytes.count)])) else { continue }
+            distances.append(try #require(try preview.image()).meanDifference(from: final))
+        }
+        #expect(distances.last == 0)
+        #expect(distances == distances.sorted(by: >))
+        if size < 1000 { #expect(distances.count > 4) }
+    }
+
+    @Test("Previews come in the size that is asked for")
+    func sized() throws {
+        let (bytes, _) = try progressive()
+        let preview = ProgressiveJPEGPreview(sizing: .cover(50, 50))
+        #expect(try preview.append(Array(bytes.prefix(bytes.count / 2))))
+        let image = try #require(try preview.image())
+        #expect(image.width == 50 && image.height == 50)
+    }
+
+    @Test("What is no progressive JPEG gives no previews, and no error")
+    func others() throws {
+        let (_, image) = try progressive()
+        for bytes in [try ImageEncoder.jpeg().encode(image), try ImageEncoder.png().encode(image)] {
+            let preview = ProgressiveJPEGPreview()
+            #expect(try !preview.append(bytes))
+            #expect(try preview.image() == nil)
+        }
+    }
+
+    @Test("A preview obeys the limits")
+    func limits() throws {
+        let (bytes, _) = try progressive()
+        var decoder = ImageDecoder()
+        decoder.limits.pixels = 1000
+        let preview = ProgressiveJPEGPreview(decoder: decoder)
+        let error = #expect(throws: ImageCodecError.self) { try preview.append(bytes) }
+        #expect(error?.code == .limitExceeded)
+        #expect(try !preview.append(bytes))
+    }
+}

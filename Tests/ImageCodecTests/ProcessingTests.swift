@@ -1,0 +1,88 @@
+import Testing
+
+@testable import ImageCodec
+
+@Suite struct ProcessingTests {
+    /// Red tells the column, green the row.
+    private func grid(_ width: Int, _ height: Int) throws -> DecodedImage {
+        try DecodedImage(width: width, height: height) { pixels in
+            for index in 0..<(width * height) {
+                pixels[index * 4] = UInt8(index % width)
+                pixels[index * 4 + 1] = UInt8(index / width)
+                pixels[index * 4 + 3] = 255
+            }
+        }
+    }
+
+    @Test("A crop is that part, and one that reaches out is an error")
+    func crop() throws {
+        let image = try grid(20, 10)
+        let part = try image.cropped(x: 3, y: 4, width: 5, height: 2)
+        #expect(part.width == 5 && part.height == 2 && part[0, 0] == [3, 4, 0, 255] && part[4, 1] == [7, 5, 0, 255])
+        for (x, y, width, height) in [(-1, 0, 2, 2), (19, 0, 2, 2), (0, 0, 0, 1), (0, 9, 1, 2), (.max, 0, 1, 1)] {
+            #expect(throws: ImageCodecError.self) { try image.cropped(x: x, y: y, width: width, height: height) }
+        }
+    }
+
+    @Test("Each orientation puts the stored corner where Exif says")
+    func orientation() throws {
+        let image = try grid(4, 3)
+        // Where the stored upper left is to be seen.
+        let corners: [ImageOrientation: (Int, Int)] = [
+            .up: (0, 0), .upMirrored: (3, 0), .down: (3, 2), .downMirrored: (0, 2), .leftMirrored: (0, 0),
+            .right: (2, 0), .rightMirrored: (2, 3), .left: (0, 3),
+        ]
+        for (orientation, corner) in corners {
+            let seen = try image.oriented(orientation)
+            #expect(seen.width == (orientation.swapsSides ? 3 : 4))
+            #expect(seen[corner.0, corner.1] == [0, 0, 0, 255], "\(orientation)")
+        }
+    }
+
+    @Test("Rounded corners are transparent outside, opaque inside and soft between")
+    func corners() throws {
+        let image = try DecodedImage.plain(40, 30, [10, 20, 30, 255])
+        let round = try image.roundingCorners(radius: 10)
+        #expect(round[0, 0] == [0, 0, 0, 0] && round[39, 29].w == 0 && round[20, 0].w == 255 && round[0, 15].w == 255)
+        #expect((0..<10).contains { (1..<255).contains(Int(round[$0, 0].w)) })
+        let circle = try image.circled()
+        #expect(circle.width == 30 && circle.height == 30 && circle[15, 15].w == 255 && circle[2, 2].w == 0)
+        let area = (0..<30).reduce(0) { sum, y in (0..<30).reduce(sum) { $0 + Int(circle[$1, y].w) } }
+        #expect(abs(Double(area) / 255 - Double.pi * 225) < 5)
+        #expect(throws: ImageCodecError.self) { try image.roundingCorners(radius: -1) }
+        #expect(try DecodedImage.plain(1, 1, [1, 2, 3, 255]).circled().width == 1)
+    }
+
+    @Test("Gray has the luma of the colour, and keeps alpha")
+    func gray() throws {
+        #expect(try DecodedImage.plain(3, 3, [255, 255, 255, 7]).grayscaled()[1, 1] == [255, 255, 255, 7])
+        let green = try DecodedImage.plain(3, 3, [0, 255, 0, 255]).grayscaled()[1, 1]
+        #expect(green.x == green.y && green.y == green.z && abs(Int(green.x) - 182) <= 1)
+    }
+
+    @Test("A blur spreads a point like a Gaussian and keeps the sum; a plain colour stays")
+    func blur() throws {
+        let plain = try DecodedImage.plain(9, 5, [40, 50, 60, 255])
+        #expect(try plain.blurred(sigma: 30).meanDifference(from: plain) == 0)
+        #expect(try plain.blurred(sigma: 0).meanDifference(from: plain) == 0)
+        let point = try DecodedImage(width: 61, height: 61) { pixels in
+            for index in 0..<(61 * 61) { pixels[index * 4 + 3] = 255 }
+            for y in 28...32 { for x in 28...32 { pixels[(y * 61 + x) * 4] = 250 } }
+        }
+        let soft = try point.blurred(sigma: 4)
+        var sum = 0.0
+        var variance = 0.0
+        for y in 0..<61 {
+            for x in 0..<61 {
+                sum += Double(soft[x, y].x)
+                variance += Double(soft[x, y].x) * Double((x - 30) * (x - 30))
+            }
+        }
+        #expect(abs(sum / (25 * 250) - 1) < 0.06)
+        // That of the blur, and of the square that was blurred.
+        #expect(abs(variance / sum - (16 + 2)) < 2.5)
+        for sigma in [-1, .nan, .infinity] {
+            #expect(throws: ImageCodecError.self) { try plain.blurred(sigma: sigma) }
+        }
+    }
+}

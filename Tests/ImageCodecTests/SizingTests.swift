@@ -1,0 +1,113 @@
+import Testing
+
+@testable import ImageCodec
+
+@Suite struct SizingTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        var image: (Int, Int)
+        var sizing: ImageSizing
+        var result: (Int, Int)
+        var scaled: (Int, Int)
+        var at: (Int, Int) = (0, 0)
+
+        var testDescription: String { "\(image) \(sizing.fit) \(sizing.width ?? 0)x\(sizing.height ?? 0)" }
+    }
+
+    private static func box(
+        _ width: Int?, _ height: Int?, _ fit: ImageSizing.Fit, enlarging: Bool = false, dpr: Double = 1,
+        position: ImageSizing.Position = .center
+    ) -> ImageSizing {
+        var sizing = ImageSizing(width: width, height: height, fit: fit)
+        sizing.allowsEnlargement = enlarging
+        sizing.devicePixelRatio = dpr
+        sizing.position = position
+        return sizing
+    }
+
+    static let cases: [Case] = [
+        Case(image: (400, 300), sizing: box(200, 200, .inside), result: (200, 150), scaled: (200, 150)),
+        Case(image: (400, 300), sizing: box(200, 200, .outside), result: (267, 200), scaled: (267, 200)),
+        Case(image: (400, 300), sizing: box(200, 200, .fill), result: (200, 200), scaled: (200, 200)),
+        Case(image: (400, 300), sizing: box(200, 200, .contain), result: (200, 200), scaled: (200, 150), at: (0, 25)),
+        Case(image: (400, 300), sizing: box(200, 200, .cover), result: (200, 200), scaled: (267, 200), at: (34, 0)),
+        Case(
+            image: (400, 300), sizing: box(200, 200, .cover, position: .left), result: (200, 200), scaled: (267, 200)),
+        Case(
+            image: (400, 300), sizing: box(200, 200, .cover, position: .at(x: 1, y: 0)), result: (200, 200),
+            scaled: (267, 200), at: (67, 0)),
+        Case(image: (400, 300), sizing: box(100, nil, .inside), result: (100, 75), scaled: (100, 75)),
+        Case(image: (400, 300), sizing: box(nil, 30, .cover), result: (40, 30), scaled: (40, 30)),
+        Case(image: (400, 300), sizing: box(100, 100, .inside, dpr: 2), result: (200, 150), scaled: (200, 150)),
+        // Nothing is enlarged unless that is asked for.
+        Case(image: (40, 30), sizing: box(200, 200, .inside), result: (40, 30), scaled: (40, 30)),
+        Case(image: (40, 30), sizing: box(200, 200, .inside, enlarging: true), result: (200, 150), scaled: (200, 150)),
+        Case(image: (40, 30), sizing: box(20, 90, .fill), result: (20, 30), scaled: (20, 30)),
+        Case(image: (40, 30), sizing: box(20, 90, .cover), result: (20, 30), scaled: (40, 30), at: (10, 0)),
+        Case(image: (40, 30), sizing: box(60, 60, .contain), result: (60, 60), scaled: (40, 30), at: (10, 15)),
+        // At least one pixel is left.
+        Case(image: (3000, 1), sizing: box(100, 100, .inside), result: (100, 1), scaled: (100, 1)),
+    ]
+
+    @Test("A box and a fit come to a size and a place", arguments: cases)
+    func plan(_ test: Case) throws {
+        let plan = try ResizePlan(test.sizing, of: .init(width: test.image.0, height: test.image.1))
+        #expect(plan.result == .init(width: test.result.0, height: test.result.1))
+        #expect(plan.scaled == .init(width: test.scaled.0, height: test.scaled.1))
+        let place = plan.canvas.map { ($0.x, $0.y) } ?? (plan.window.x, plan.window.y)
+        #expect(place == test.at)
+        let image = try DecodedImage.plain(test.image.0, test.image.1, [9, 8, 7, 255]).resized(to: test.sizing)
+        #expect(image.width == test.result.0 && image.height == test.result.1)
+    }
+
+    @Test("A box without sides, below one pixel or with a senseless ratio is an error")
+    func senseless() {
+        for sizing in [
+            Self.box(nil, nil, .inside), Self.box(0, 5, .inside), Self.box(5, -1, .fill), Self.box(5, 5, .fill, dpr: 0),
+            Self.box(5, 5, .fill, dpr: .nan), Self.box(.max, 1, .fill, enlarging: true),
+        ] {
+            let error = #expect(throws: ImageCodecError.self) {
+                try ResizePlan(sizing, of: .init(width: 10, height: 10))
+            }
+            #expect(error?.code == .invalidArgument)
+        }
+    }
+
+    @Test("Entropy and attention find the part with something to see")
+    func bySight() throws {
+        // Plain, but for a coloured pattern at the right.
+        let image = try DecodedImage(width: 120, height: 40) { pixels in
+            for y in 0..<40 {
+                for x in 0..<120 {
+                    let isBusy = x >= 80 && (x / 3 + y / 3) % 2 == 0
+                    let pixel: [UInt8] = isBusy ? [UInt8(200 + x % 50), UInt8(y * 3), 40, 255] : [90, 90, 90, 255]
+                    for channel in 0..<4 { pixels[(y * 120 + x) * 4 + channel] = pixel[channel] }
+                }
+            }
+        }
+        for position in [ImageSizing.Position.entropy, .attention] {
+            let part = try image.resized(to: .cover(40, 40, position: position))
+            #expect(part.width == 40 && part.height == 40)
+            #expect(part.meanDifference(from: try image.cropped(x: 80, y: 0, width: 40, height: 40)) < 12)
+        }
+    }
+
+    @Test("What contain leaves free is transparent, or of the background")
+    func background() throws {
+        let image = try DecodedImage.plain(40, 20, [1, 2, 3, 255])
+        var sizing = ImageSizing(width: 40, height: 40, fit: .contain)
+        let clear = try image.resized(to: sizing)
+        #expect(clear[0, 0] == [0, 0, 0, 0] && clear[0, 10] == [1, 2, 3, 255] && !clear.isOpaque)
+        sizing.background = .white
+        let white = try image.resized(to: sizing)
+        #expect(white[0, 0] == [255, 255, 255, 255] && white[39, 29] == [1, 2, 3, 255] && white.isOpaque)
+    }
+}
+
+extension DecodedImage {
+    /// One colour.
+    static func plain(_ width: Int, _ height: Int, _ pixel: SIMD4<UInt8>) throws -> DecodedImage {
+        try DecodedImage(width: width, height: height) { pixels in
+            for index in 0..<pixels.count { pixels[index] = pixel[index % 4] }
+        }
+    }
+}
