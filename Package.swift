@@ -58,7 +58,9 @@ let package = Package(
         .target(name: "ImageCodec", dependencies: ["CImageCodec"], swiftSettings: strict),
         .target(
             name: "ImageCache",
-            dependencies: ["DiskStore", "HTTPCaching", "Locking", "Transfer", httpTypes, logging],
+            dependencies: [
+                "DiskStore", "HTTPCaching", "ImageCodec", "Locking", "MemoryCache", "Transfer", httpTypes, logging,
+            ],
             swiftSettings: strict
         ),
         .executableTarget(

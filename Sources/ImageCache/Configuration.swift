@@ -3,6 +3,7 @@ public import FoundationEssentials
 import Glibc
 public import HTTPCaching
 public import Logging
+public import MemoryCache
 
 extension ImageCache {
     /// How a cache works. Every value has a sensible default.
@@ -25,6 +26,18 @@ extension ImageCache {
 
         /// Whether what killed processes left behind is swept up in the background, at most once a day. Default true.
         public var sweepsInBackground = true
+
+        /// The memory cache of images and thumbnails: 100 MiB, purged to 60 MiB by default.
+        public var memory = MemoryCacheLimits.default
+
+        /// Whether images in memory are purged when the system, or the control group, runs short of it. Default true.
+        public var watchesMemoryPressure = true
+
+        /// Images decoded at a time. Default: the number of processors.
+        public var maxDecodes = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+
+        /// Bytes of memory that running decodes may take together; one that alone takes more runs alone. Default 512 MiB.
+        public var decodingMemory = 512 << 20
 
         /// The wall clock that freshness is reckoned by.
         public var now: @Sendable () -> Date = { Date() }

@@ -2,4 +2,6 @@
 @_exported public import DiskStore
 @_exported public import HTTPCaching
 @_exported public import HTTPTypes
+@_exported public import ImageCodec
+@_exported public import MemoryCache
 @_exported public import Transfer

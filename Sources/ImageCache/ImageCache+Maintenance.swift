@@ -15,6 +15,8 @@ public struct CacheEntry: Sendable {
     public var lastAccessDate: Date
     /// Entries are evicted in ascending order of this, whatever the clock did.
     public var accessOrder: Int64
+    /// What was made of the original with this URL, for an image that the cache made; `nil` for the original itself.
+    public var recipe: String?
     /// The response; `nil` when its record is damaged (the entry then counts as a miss).
     public var record: ResponseRecord?
 
@@ -26,7 +28,12 @@ public struct CacheEntry: Sendable {
         storedAt = entry.created
         lastAccessDate = entry.lastAccess ?? entry.created
         accessOrder = entry.accessSequence ?? 0
-        record = ResponseRecord(decoding: entry.metadata)
+        if entry.key.isOfMadeImages {
+            recipe = entry.variant
+            record = MadeImageRecord(decoding: entry.metadata)?.response
+        } else {
+            record = ResponseRecord(decoding: entry.metadata)
+        }
     }
 
     /// Why the entry is fresh or stale, until when, and what would be sent next, in words.
@@ -98,8 +105,10 @@ extension ImageCache {
     @discardableResult
     public func remove(_ request: FileRequest) throws(ImageCacheError) -> Int {
         let job = try Job(request)
+        defer { forgetImages(of: request) }
         return try translating {
             let hasPartial = try store.partial(for: job.key) != nil
+            try store.remove(job.key.ofMadeImages)
             return try store.remove(job.key) + (hasPartial ? 1 : 0)
         }
     }
@@ -119,11 +128,13 @@ extension ImageCache {
 
     /// Removes everything, or all partials.
     public func clear(partialsOnly: Bool = false) throws(ImageCacheError) {
+        if !partialsOnly { forgetImages() }
         try translating { _ = try store.clear(partialsOnly ? .partials : .everything) }
     }
 
     /// Removes everything that one owner has: entries and partials. See ``FileRequest/owner``.
     public func clear(owner: String) throws(ImageCacheError) {
+        forgetImages()
         try translating {
             var keys: [EntryKey] = []
             try store.list { entry in

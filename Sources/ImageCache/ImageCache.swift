@@ -24,6 +24,9 @@ public final class ImageCache: Sendable {
     let loader: Loader
     private let executor: BlockingExecutor
     private let flights = Locked<[FlightKey: Flight]>([:])
+    private let configuration: Configuration
+    /// Made when the first image is asked for: a cache of files needs none of it.
+    private let images = Locked<ImagePipeline?>(nil)
 
     /// Opens the cache in `directory` (default: ``defaultDirectory``), creating it when it does not exist.
     ///
@@ -45,9 +48,30 @@ public final class ImageCache: Sendable {
             throw ImageCacheError(error)
         }
         self.directory = directory
+        self.configuration = configuration
     }
 
     deinit { executor.close() }
+
+    var pipeline: ImagePipeline {
+        images.withLock { images in
+            if let images { return images }
+            let pipeline = ImagePipeline(loader: loader, configuration: configuration, blocking: executor) {
+                [weak self] request async throws(ImageCacheError) in
+                guard let self else { throw .cancelled }
+                return try await file(for: request)
+            }
+            images = pipeline
+            return pipeline
+        }
+    }
+
+    /// Forgets what is in memory of an original.
+    func forgetImages(of request: FileRequest) {
+        images.withLock { $0 }?.memory.removeVariants(of: ImageKey.Original(request))
+    }
+
+    func forgetImages() { images.withLock { $0 }?.memory.removeAll() }
 
     // MARK: Getting files
 

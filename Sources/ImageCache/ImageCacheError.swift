@@ -1,10 +1,12 @@
+public import ImageCodec
+
 /// What went wrong, with the URL or path it went wrong for.
 public struct ImageCacheError: Error, Sendable {
     /// The kind of failure. Kinds may be added: match with a default case.
     public struct Code: Hashable, Sendable {
         private enum Kind: Hashable, Sendable {
             case invalidRequest, unreachable, status(Int), wrongBytes, store(StoreReason), notStorable, notCached
-            case cancelled, digestUnavailable
+            case cancelled, digestUnavailable, undecodable(ImageCodecError.Code)
         }
 
         private let kind: Kind
@@ -28,6 +30,11 @@ public struct ImageCacheError: Error, Sendable {
         /// libcrypto, which computes SHA-256, cannot be opened.
         public static let digestUnavailable = Code(kind: .digestUnavailable)
 
+        /// The file is no image that can be read, or more than the decoder's limits allow.
+        public static func undecodable(_ code: ImageCodecError.Code) -> Code { Code(kind: .undecodable(code)) }
+
+        /// What the codec found of an `undecodable` file.
+        public var codecCode: ImageCodecError.Code? { if case .undecodable(let code) = kind { code } else { nil } }
         /// The status code of a `status` failure.
         public var statusCode: Int? { if case .status(let code) = kind { code } else { nil } }
         /// The reason of a `store` failure.

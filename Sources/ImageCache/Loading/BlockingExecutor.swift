@@ -104,6 +104,17 @@ final class BlockingExecutor: TaskExecutor, Sendable {
     }
 }
 
+extension BlockingExecutor {
+    /// Runs `work` on one of the threads, and waits for it.
+    func run<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(ImageCacheError) -> Value
+    ) async throws(ImageCacheError) -> Value {
+        try await Task(executorPreference: self) { () -> Result<Value, ImageCacheError> in
+            do throws(ImageCacheError) { return .success(try work()) } catch { return .failure(error) }
+        }.value.get()
+    }
+}
+
 /// A POSIX semaphore.
 ///
 /// `@unchecked Sendable`: `sem_t` is made for several threads and has an address of its own.

@@ -53,7 +53,7 @@ struct Job: Sendable {
 
     /// Whose namespace the entry belongs to: what the caller says, else whoever the credentials name. An answer to one
     /// user's credentials is never another's, and no password is written to disk.
-    private static func owner(of request: FileRequest, userinfo: Substring?) -> String? {
+    static func owner(of request: FileRequest, userinfo: Substring?) -> String? {
         if let owner = request.owner { return namespace(ofOwner: owner) }
         if let credentials = request.transfer.credentials { return "user:" + credentials.user }
         if let userinfo { return "user:" + userinfo.prefix { $0 != ":" } }

@@ -53,6 +53,8 @@ extension Loader {
             where file.isStored && candidates[index].entry.id != file.body.entry.id {
                 _ = try? store.remove(candidates[index].entry)
             }
+            // What was made of an original that is no more must not lie around.
+            if file.isStored, !candidates.isEmpty { _ = try? store.remove(job.key.ofMadeImages) }
             return file
         case .notModified:
             try? writer.discard()

@@ -1,0 +1,31 @@
+import HTTPCaching
+import HTTPTypes
+import MemoryCache
+
+/// What a made image is found by in memory: which original, and what was made of it.
+struct ImageKey: MemoryCacheKey {
+    /// One original, in all its variants, sizes and formats.
+    struct Original: Hashable, Sendable {
+        let url: String
+        let owner: String?
+
+        init(_ request: FileRequest) {
+            let (url, userinfo) = Job.separatingUserinfo(CacheKey.normalized(request.url))
+            self.url = url
+            owner = Job.owner(of: request, userinfo: userinfo)
+        }
+    }
+
+    let original: Original
+    /// They select among the original's variants (RFC 9111 section 4.1).
+    private let fields: HTTPFields
+    private let ownVersion: String?
+    var recipe: ImageRecipe
+
+    init(_ request: ImageRequest, _ output: ImageRecipe.Output) {
+        original = Original(request.file)
+        fields = request.file.fields
+        ownVersion = request.file.ownLifetime?.version
+        recipe = ImageRecipe(request, output)
+    }
+}

@@ -1,0 +1,85 @@
+import FoundationEssentials
+import ImageCodec
+import Locking
+
+/// Makes images of one original: decodes once, then resizes, processes and encodes for each recipe.
+///
+/// Blocks the thread for as long as that takes.
+struct ImageMaking {
+    let file: CachedFile
+    let decoder: ImageDecoder
+    let now: Date
+    let counts: Locked<ImageStatistics>
+
+    typealias Results = [ImageRecipe: Result<MadeImage, ImageCacheError>]
+
+    func make(_ recipes: Set<ImageRecipe>) -> Results {
+        do throws(ImageCodecError) {
+            let source = try ImageSource(file)
+            counts.withLock { $0.decodes += 1 }
+            if recipes.count == 1, let recipe = recipes.first {
+                return [recipe: make(recipe, of: try decode(source, recipe.sizing))]
+            }
+            let sizings = recipes.map(\.sizing)
+            let whole =
+                sizings.contains(nil)
+                ? try decoder.decode(source) : try decoder.decode(source, covering: sizings.compactMap(\.self))
+            return Results(
+                uniqueKeysWithValues: recipes.map { recipe in (recipe, make(recipe, from: whole)) })
+        } catch {
+            let failure = ImageCacheError(error, file)
+            return Results(uniqueKeysWithValues: recipes.map { ($0, .failure(failure)) })
+        }
+    }
+
+    private func decode(_ source: ImageSource, _ sizing: ImageSizing?) throws(ImageCodecError) -> DecodedImage {
+        guard let sizing else { return try decoder.decode(source) }
+        counts.withLock { $0.resizes += 1 }
+        return try decoder.decode(source, to: sizing)
+    }
+
+    private func make(_ recipe: ImageRecipe, from whole: DecodedImage) -> Result<MadeImage, ImageCacheError> {
+        do throws(ImageCodecError) {
+            guard let sizing = recipe.sizing else { return make(recipe, of: whole) }
+            counts.withLock { $0.resizes += 1 }
+            return make(recipe, of: try whole.resized(to: sizing, usesLinearLight: decoder.usesLinearLight))
+        } catch {
+            return .failure(ImageCacheError(error, file))
+        }
+    }
+
+    private func make(_ recipe: ImageRecipe, of image: DecodedImage) -> Result<MadeImage, ImageCacheError> {
+        do throws(ImageCodecError) {
+            var image = image
+            for processor in recipe.processors { image = try processor.process(image) }
+            var content = MadeImage.Content.pixels(image)
+            if case .encoded(let encoder) = recipe.output {
+                counts.withLock { $0.encodes += 1 }
+                content = .encoded(
+                    try encoder.encode(image), encoder.format, width: image.width, height: image.height)
+            }
+            return .success(MadeImage(content, original: file.body.entry.id, freshUntil: file.freshUntil(now)))
+        } catch {
+            return .failure(ImageCacheError(error, file))
+        }
+    }
+}
+
+extension ImageSource {
+    init(_ file: CachedFile) throws(ImageCodecError) { try self.init(duplicating: file.body.descriptor) }
+}
+
+extension CachedFile {
+    /// Until when it may be used without a word to the origin.
+    func freshUntil(_ now: Date) -> Date {
+        cacheStatus.timeToLive.map { now.addingTimeInterval(Double($0)) } ?? .distantPast
+    }
+}
+
+extension ImageCacheError {
+    /// What the codec says of a file.
+    init(_ error: ImageCodecError, _ file: CachedFile) {
+        self.init(
+            .undecodable(error.code), url: file.finalURL, path: file.path, message: "\(error)", cause: error)
+    }
+}

@@ -1,0 +1,144 @@
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import ImageCodec
+
+/// What was made before and is on disk.
+extension ImagePipeline {
+    private struct Found: Sendable {
+        var entry: StoredEntry
+        var record: MadeImageRecord
+        /// Whether any variant of the original is stored.
+        var hasOriginal: Bool
+    }
+
+    enum Stored {
+        case made(MadeImage)
+        /// It was made of another original than the one there is now.
+        case outdated(CachedFile)
+    }
+
+    /// What was made of the original before; `nil` if nothing of that is here.
+    func storedImage(_ request: ImageRequest, _ recipe: ImageRecipe) async throws(ImageCacheError) -> Stored? {
+        guard !recipe.isOriginal, request.storing != .originalOnly, request.file.policy.mayUseStored else { return nil }
+        let job = try Job(request.file)
+        guard let found = try await blocking.run({ [self] () throws(ImageCacheError) in try find(recipe, job) }) else {
+            return nil
+        }
+        let freshUntil: Date
+        if found.hasOriginal {
+            let file = try await loadFile(request.file)
+            guard file.body.entry.id == found.record.original else { return .outdated(file) }
+            freshUntil = file.freshUntil(loader.now())
+        } else {
+            // The original went: what is known of its response decides.
+            let now = loader.now()
+            let stored = [found.record.response.response]
+            guard case .serve(let served) = loader.rules.decide(job.cacheRequest, stored: stored, now: now) else {
+                return nil
+            }
+            freshUntil = now.addingTimeInterval(Double(served.remainingLifetime))
+        }
+        let image = try await blocking.run { [self] () throws(ImageCacheError) in
+            try open(found, recipe, request, freshUntil: freshUntil)
+        }
+        return image.map { .made($0) }
+    }
+
+    private func find(_ recipe: ImageRecipe, _ job: Job) throws(ImageCacheError) -> Found? {
+        do throws(StoreError) {
+            let text = recipe.text
+            guard let entry = try loader.store.entries(for: job.key.ofMadeImages).first(where: { $0.variant == text }),
+                let record = MadeImageRecord(decoding: entry.metadata)
+            else { return nil }
+            return Found(entry: entry, record: record, hasOriginal: try !loader.store.entries(for: job.key).isEmpty)
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    private func open(
+        _ found: Found, _ recipe: ImageRecipe, _ request: ImageRequest, freshUntil: Date
+    ) throws(ImageCacheError) -> MadeImage? {
+        let bytes: [UInt8]
+        do throws(StoreError) {
+            guard let body = try loader.store.open(found.entry), let all = try body.all() else { return nil }
+            try loader.store.touch(found.entry)
+            bytes = all
+        } catch {
+            throw ImageCacheError(error)
+        }
+        let content: MadeImage.Content
+        switch recipe.output {
+        case .encoded(let encoder):
+            content = .encoded(
+                bytes, encoder.format, width: found.record.width, height: found.record.height)
+        case .pixels:
+            var decoder = ImageDecoder()
+            decoder.limits = request.decoder.limits
+            decoder.color = request.decoder.color
+            decoder.keepsMetadata = request.decoder.keepsMetadata
+            // What cannot be read any more is made anew.
+            guard let image = try? decoder.decode(ImageSource(bytes)) else { return nil }
+            content = .pixels(image)
+        }
+        return MadeImage(content, original: found.record.original, freshUntil: freshUntil)
+    }
+
+    /// Stores what was made beside its original. False when it could not be: then it is made anew when it is wanted again.
+    func store(_ image: MadeImage, _ recipe: ImageRecipe, _ file: CachedFile) -> Bool {
+        let (width, height): (Int, Int)
+        let bytes: [UInt8]
+        switch image.content {
+        case .encoded(let encoded, _, let encodedWidth, let encodedHeight):
+            (bytes, width, height) = (encoded, encodedWidth, encodedHeight)
+        case .pixels(let pixels):
+            guard let encoded = try? recipe.storedEncoder.encode(pixels) else { return false }
+            (bytes, width, height) = (encoded, pixels.width, pixels.height)
+        }
+        let original = file.body.entry
+        let response = ResponseRecord(url: original.url, finalURL: file.finalURL, response: file.response)
+        let record = MadeImageRecord(original: original.id, width: width, height: height, response: response)
+        let key = original.key.ofMadeImages
+        do throws(StoreError) {
+            let writer = try loader.store.beginBody(for: key)
+            try writer.start(header: [], total: Int64(bytes.count))
+            var failure: StoreError?
+            bytes.withUnsafeBytes { bytes in
+                do throws(StoreError) { try writer.write(bytes) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            _ = try writer.commit(
+                NewEntry(key: key, variant: recipe.text, url: original.url, metadata: record.encoded))
+            return true
+        } catch {
+            return false
+        }
+    }
+}
+
+extension CachePolicy {
+    /// Whether it looks at what is stored before the origin was asked.
+    fileprivate var mayUseStored: Bool {
+        switch self {
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: false
+        default: true
+        }
+    }
+}
+
+extension StoredBody {
+    /// All bytes; `nil` when there are fewer than there should be.
+    fileprivate func all() throws(StoreError) -> [UInt8]? {
+        var failure: StoreError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
+            do throws(StoreError) {
+                count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes.count == Int(size) ? bytes : nil
+    }
+}

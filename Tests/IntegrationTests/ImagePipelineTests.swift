@@ -1,0 +1,302 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// Images and thumbnails through the whole library: what is shared, what is kept, what is made anew.
+@Suite(.fewAtATime) struct ImagePipelineTests {
+    private let directory: TestDirectory
+    private let clock = Locked(Date())
+    private let picture = Locked(Picture(seed: 1))
+    private let gate = Gate()
+
+    /// What the origin serves, under every path.
+    private struct Picture: Sendable {
+        let etag: String
+        let bytes: [UInt8]
+
+        init(seed: Int, width: Int = 640, height: Int = 480) {
+            etag = "\"p\(seed)\""
+            let image = try? DecodedImage(width: width, height: height) { memory in
+                for index in 0..<(width * height) {
+                    let (x, y) = (index % width, index / width)
+                    memory[index * 4] = UInt8(truncatingIfNeeded: x * 255 / width)
+                    memory[index * 4 + 1] = UInt8(truncatingIfNeeded: y * 255 / height)
+                    memory[index * 4 + 2] = UInt8(truncatingIfNeeded: seed * 60)
+                    memory[index * 4 + 3] = 255
+                }
+            }
+            bytes = image.flatMap { try? ImageEncoder.jpeg(quality: 90).encode($0) } ?? []
+        }
+    }
+
+    init() throws {
+        directory = try TestDirectory()
+    }
+
+    private func cache(_ change: (inout ImageCache.Configuration) -> Void = { _ in }) throws -> ImageCache {
+        var configuration = ImageCache.Configuration()
+        configuration.now = { [clock] in clock.withLock { $0 } }
+        configuration.watchesMemoryPressure = false
+        change(&configuration)
+        return try ImageCache(directory: directory.path("cache"), configuration: configuration)
+    }
+
+    /// - Parameter waits: Whether the answers wait for the gate.
+    private func origin(cacheControl: String = "max-age=60", waits: Bool = false) throws -> ScriptedOrigin {
+        try ScriptedOrigin { [clock, picture, gate] request in
+            let picture = picture.withLock { $0 }
+            let fields = [
+                ("Date", httpDate(clock.withLock { $0 })), ("ETag", picture.etag), ("Cache-Control", cacheControl),
+            ]
+            let wait: [OriginStep] = waits ? [.wait(for: gate)] : []
+            if request["If-None-Match"] == picture.etag { return wait + [.head(status: 304, fields: fields)] }
+            let length = [("Content-Length", "\(picture.bytes.count)"), ("Content-Type", "image/jpeg")]
+            return wait + [.head(status: 200, fields: fields + length), .body(picture.bytes)]
+        }
+    }
+
+    @Test func `a thumbnail comes from the network, then from memory, then from disk`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        let first = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+        #expect(first.source == .original(.network))
+        #expect((first.width, first.height) == (64, 48))
+        #expect(first.format == .jpeg)
+        let second = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+        #expect(second.source == .memory)
+        #expect(second.bytes == first.bytes)
+        cache.removeImagesFromMemory()
+        _ = consume first
+        _ = consume second
+        let third = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+        #expect(third.source == .thumbnail)
+        #expect((third.width, third.height) == (64, 48))
+        #expect(cache.imageStatistics.decodes == 1)
+        #expect(cache.imageStatistics.encodes == 1)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `100 callers of one thumbnail cost one download, one decode, one resize and one encode`() async throws {
+        let origin = try origin(waits: true)
+        let cache = try cache()
+        let url = origin.url("/a.jpg")
+        try await withThrowingTaskGroup(of: Thumbnail.self) { group in
+            for _ in 0..<100 { group.addTask { try await cache.thumbnail(for: url, .fit(64, 64)) } }
+            #expect(await origin.waits { $0.count == 1 })
+            gate.open()
+            for try await thumbnail in group { #expect(thumbnail.width == 64) }
+        }
+        let statistics = cache.imageStatistics
+        #expect((statistics.decodes, statistics.resizes, statistics.encodes) == (1, 1, 1))
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `ten sizes of one image at once cost one download and one decode`() async throws {
+        let origin = try origin(waits: true)
+        let cache = try cache()
+        let url = origin.url("/a.jpg")
+        try await withThrowingTaskGroup(of: Thumbnail.self) { group in
+            for size in 1...10 { group.addTask { try await cache.thumbnail(for: url, .fit(size * 20, size * 20)) } }
+            #expect(await origin.waits { $0.count == 1 })
+            gate.open()
+            var widths: Set<Int> = []
+            for try await thumbnail in group { widths.insert(thumbnail.width) }
+            #expect(widths == Set((1...10).map { $0 * 20 }))
+        }
+        #expect(cache.imageStatistics.decodes == 1)
+        #expect(cache.imageStatistics.encodes == 10)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `one caller cancels alone; the last one's cancellation stops the download`() async throws {
+        let origin = try origin(waits: true)
+        let cache = try cache()
+        let url = origin.url("/a.jpg")
+        let callers = (0..<3).map { _ in Task { try await cache.thumbnail(for: url, .fit(64, 64)) } }
+        #expect(await origin.waits { $0.count == 1 })
+        callers[0].cancel()
+        let first = await callers[0].result
+        #expect(throws: ImageCacheError.self) { try first.get() }
+        #expect(origin.requests.first?.ending == .underway)
+        callers[1].cancel()
+        callers[2].cancel()
+        for caller in callers {
+            let result = await caller.result
+            #expect(throws: ImageCacheError.self) { try result.get() }
+        }
+        #expect(await origin.waits { $0.first?.ending == .peerGone })
+        #expect(cache.imageStatistics.decodes == 0)
+    }
+
+    @Test func `a stale original that the origin confirms makes nothing anew`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        _ = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+        clock.withLock { $0 += 100 }
+        let again = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+        #expect(again.source == .thumbnail)
+        #expect(origin.requests.count == 2)
+        #expect(cache.imageStatistics.decodes == 1)
+        let warm = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+        #expect(warm.source == .memory)
+    }
+
+    @Test func `a changed original makes all of its sizes anew, and the old ones are gone from disk`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        let old = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+        _ = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(32, 32))
+        picture.withLock { $0 = Picture(seed: 2) }
+        clock.withLock { $0 += 100 }
+        let new = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+        #expect(new.source == .original(.network))
+        #expect(new.bytes != old.bytes)
+        #expect(try cache.entries().filter { $0.recipe != nil }.count == 1)
+    }
+
+    @Test func `the original only: nothing else on disk, and made anew from it without the network`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
+        request.storing = .originalOnly
+        _ = try await cache.thumbnail(for: request)
+        #expect(try cache.entries().map(\.recipe) == [nil])
+        cache.removeImagesFromMemory()
+        let again = try await cache.thumbnail(for: request)
+        #expect(again.source == .original(.disk) || again.source == .memory)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `what was made only: the original goes, the thumbnail serves while it is fresh`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
+        request.storing = .processedOnly
+        _ = try await cache.thumbnail(for: request)
+        let entries = try cache.entries()
+        #expect(entries.count == 1 && entries.first?.recipe != nil)
+        let other = try self.cache()
+        #expect(try await other.thumbnail(for: request).source == .thumbnail)
+        #expect(origin.requests.count == 1)
+        clock.withLock { $0 += 100 }
+        #expect(try await other.thumbnail(for: request).source == .original(.network))
+    }
+
+    @Test func `killed between storing the original and the thumbnail: made from the original, without the network`()
+        async throws
+    {
+        let origin = try origin()
+        do {
+            // What such a kill leaves behind: the original, and nothing made of it.
+            let cache = try cache()
+            _ = try await cache.file(for: FileRequest(origin.url("/a.jpg")))
+        }
+        let cache = try cache()
+        #expect(try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64)).source == .original(.disk))
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `pixels are cached as pixels: by their size in memory, without loss on disk`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        let first = try await cache.image(for: origin.url("/a.jpg"), .fit(64, 64))
+        #expect(first.image.cost == 64 * 48 * 4)
+        #expect(cache.imageStatistics.memory?.bytes == 64 * 48 * 4)
+        let pixels = first.image.withUnsafeBytes { Array($0) }
+        let other = try self.cache()
+        let second = try await other.image(for: origin.url("/a.jpg"), .fit(64, 64))
+        #expect(second.source == .thumbnail)
+        #expect(second.image.withUnsafeBytes { Array($0) } == pixels)
+    }
+
+    @Test func `an image that a caller holds is found again after a purge`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        let held = try await cache.image(for: origin.url("/a.jpg"), .fit(64, 64))
+        cache.respond(to: .critical)
+        let found = try await cache.image(for: origin.url("/a.jpg"), .fit(64, 64))
+        #expect(found.source == .memory)
+        #expect(held.image.cost == found.image.cost)
+    }
+
+    @Test func `processors are part of the key`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
+        let calls = Locked(0)
+        request.processors = [
+            ImageProcessor(identity: "count") { image in
+                calls.withLock { $0 += 1 }
+                return image
+            }, .resize(.fit(32, 32)),
+        ]
+        #expect(try await cache.image(for: request).image.width == 32)
+        #expect(try await cache.image(for: request).image.width == 32)
+        #expect(try await cache.image(for: origin.url("/a.jpg"), .fit(64, 64)).image.width == 64)
+        #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test func `removing a URL removes what was made of it, in memory and on disk, and nothing else`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        for path in ["/1.jpg", "/10.jpg"] { _ = try await cache.thumbnail(for: origin.url(path), .fit(64, 64)) }
+        try cache.remove(FileRequest(origin.url("/1.jpg")))
+        #expect(try cache.entries().map(\.url) == [origin.url("/10.jpg"), origin.url("/10.jpg")])
+        #expect(try await cache.thumbnail(for: origin.url("/10.jpg"), .fit(64, 64)).source == .memory)
+        #expect(try await cache.thumbnail(for: origin.url("/1.jpg"), .fit(64, 64)).source == .original(.network))
+    }
+
+    @Test func `no-store: handed out, and neither in memory nor on disk`() async throws {
+        let origin = try origin(cacheControl: "no-store")
+        let cache = try cache()
+        for _ in 0..<2 {
+            let thumbnail = try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+            #expect(thumbnail.source == .original(.network))
+        }
+        #expect(cache.imageStatistics.memory?.entries == 0)
+        #expect(try cache.entries().isEmpty)
+    }
+
+    @Test func `one user's thumbnails are not another's`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
+        request.file.owner = "ann"
+        _ = try await cache.thumbnail(for: request)
+        request.file.owner = "bob"
+        #expect(try await cache.thumbnail(for: request).source == .original(.network))
+        #expect(origin.requests.count == 2)
+        try cache.clear(owner: "ann")
+        #expect(try cache.entries().count == 2)
+    }
+
+    @Test func `what is no image is an error with its reason, and is tried again the next time`() async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 5000))
+        let cache = try cache()
+        let error = await #expect(throws: ImageCacheError.self) {
+            try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64))
+        }
+        #expect(error?.code == .undecodable(.unsupportedFormat))
+        #expect(error?.url == origin.url("/a.jpg"))
+    }
+
+    @Test func `decodes of large images take their turns within the memory that they may take`() async throws {
+        picture.withLock { $0 = Picture(seed: 3, width: 2000, height: 1500) }
+        let origin = try origin()
+        let cache = try cache {
+            $0.maxDecodes = 4
+            $0.decodingMemory = 60 << 20
+        }
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<8 {
+                group.addTask { try await cache.image(for: origin.url("/\(number).jpg")).image.width }
+            }
+            for try await width in group { #expect(width == 2000) }
+        }
+        // 12 MB of pixels and the stream's share each: two at a time fit.
+        let peak = cache.imageStatistics.peakDecodingMemory
+        #expect(peak > 0 && peak <= 60 << 20, "\(peak)")
+    }
+}
