@@ -29,7 +29,7 @@ public struct CacheEntry: Sendable {
         lastAccessDate = entry.lastAccess ?? entry.created
         accessOrder = entry.accessSequence ?? 0
         if entry.key.isOfMadeImages {
-            recipe = entry.variant
+            recipe = ImageRecipe.readable(entry.variant)
             record = MadeImageRecord(decoding: entry.metadata)?.response
         } else {
             record = ResponseRecord(decoding: entry.metadata)

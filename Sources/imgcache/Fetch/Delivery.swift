@@ -76,7 +76,7 @@ enum Delivery: Sendable {
         }
     }
 
-    private static func makeFolder(_ path: String) throws {
+    static func makeFolder(_ path: String) throws {
         guard mkdir(path, 0o777) != 0, errno != EEXIST else { return }
         throw Failure(.store, "\(path): \(errorText(errno))")
     }

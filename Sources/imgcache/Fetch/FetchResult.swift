@@ -43,7 +43,7 @@ struct FetchResult: Sendable {
         self.sha256 = sha256?.lowercased()
     }
 
-    private static func word(for source: CachedFile.Source) -> String {
+    static func word(for source: CachedFile.Source) -> String {
         switch source {
         case .disk: "fresh"
         case .revalidated: "revalidated"
@@ -92,7 +92,12 @@ extension ExitStatus {
         case .wrongBytes: self = .wrongBytes
         case .notCached: self = .offline
         case .cancelled: self = .interrupted
-        default: self = code.statusCode == nil ? .store : .serverError
+        default:
+            if let codec = code.codecCode {
+                self.init(codec)
+                return
+            }
+            self = code.statusCode == nil ? .store : .serverError
         }
     }
 }

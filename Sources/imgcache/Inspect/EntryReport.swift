@@ -15,9 +15,13 @@ struct EntryReport: Encodable {
     var etag: String?
     var lastModified: String?
     var freshness: String?
+    /// What a JPEG, PNG or WebP says of itself.
+    var image: ImageReport?
+    /// What was made of the URL's original, for an image that the cache made.
+    var recipe: String?
 
     private enum CodingKeys: String, CodingKey {
-        case url, path, size, allocated, stored, status, etag, freshness
+        case url, path, size, allocated, stored, status, etag, freshness, image, recipe
         case finalURL = "final_url"
         case lastAccess = "last_access"
         case contentType = "content_type"
@@ -31,7 +35,8 @@ struct EntryReport: Encodable {
         allocated = entry.allocatedSize
         stored = Self.iso(entry.storedAt)
         lastAccess = Self.iso(entry.lastAccessDate)
-        guard let record = entry.record else { return }
+        recipe = entry.recipe
+        guard let record = entry.record, recipe == nil else { return }
         finalURL = record.finalURL
         status = record.response.status.code
         contentType = record.response.fields[.contentType]
@@ -41,6 +46,49 @@ struct EntryReport: Encodable {
     }
 
     static func iso(_ date: Date) -> String { date.formatted(.iso8601) }
+}
+
+/// The header of an image file, as `info` shows it.
+struct ImageReport: Encodable {
+    var format: String
+    var width: Int
+    var height: Int
+    var orientation: Int
+    var bitDepth: Int
+    var hasAlpha: Bool
+    var isProgressive: Bool
+    var frames: Int
+    var profile: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case format, width, height, orientation, frames, profile
+        case bitDepth = "bit_depth"
+        case hasAlpha = "alpha"
+        case isProgressive = "progressive"
+    }
+
+    /// `nil` for a file that is no image of a format that is read here.
+    init?(path: String) {
+        guard let info = try? ImageInfo.read(ImageSource(path: path)) else { return nil }
+        format = "\(info.format)"
+        (width, height) = (info.width, info.height)
+        orientation = info.orientation.rawValue
+        bitDepth = info.bitDepth
+        hasAlpha = info.hasAlpha
+        isProgressive = info.isProgressive
+        frames = info.frames
+        profile = info.profile
+    }
+
+    var description: String {
+        var parts = ["\(format) \(width) × \(height)", "\(bitDepth) bits"]
+        if hasAlpha { parts.append("alpha") }
+        if isProgressive { parts.append(format == "PNG" ? "interlaced" : "progressive") }
+        if orientation != 1 { parts.append("orientation \(orientation)") }
+        if frames > 1 { parts.append("\(frames) frames") }
+        if let profile { parts.append("profile \(profile)") }
+        return parts.joined(separator: ", ")
+    }
 }
 
 /// Aligned `name  value` lines.

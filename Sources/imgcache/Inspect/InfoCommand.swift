@@ -42,7 +42,12 @@ struct InfoCommand: ParsableCommand {
             let url = request.urlWithoutUserinfo
             let info = try cache.info(for: request)
             let report = Report(
-                url: url, entries: info.entries.map { EntryReport($0, now: now) },
+                url: url,
+                entries: info.entries.map { entry in
+                    var report = EntryReport(entry, now: now)
+                    report.image = ImageReport(path: entry.path)
+                    return report
+                },
                 partial: info.partial.map { partial in
                     PartialReport(
                         received: partial.received, total: partial.total, etag: partial.record?.response.fields[.eTag],
@@ -68,6 +73,7 @@ struct InfoCommand: ParsableCommand {
         table.add("size", "\(ByteSize(entry.size)) (\(entry.size) bytes, \(entry.allocated) on disk)")
         table.add("status", entry.status.map { "\($0)" })
         table.add("content type", entry.contentType)
+        table.add("image", entry.image?.description)
         table.add("etag", entry.etag)
         table.add("last modified", entry.lastModified)
         table.add("stored", entry.stored)

@@ -43,7 +43,8 @@ struct ListCommand: ParsableCommand {
                 } else {
                     let size = "\(ByteSize(entry.size))"
                     let age = "\(TimeSpan(seconds: now.timeIntervalSince(entry.storedAt)))"
-                    Output.line("\(padded(size, 9))  \(padded(age, 12))  \(entry.url.forTerminal)")
+                    let made = entry.recipe.map { "  (made: \($0))" } ?? ""
+                    Output.line("\(padded(size, 9))  \(padded(age, 12))  \((entry.url + made).forTerminal)")
                 }
             }
         }

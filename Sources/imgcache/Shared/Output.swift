@@ -19,15 +19,24 @@ enum Output {
 
     static func write(_ text: String, to descriptor: Int32) {
         var text = text
-        text.withUTF8 { utf8 in
-            var rest = UnsafeRawBufferPointer(utf8)
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-                if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return }
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            }
+        text.withUTF8 { _ = write(UnsafeRawBufferPointer($0), to: descriptor) }
+    }
+
+    /// False, with `errno` set, when not all of it could be written.
+    @discardableResult
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        bytes.withUnsafeBytes { write($0, to: descriptor) }
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
+        return true
     }
 
     /// Ends the process without unwinding: everything is written by now, and running the tear-down of libraries that

@@ -1,0 +1,213 @@
+import ArgumentParser
+import ImageCache
+
+/// `--size WxH` and what goes with it, in the words of CSS `object-fit`.
+struct SizingOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("s"), .customLong("size")],
+        help: ArgumentHelp("The box in pixels: 256 (a square), 256x192, 256x or x192.", valueName: "WxH"))
+    var box = Box(width: 256, height: 256)
+
+    @Option(help: "inside, contain, cover, fill or outside, as CSS object-fit and sharp have them.")
+    var fit = Fit.inside
+
+    @Option(
+        help: ArgumentHelp(
+            "With cover and contain: center, top, left, bottom-right …, '30%,70%'; with cover also entropy or attention.",
+            valueName: "where"))
+    var position = Position(.center)
+
+    @Flag(help: "Enlarge images that are smaller than the box.")
+    var enlarge = false
+
+    @Option(help: ArgumentHelp("Pixels of the image for one of the box.", valueName: "ratio"))
+    var dpr = 1.0
+
+    @Option(help: ArgumentHelp("What contain, and JPEG under transparency, fill with: #rrggbb.", valueName: "colour"))
+    var background: Colour?
+
+    enum Fit: String, CaseIterable, ExpressibleByArgument {
+        case inside, contain, cover, fill, outside
+
+        var value: ImageSizing.Fit {
+            switch self {
+            case .inside: .inside
+            case .contain: .contain
+            case .cover: .cover
+            case .fill: .fill
+            case .outside: .outside
+            }
+        }
+    }
+
+    /// A side that is `nil` follows from the other.
+    struct Box: ExpressibleByArgument, Equatable {
+        var width: Int?
+        var height: Int?
+
+        init(width: Int?, height: Int?) {
+            self.width = width
+            self.height = height
+        }
+
+        init?(argument: String) {
+            let sides = argument.lowercased().split(separator: "x", omittingEmptySubsequences: false)
+            func side(_ text: Substring) -> Int?? {
+                if text.isEmpty { return .some(nil) }
+                guard let value = Int(text), value > 0, value <= 65_535 else { return nil }
+                return .some(value)
+            }
+            guard sides.count <= 2, let first = side(sides[0]) else { return nil }
+            guard sides.count == 2 else {
+                guard let first else { return nil }
+                self.init(width: first, height: first)
+                return
+            }
+            guard let second = side(sides[1]), first != nil || second != nil else { return nil }
+            self.init(width: first, height: second)
+        }
+
+        var defaultValueDescription: String { "256" }
+    }
+
+    struct Position: ExpressibleByArgument, Equatable {
+        var value: ImageSizing.Position
+
+        init(_ value: ImageSizing.Position) { self.value = value }
+
+        init?(argument: String) {
+            let names: [String: ImageSizing.Position] = [
+                "center": .center, "top": .top, "bottom": .bottom, "left": .left, "right": .right,
+                "top-left": .topLeft, "top-right": .topRight, "bottom-left": .bottomLeft,
+                "bottom-right": .bottomRight, "entropy": .entropy, "attention": .attention,
+            ]
+            if let value = names[argument.lowercased()] {
+                self.value = value
+                return
+            }
+            let shares = argument.split(separator: ",").compactMap { part -> Double? in
+                guard part.hasSuffix("%"), let value = Double(part.dropLast()), (0...100).contains(value) else {
+                    return nil
+                }
+                return value / 100
+            }
+            guard shares.count == 2 else { return nil }
+            value = .at(x: shares[0], y: shares[1])
+        }
+
+        var defaultValueDescription: String { "center" }
+    }
+
+    struct Colour: ExpressibleByArgument, Equatable {
+        var value: ImageSizing.Color
+
+        init?(argument: String) {
+            let digits = argument.hasPrefix("#") ? argument.dropFirst() : Substring(argument)
+            guard digits.utf8.count == 6, let number = UInt32(digits, radix: 16) else { return nil }
+            value = .init(
+                red: UInt8(truncatingIfNeeded: number >> 16), green: UInt8(truncatingIfNeeded: number >> 8),
+                blue: UInt8(truncatingIfNeeded: number))
+        }
+    }
+
+    func validate() throws {
+        guard dpr > 0, dpr <= 10 else { throw ValidationError("--dpr takes a number above 0, at most 10.") }
+    }
+
+    var sizing: ImageSizing {
+        var sizing = ImageSizing(width: box.width, height: box.height, fit: fit.value)
+        sizing.position = position.value
+        sizing.allowsEnlargement = enlarge
+        sizing.devicePixelRatio = dpr
+        sizing.background = background?.value
+        return sizing
+    }
+}
+
+/// What is written.
+struct EncodingOptions: ParsableArguments {
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case jpeg, png, webp
+
+        /// By the ending of a file's name.
+        init?(ending name: String) {
+            switch name.split(separator: ".").last?.lowercased() {
+            case "jpg", "jpeg", "jpe", "jfif": self = .jpeg
+            case "png": self = .png
+            case "webp": self = .webp
+            default: return nil
+            }
+        }
+
+        var ending: String { self == .jpeg ? "jpg" : rawValue }
+    }
+
+    @Option(name: .customLong("format"), help: "jpeg, png or webp (default: by the ending of -o, else jpeg).")
+    var format: Format?
+
+    @Option(name: [.customShort("Q"), .customLong("quality")], help: "1 to 100, for JPEG and WebP.")
+    var quality = 80
+
+    @Flag(help: "A progressive JPEG.")
+    var progressive = false
+
+    @Option(help: "Chroma subsampling of a JPEG: 420, 422 or 444.")
+    var subsampling = 420
+
+    @Option(help: "Compression of a PNG, 0 to 9.")
+    var level = 6
+
+    @Flag(help: "A WebP without loss.")
+    var lossless = false
+
+    func validate() throws {
+        guard (1...100).contains(quality) else { throw ValidationError("--quality takes a number from 1 to 100.") }
+        guard (0...9).contains(level) else { throw ValidationError("--level takes a number from 0 to 9.") }
+        guard [420, 422, 444].contains(subsampling) else {
+            throw ValidationError("--subsampling takes 420, 422 or 444.")
+        }
+    }
+
+    func format(for output: String?) -> Format { format ?? output.flatMap { Format(ending: $0) } ?? .jpeg }
+
+    func encoder(_ format: Format, background: ImageSizing.Color?) -> ImageEncoder {
+        switch format {
+        case .jpeg:
+            var options = ImageEncoder.JPEGOptions(quality: quality)
+            options.isProgressive = progressive
+            options.subsampling = subsampling == 444 ? .none444 : subsampling == 422 ? .yes422 : .yes420
+            if let background { options.background = background }
+            return ImageEncoder(.jpeg(options))
+        case .png: return .png(level: level)
+        case .webp: return .webp(quality: Double(quality), isLossless: lossless)
+        }
+    }
+}
+
+/// How the original is read.
+struct DecodingOptions: ParsableArguments {
+    @Flag(help: "Keep the Exif block, with the orientation reset.")
+    var keepMetadata = false
+
+    @Flag(help: "Keep the embedded colour profile and its pixels instead of converting to sRGB.")
+    var keepProfile = false
+
+    @Flag(help: "Average light instead of sRGB values when shrinking: for fine patterns and point lights.")
+    var linear = false
+
+    @Flag(help: "Take what is there of a file that ends early.")
+    var allowTruncated = false
+
+    @Option(help: ArgumentHelp("Refuse images of more pixels (default 100000000).", valueName: "n"))
+    var maxPixels: Int?
+
+    var decoder: ImageDecoder {
+        var decoder = ImageDecoder()
+        decoder.keepsMetadata = keepMetadata
+        decoder.color = keepProfile ? .keepProfile : .convertToSRGB
+        decoder.usesLinearLight = linear
+        decoder.allowTruncated = allowTruncated
+        if let maxPixels { decoder.limits.pixels = maxPixels }
+        return decoder
+    }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Glibc
+import ImageCache
+
+struct ShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show an image in the terminal.",
+        discussion: """
+            By the graphics protocol of Kitty or iTerm2, or as sixels, where the terminal says that it knows one of them; else \
+            with two pixels a character, in colour unless NO_COLOR is set.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("A URL (http or https) or an image file.", valueName: "source"))
+    var source: String
+
+    @Option(help: ArgumentHelp("As wide as so many characters (default: the terminal's width).", valueName: "columns"))
+    var width: Int?
+
+    @Option(help: "How: kitty, iterm, sixel or blocks (default: what the terminal says).")
+    var graphics: TerminalGraphics?
+
+    @OptionGroup(title: "Decoding")
+    var decoding: DecodingOptions
+
+    @OptionGroup(title: "Request")
+    var request: RequestOptions
+
+    @OptionGroup(title: "Cache")
+    var caching: CachingOptions
+
+    @OptionGroup(title: "Cache")
+    var whose: OwnerOptions
+
+    @OptionGroup(title: "Store")
+    var store: StoreOptions
+
+    @OptionGroup(title: "Messages")
+    var messages: MessageOptions
+
+    func validate() throws {
+        guard width ?? 1 > 0 else { throw ValidationError("--width takes a number above 0.") }
+        guard request.inputFile == nil else { throw ValidationError("-i does not go with show.") }
+    }
+
+    func run() async throws {
+        do {
+            let screen = TerminalScreen(STDOUT_FILENO)
+            let graphics = graphics ?? TerminalGraphics.known(on: STDOUT_FILENO)
+            let columns = min(width ?? screen.columns, screen.columns)
+            let image = try await image(to: screen.sizing(columns: columns, for: graphics))
+            Output.write(try graphics.drawing(of: image), to: STDOUT_FILENO)
+            Output.exit(.done)
+        } catch let error as ImageCodecError {
+            Output.error((error.code == .unreadable ? "\(error)" : "\(source): \(error)").forTerminal)
+            Output.exit(ExitStatus(error.code))
+        } catch {
+            Output.error("\(error)".forTerminal)
+            Output.exit(ExitStatus(error))
+        }
+    }
+
+    private func image(to sizing: ImageSizing) async throws -> DecodedImage {
+        guard source.isWebURL else { return try decoding.decoder.decode(ImageSource(path: source), to: sizing) }
+        var file = try request.template(caching: caching, messages: messages, delivery: .standardOutput)
+        file.url = source
+        file.owner = whose.owner
+        var request = ImageRequest(file, sizing)
+        request.decoder = decoding.decoder
+        request.storing = .originalOnly
+        let cache = try ImageCache(store: store, request: self.request, quiet: messages.quiet)
+        let image = try await cache.image(for: request).image
+        await cache.close()
+        return image
+    }
+}
+
+/// How large a terminal is.
+struct TerminalScreen: Equatable {
+    var columns = 80
+    var rows = 24
+    /// Pixels of one character.
+    var cell = (width: 10, height: 20)
+
+    init(_ descriptor: Int32) {
+        columns = Output.width(of: descriptor)
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return }
+        rows = Int(size.ws_row)
+        guard size.ws_xpixel > 0, size.ws_ypixel > 0, size.ws_col > 0 else { return }
+        cell = (max(1, Int(size.ws_xpixel / size.ws_col)), max(1, Int(size.ws_ypixel / size.ws_row)))
+    }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.columns == right.columns && left.rows == right.rows && left.cell == right.cell
+    }
+
+    /// As large as fits so many columns and all rows but the prompt's.
+    func sizing(columns: Int, for graphics: TerminalGraphics) -> ImageSizing {
+        let lines = max(1, rows - 1)
+        return graphics == .blocks
+            ? .fit(columns, lines * 2) : .fit(columns * cell.width, lines * cell.height)
+    }
+}

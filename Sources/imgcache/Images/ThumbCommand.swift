@@ -1,0 +1,79 @@
+import ArgumentParser
+import ImageCache
+
+struct ThumbCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "thumb",
+        abstract: "Make thumbnails of URLs, through the cache, and of local image files.",
+        discussion: """
+            Reads JPEG, PNG and WebP, and writes them. The format comes from the bytes, never from a name. A URL's original \
+            and its thumbnail stay in the cache: the second call fetches and decodes nothing.
+
+            Exit codes as of fetch; 5 also for what is no image, is damaged, or exceeds the limits.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("URLs (http or https) and image files.", valueName: "source"))
+    var sources: [String] = []
+
+    @OptionGroup(title: "Output")
+    var output: ThumbOutputOptions
+
+    @OptionGroup(title: "Size and shape")
+    var sizing: SizingOptions
+
+    @OptionGroup(title: "Format")
+    var format: EncodingOptions
+
+    @OptionGroup(title: "Decoding")
+    var decoding: DecodingOptions
+
+    @OptionGroup(title: "Request")
+    var request: RequestOptions
+
+    @OptionGroup(title: "Cache")
+    var caching: CachingOptions
+
+    @OptionGroup(title: "Cache")
+    var whose: OwnerOptions
+
+    @OptionGroup(title: "Store")
+    var store: StoreOptions
+
+    @OptionGroup(title: "Messages")
+    var messages: MessageOptions
+
+    func validate() throws {
+        guard !sources.isEmpty || request.inputFile != nil else {
+            throw ValidationError("Name a URL or a file, or a list of them with -i.")
+        }
+        guard (output.file == nil) != (output.directory == nil) else {
+            throw ValidationError("Say where to with -o FILE or -d DIR.")
+        }
+        guard output.file == nil || (sources.count == 1 && request.inputFile == nil) else {
+            throw ValidationError("-o takes one source; use -d DIR for several.")
+        }
+        guard request.sha256 == nil || (sources.count == 1 && request.inputFile == nil) else {
+            throw ValidationError("--sha256 takes one URL.")
+        }
+    }
+
+    func run() async throws { Output.exit(await ThumbRun(options: self).run()) }
+}
+
+struct ThumbOutputOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("Write the thumbnail here, whole or not at all; '-' is standard output.", valueName: "file"))
+    var file: String?
+
+    @Option(
+        name: [.customShort("d"), .customLong("directory")],
+        help: ArgumentHelp(
+            "Write the thumbnails into this folder, named by their sources with the format's ending.", valueName: "dir")
+    )
+    var directory: String?
+
+    @Flag(name: .customLong("force"), help: "Overwrite existing files under -d.")
+    var force = false
+}

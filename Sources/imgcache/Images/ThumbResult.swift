@@ -1,0 +1,58 @@
+import ImageCache
+
+/// What became of one source of `imgcache thumb`.
+struct ThumbResult: Encodable, Sendable {
+    /// The URL, without userinfo, or the file.
+    var source: String
+    var output: String?
+    /// memory, thumbnail, file, or where the original came from: fresh, revalidated, stale, network, resumed.
+    var from: String?
+    var format: String?
+    var width: Int?
+    var height: Int?
+    var bytes: Int?
+    var seconds = 0.0
+    var exitStatus = ExitStatus.done
+    var error: String?
+
+    init(source: String) { self.source = source }
+
+    private enum CodingKeys: String, CodingKey {
+        case source, output, from, format, width, height, bytes, seconds, error
+    }
+
+    mutating func fill(_ thumbnail: Thumbnail) {
+        format = "\(thumbnail.format)".lowercased()
+        (width, height) = (thumbnail.width, thumbnail.height)
+        bytes = thumbnail.bytes.count
+        from =
+            switch thumbnail.source {
+            case .memory: "memory"
+            case .thumbnail: "thumbnail"
+            case .original(let source): FetchResult.word(for: source)
+            }
+    }
+
+    mutating func fill(_ image: DecodedImage, bytes: Int, _ format: EncodingOptions.Format) {
+        self.format = format.rawValue
+        (width, height) = (image.width, image.height)
+        self.bytes = bytes
+        from = "file"
+    }
+
+    mutating func fail(_ error: any Error) {
+        exitStatus = ExitStatus(error)
+        self.error = "\(error)"
+    }
+}
+
+extension ExitStatus {
+    /// The exit code for what the codec says of a file.
+    init(_ code: ImageCodecError.Code) {
+        switch code {
+        case .invalidArgument: self = .usage
+        case .unreadable, .outOfMemory: self = .store
+        default: self = .wrongBytes
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import ImageCache
+import TestSupport
+import Testing
+
+/// `imgcache thumb`, `show`, and what `info` says of images.
+@Suite(.fewAtATime) struct ThumbTests {
+    private let work: Workplace
+    private let jpeg: [UInt8]
+
+    init() throws {
+        work = try Workplace()
+        let image = try DecodedImage(width: 400, height: 300) { memory in
+            for index in 0..<(400 * 300) {
+                memory[index * 4] = UInt8(truncatingIfNeeded: index % 400 / 2)
+                memory[index * 4 + 1] = UInt8(truncatingIfNeeded: index / 400 / 2)
+                memory[index * 4 + 3] = 255
+            }
+        }
+        jpeg = try ImageEncoder.jpeg(quality: 90).encode(image)
+    }
+
+    private func origin() throws -> ScriptedOrigin {
+        try ScriptedOrigin { [jpeg] request in
+            guard request.path.hasSuffix(".jpg") else { return Behaviour.status(404).script(for: request) }
+            return [
+                .head(
+                    status: 200,
+                    fields: [
+                        ("Date", httpDate(Date())), ("Cache-Control", "max-age=60"), ("ETag", "\"a\""),
+                        ("Content-Length", "\(jpeg.count)"),
+                    ]), .body(jpeg),
+            ]
+        }
+    }
+
+    private func info(_ name: String) throws -> ImageInfo { try ImageInfo.read(ImageSource(path: work.output(name))) }
+
+    @Test func `a URL's thumbnail is made once, and comes from the cache afterwards`() async throws {
+        let origin = try origin()
+        let first = try await work.run("thumb", "--json", origin.url("/a.jpg"), "-o", "t.jpg", "--size", "100")
+        #expect(first.ending == .exited(0), "\(first)")
+        #expect(first.objects.first?["from"] as? String == "network")
+        #expect(try (info("t.jpg").width, info("t.jpg").height) == (100, 75))
+        let second = try await work.run("thumb", "--json", origin.url("/a.jpg"), "-o", "t.jpg", "--size", "100")
+        #expect(second.objects.first?["from"] as? String == "thumbnail", "\(second)")
+        #expect(origin.requests.count == 1)
+        let listed = try await work.run("ls")
+        #expect(listed.output.contains("(made: 100x100,inside jpeg,q=80,yes420)"), "\(listed)")
+    }
+
+    @Test func `a file needs no cache`() async throws {
+        let file = try work.directory.write("", to: "a.jpg")
+        try Data(jpeg).write(to: URL(filePath: file))
+        let outcome = try await work.run("thumb", file, "-o", "t.png", "--size", "100x50", "--fit", "cover")
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(try info("t.png").format == .png)
+        #expect(try (info("t.png").width, info("t.png").height) == (100, 50))
+        #expect(!FileManager.default.fileExists(atPath: work.cache))
+    }
+
+    @Test func `several sources go into a folder, named by themselves; nothing is overwritten without --force`()
+        async throws
+    {
+        let origin = try origin()
+        let arguments = ["thumb", "-d", "out", "--format", "webp", origin.url("/a.jpg"), origin.url("/b.jpg")]
+        let outcome = try await work.command.run(arguments)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(outcome.lines == ["out/a.webp", "out/b.webp"])
+        #expect(try info("out/a.webp").format == .webp)
+        #expect(try await work.command.run(arguments).ending == .exited(6))
+        #expect(try await work.command.run(arguments + ["--force"]).ending == .exited(0))
+    }
+
+    @Test func `-o - writes the bytes to standard output, and nothing else`() async throws {
+        let file = try work.directory.write("", to: "a.jpg")
+        try Data(jpeg).write(to: URL(filePath: file))
+        let outcome = try await work.run("thumb", file, "-o", "-", "--size", "10")
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(outcome.output.utf8.count > 100)
+    }
+
+    @Test func `the first failure decides the exit code, and the others are made`() async throws {
+        let origin = try origin()
+        let text = try work.directory.write("no image", to: "text.jpg")
+        let outcome = try await work.run("thumb", "-d", "out", text, origin.url("/missing"), origin.url("/a.jpg"))
+        #expect(outcome.ending == .exited(5), "\(outcome)")
+        #expect(outcome.lines == ["out/a.jpg"])
+        #expect(try await work.run("thumb", "-o", "x.jpg", origin.url("/missing")).ending == .exited(4))
+        #expect(try await work.run("thumb", "-o", "x.jpg", "nowhere.jpg").ending == .exited(6))
+        #expect(try await work.run("thumb", "-o", "x.jpg", "--offline", origin.url("/b.jpg")).ending == .exited(7))
+        #expect(!FileManager.default.fileExists(atPath: work.output("x.jpg")))
+    }
+
+    @Test(arguments: [
+        ["thumb", "a.jpg"], ["thumb", "-o", "x", "-d", "y", "a.jpg"], ["thumb", "-o", "x", "a.jpg", "b.jpg"],
+        ["thumb", "-o", "x", "--size", "0", "a.jpg"], ["thumb", "-o", "x", "--size", "x", "a.jpg"],
+        ["thumb", "-o", "x", "--quality", "101", "a.jpg"], ["thumb", "-o", "x", "--fit", "tight", "a.jpg"],
+    ])
+    func `a wrong command line is 2`(arguments: [String]) async throws {
+        #expect(try await work.command.run(arguments).ending == .exited(2))
+    }
+
+    @Test func `info says what an image is`() async throws {
+        let origin = try origin()
+        #expect(try await work.fetch(origin.url("/a.jpg")).ending == .exited(0))
+        let outcome = try await work.run("info", origin.url("/a.jpg"))
+        #expect(outcome.output.contains("JPEG 400 × 300, 8 bits"), "\(outcome)")
+    }
+
+    @Test func `show draws blocks where there is no terminal, in gray when NO_COLOR is set`() async throws {
+        let file = try work.directory.write("", to: "a.jpg")
+        try Data(jpeg).write(to: URL(filePath: file))
+        let outcome = try await work.run("show", "--width", "20", file)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(outcome.output.contains("▀"))
+        #expect(outcome.lines.count == 8)
+        #expect(try await work.run("show", "--graphics", "sixel", file).output.hasPrefix("\u{1B}Pq"))
+    }
+}
