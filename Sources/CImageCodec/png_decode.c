@@ -212,6 +212,12 @@ static bool keeps_rest(icodec_png *self) {
     return true;
 }
 
+/// Before the last row: behind it libpng inflates whatever is left of the data, to nowhere. Not for long.
+static void hurry(icodec_png *self) {
+    double soon = icodec_cpu_seconds() + 0.25;
+    if (soon < self->deadline) self->deadline = soon;
+}
+
 bool icodec_png_rows(
     icodec_png *self, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error) {
     self->error = error;
@@ -222,6 +228,7 @@ bool icodec_png_rows(
     check_time(self);
     while (*got < count && self->row < height) {
         if ((self->row & 63) == 63) check_time(self);
+        if (self->row == height - 1) hurry(self);
         png_read_row(self->png, rows + stride * *got, NULL);
         self->row++;
         ++*got;
@@ -236,6 +243,7 @@ bool icodec_png_image(icodec_png *self, uint8_t *pixels, size_t stride, icodec_e
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
         for (uint32_t row = 0; row < height; row++) {
             if ((row & 63) == 0) check_time(self);
+            if (pass == PNG_INTERLACE_ADAM7_PASSES - 1 && row == height - 1) hurry(self);
             png_read_row(self->png, pixels + stride * row, NULL);
             self->row = row + 1;
         }
@@ -245,9 +253,7 @@ bool icodec_png_image(icodec_png *self, uint8_t *pixels, size_t stride, icodec_e
 bool icodec_png_finish(icodec_png *self, icodec_error *error) {
     self->error = error;
     if (self->has_ended) return true;
-    // Data beyond the pixels are inflated to nowhere: not for long.
-    double soon = icodec_cpu_seconds() + 0.25;
-    if (soon < self->deadline) self->deadline = soon;
+    hurry(self);
     // A file without its end, but with all its pixels, is whole.
     if (setjmp(self->jump)) return self->at_end || keeps_rest(self);
     png_read_end(self->png, NULL);

@@ -38,12 +38,12 @@ extension ImageDecoder {
             exif: keepsMetadata ? header.exif : nil, damage: damage)
     }
 
-    /// libwebp's scaler averages areas, which is well as long as the better filter still has something to do: to two and a half
-    /// times the size that is wanted.
+    /// libwebp's scaler averages areas, which is well as long as the better filter still has something to do: to three times the
+    /// size that is wanted.
     private static func size(decoding reader: WebPReader, for scaled: ResizePlan.Size) -> ResizePlan.Size {
         let stored = reader.header.size
-        let width = (scaled.width * 5 + 1) / 2
-        let height = (scaled.height * 5 + 1) / 2
+        let width = scaled.width * 3
+        let height = scaled.height * 3
         guard reader.fillsCanvas, width <= stored.width, height <= stored.height, width < stored.width else {
             return stored
         }
