@@ -1,38 +1,45 @@
+public import ImageCodec
 import Locking
+public import Transfer
 
 extension ImageCache {
-    /// Loads files that will be wanted soon, behind everything else, `width` at a time.
+    /// Loads files that will be wanted soon, `width` at a time, in the order given.
     ///
     /// Files that are stored and fresh cost a look-up. Failures are not thrown: what could not be fetched now is fetched
     /// when it is asked for. Dropping the returned value does not stop the prefetch; ``Prefetch/cancel()`` does.
+    ///
+    /// - Parameter priority: of the transfers, in place of the requests' own. Default: behind everything else.
     @discardableResult
-    public func prefetch(_ requests: [FileRequest], width: Int = 4) -> Prefetch {
-        let counts = Locked(Prefetch.Counts(requested: requests.count))
-        let task = Task(priority: .background) { [self] in
-            await withTaskGroup(of: Bool.self) { group in
-                var rest = requests[...]
-                func startNext() {
-                    guard var request = rest.popFirst(), !Task.isCancelled else { return }
-                    request.priority = .background
-                    group.addTask { [request] in
-                        do throws(ImageCacheError) {
-                            _ = try await self.file(for: request)
-                            return true
-                        } catch {
-                            return false
-                        }
-                    }
-                }
-                for _ in 0..<max(1, width) { startNext() }
-                while let succeeded = await group.next() {
-                    counts.withLock { counts in
-                        if succeeded { counts.loaded += 1 } else { counts.failed += 1 }
-                    }
-                    startNext()
-                }
+    public func prefetch(
+        _ requests: [FileRequest], width: Int = 4, priority: TransferPriority = .background
+    ) -> Prefetch {
+        Prefetch(requests.count, width: width) { [self] index async throws(ImageCacheError) in
+            var request = requests[index]
+            request.priority = priority
+            _ = try await file(for: request)
+        }
+    }
+
+    /// Makes images that will be wanted soon, `width` at a time, in the order given: into memory, and onto disk as each
+    /// request's ``ImageRequest/storing`` says.
+    ///
+    /// - Parameters:
+    ///   - encoder: for thumbnails in that format; `nil`: pixels.
+    ///   - priority: of the transfers and decodes, in place of the requests' own. Default: behind everything else.
+    @discardableResult
+    public func prefetchImages(
+        _ requests: [ImageRequest], as encoder: ImageEncoder? = nil, width: Int = 4,
+        priority: TransferPriority = .background
+    ) -> Prefetch {
+        Prefetch(requests.count, width: width) { [self] index async throws(ImageCacheError) in
+            var request = requests[index]
+            request.file.priority = priority
+            if let encoder {
+                _ = try await thumbnail(for: request, as: encoder)
+            } else {
+                _ = try await image(for: request)
             }
         }
-        return Prefetch(task: task, counts: counts)
     }
 }
 
@@ -45,19 +52,74 @@ public final class Prefetch: Sendable {
         public var failed = 0
     }
 
-    private let task: Task<Void, Never>
-    private let state: Locked<Counts>
-
-    init(task: Task<Void, Never>, counts: Locked<Counts>) {
-        self.task = task
-        state = counts
+    private struct State {
+        var counts: Counts
+        var isPaused = false
+        var task: Task<Void, Never>?
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    public var counts: Counts { state.withLock { $0 } }
+    private let state: Locked<State>
 
-    /// Starts no further file and stops those under way that nobody else waits for.
-    public func cancel() { task.cancel() }
+    init(_ count: Int, width: Int, _ load: @escaping @Sendable (_ index: Int) async throws(ImageCacheError) -> Void) {
+        state = Locked(State(counts: Counts(requested: count)))
+        let task = Task(priority: .background) { [self] in
+            await withTaskGroup(of: Void.self) { group in
+                var next = 0
+                func startNext() async {
+                    guard next < count else { return }
+                    await untilResumed()
+                    guard !Task.isCancelled else { return }
+                    let index = next
+                    next += 1
+                    group.addTask { [self] in
+                        do throws(ImageCacheError) {
+                            try await load(index)
+                            state.withLock { $0.counts.loaded += 1 }
+                        } catch {
+                            state.withLock { $0.counts.failed += 1 }
+                        }
+                    }
+                }
+                for _ in 0..<max(1, width) { await startNext() }
+                while await group.next() != nil { await startNext() }
+            }
+        }
+        state.withLock { $0.task = task }
+    }
+
+    public var counts: Counts { state.withLock { $0.counts } }
+
+    /// Starts nothing more until ``resume()``; what is under way goes on.
+    public func pause() { state.withLock { $0.isPaused = true } }
+
+    /// Goes on after ``pause()``.
+    public func resume() {
+        let waiters = state.withLock { state in
+            state.isPaused = false
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Starts nothing more and stops what is under way and nobody else waits for.
+    public func cancel() {
+        state.withLock { $0.task }?.cancel()
+        resume()
+    }
 
     /// Returns when everything was tried, or after ``cancel()``.
-    public func finish() async { await task.value }
+    public func finish() async { await state.withLock { $0.task }?.value }
+
+    private func untilResumed() async {
+        await withCheckedContinuation { continuation in
+            let mayGo = state.withLock { state in
+                guard state.isPaused, !Task.isCancelled else { return true }
+                state.waiters.append(continuation)
+                return false
+            }
+            if mayGo { continuation.resume() }
+        }
+    }
 }

@@ -178,4 +178,24 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.prune(to: 0).entries == 2)
         #expect(try test.store.prune() == .nothing)
     }
+
+    @Test("Pruning to a size takes idle partials when the entries are not enough, and leaves those in use")
+    func prunePartials() throws {
+        let test = try StoreUnderTest()
+        try test.store.put("entry", pattern(4096))
+        for name in ["idle", "used"] {
+            let writer = try test.store.beginBody(for: EntryKey(name))
+            try writer.start(header: [1], total: 4 * BlockMap.blockSize)
+            try writer.write(pattern(Int(BlockMap.blockSize) * 2))
+            if name == "idle" {
+                try writer.keep()
+            } else {
+                _ = try test.store.prune(to: 0)
+                #expect(try test.store.partial(for: EntryKey("idle")) == nil)
+                #expect(try test.store.partial(for: EntryKey("used")) != nil)
+                try writer.discard()
+            }
+        }
+        #expect(try keys(test.store).isEmpty)
+    }
 }

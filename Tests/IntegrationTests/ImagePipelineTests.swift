@@ -238,6 +238,35 @@ import Testing
         #expect(calls.withLock { $0 } == 1)
     }
 
+    @Test func `a prefetch fills the cache, waits while it is paused, and stops when it is cancelled`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        let requests = (0..<6).map { ImageRequest(origin.url("/\($0).jpg"), .fit(64, 64)) }
+        let prefetch = cache.prefetchImages(requests, as: .jpeg(), width: 2)
+        await prefetch.finish()
+        #expect(prefetch.counts.requested == 6)
+        #expect(prefetch.counts.loaded == 6)
+        #expect(prefetch.counts.failed == 0)
+        #expect(try await cache.thumbnail(for: origin.url("/5.jpg"), .fit(64, 64)).source == .memory)
+
+        let waiting = try self.origin(waits: true)
+        let paused = cache.prefetch((0..<4).map { FileRequest(waiting.url("/\($0)")) }, width: 1)
+        #expect(await waiting.waits { $0.count == 1 })
+        paused.pause()
+        gate.open()
+        while paused.counts.loaded < 1 { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(waiting.requests.count == 1)
+        paused.resume()
+        await paused.finish()
+        #expect(paused.counts.loaded == 4)
+
+        let cancelled = cache.prefetch((0..<4).map { FileRequest(waiting.url("/c\($0)")) }, width: 1)
+        cancelled.pause()
+        cancelled.cancel()
+        await cancelled.finish()
+        #expect(cancelled.counts.loaded < 4)
+    }
+
     @Test func `removing a URL removes what was made of it, in memory and on disk, and nothing else`() async throws {
         let origin = try origin()
         let cache = try cache()

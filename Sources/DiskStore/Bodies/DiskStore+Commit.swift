@@ -101,7 +101,8 @@ extension DiskStore {
             entry = try withIndex { (index) throws(StoreError) in
                 try index.commit(new, finished) { path throws(StoreError) in
                     guard partial.isStillOurs else {
-                        throw StoreError(.taken, "another process took the partial over", path: data.path)
+                        throw StoreError(
+                            .taken, "the partial was deleted, or taken over by another process", path: data.path)
                     }
                     try Self.rename(data.path, to: path)
                 } uninstall: { path in

@@ -13,7 +13,7 @@ public struct PruneResult: Sendable, Equatable {
 }
 
 extension DiskStore {
-    /// Removes the longest unused entries.
+    /// Removes the longest unused entries, and when that is not enough for the target, partials that are not in use.
     ///
     /// - Parameters:
     ///   - target: until bodies and partials together take at most this many bytes; nil: no such limit.
@@ -30,7 +30,15 @@ extension DiskStore {
                 excess: target.map { totals.bodies + totals.partials - max(0, $0) } ?? 0, before: before)
         }
         if dryRun { return result }
-        return try removeInSteps(victims)
+        var removed = try removeInSteps(victims)
+        if let target {
+            removed.bytes += try withIndex { (index) throws(StoreError) in
+                let totals = try index.readTotals()
+                let excess = totals.bodies + totals.partials - max(0, target)
+                return excess > 0 ? try index.dropPartials(olderThan: nil, atLeast: excess) : 0
+            }
+        }
+        return removed
     }
 
     /// What ``clear(_:)`` removes.

@@ -71,7 +71,12 @@ enum Delivery: Sendable {
             let name = OutputName.suggested(
                 contentDisposition: file.response.fields[.contentDisposition], url: file.finalURL)
             let path = directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
-            try file.export(to: path, overwrite: overwrite)
+            do throws(ImageCacheError) {
+                try file.export(to: path, overwrite: overwrite)
+            } catch {
+                guard error.code == .store(.exists) else { throw error }
+                throw Failure(.store, "\(path): the file exists; --force overwrites it")
+            }
             return path
         }
     }

@@ -20,7 +20,8 @@ enum WholeFile {
         guard isWritten, overwrite ? rename(temporary, path) == 0 : link(temporary, path) == 0 else {
             let failure = isWritten ? errno : number
             unlink(temporary)
-            throw Failure(.store, "\(path): \(errorText(failure))")
+            let hint = failure == EEXIST ? "the file exists; --force overwrites it" : errorText(failure)
+            throw Failure(.store, "\(path): \(hint)")
         }
         if !overwrite { unlink(temporary) }
     }
