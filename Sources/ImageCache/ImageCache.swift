@@ -266,6 +266,9 @@ public final class Download: Sendable {
     /// The newest progress.
     public var latestProgress: DownloadProgress { flight.latest }
 
+    /// How far the body has grown on disk.
+    var growth: BodyGrowth { flight.growth }
+
     /// Stops the load for everybody who waits for it.
     public func cancel() { flight.cancelAll() }
 }

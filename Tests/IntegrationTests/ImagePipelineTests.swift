@@ -238,6 +238,40 @@ import Testing
         #expect(calls.withLock { $0 } == 1)
     }
 
+    @Test func `previews of a progressive JPEG come while it arrives, ever better, and at last the image`() async throws
+    {
+        let width = 1600
+        let height = 1200
+        var generator = SeededGenerator(for: "previews")
+        let noise = (0..<4096).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let image = try DecodedImage(width: width, height: height) { memory in
+            for index in 0..<(width * height * 4) { memory[index] = index % 4 == 3 ? 255 : noise[(index * 7) % 4096] }
+        }
+        var options = ImageEncoder.JPEGOptions(quality: 90)
+        options.isProgressive = true
+        let bytes = try ImageEncoder(.jpeg(options)).encode(image)
+        try #require(bytes.count > 1 << 20)
+        let half = bytes.count / 2
+        let origin = try ScriptedOrigin { [gate] _ in
+            [
+                .head(status: 200, fields: [("Content-Length", "\(bytes.count)"), ("Cache-Control", "max-age=60")]),
+                .body(Array(bytes[..<half])), .wait(for: gate), .body(Array(bytes[half...])),
+            ]
+        }
+        let cache = try cache()
+        var finals: [Bool] = []
+        for try await preview in cache.previews(
+            for: ImageRequest(origin.url("/p.jpg"), .fit(400, 400)), every: .zero)
+        {
+            #expect((preview.image.width, preview.image.height) == (400, 300))
+            finals.append(preview.isFinal)
+            gate.open()
+        }
+        #expect(finals.count >= 2, "\(finals)")
+        #expect(finals.last == true && finals.dropLast().allSatisfy { !$0 })
+        #expect(origin.requests.count == 1)
+    }
+
     @Test func `a prefetch fills the cache, waits while it is paused, and stops when it is cancelled`() async throws {
         let origin = try origin()
         let cache = try cache()
