@@ -238,6 +238,26 @@ import Testing
         #expect(calls.withLock { $0 } == 1)
     }
 
+    @Test func `each processor changes the image, and each has a place of its own in the cache`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        let url = origin.url("/a.jpg")
+        let plain = try await cache.image(for: url, .fit(64, 64)).image.withUnsafeBytes { Array($0) }
+        var seen: Set<[UInt8]> = [plain]
+        for processor: ImageProcessor in [
+            .crop(x: 1, y: 2, width: 10, height: 20), .roundedCorners(radius: 8), .circle, .grayscale, .blur(sigma: 3),
+            .resize(.fit(10, 10)),
+        ] {
+            var request = ImageRequest(url, .fit(64, 64))
+            request.processors = [processor]
+            let made = try await cache.image(for: request)
+            #expect(made.source == .original(.disk), "\(processor.identity)")
+            #expect(seen.insert(made.image.withUnsafeBytes { Array($0) }).inserted, "\(processor.identity)")
+            #expect(try await cache.image(for: request).source == .memory)
+        }
+        #expect(origin.requests.count == 1)
+    }
+
     @Test func `previews of a progressive JPEG come while it arrives, ever better, and at last the image`() async throws
     {
         let width = 1600

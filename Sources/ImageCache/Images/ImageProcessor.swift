@@ -31,4 +31,36 @@ extension ImageProcessor {
             try image.resized(to: sizing)
         }
     }
+
+    /// Keeps a part, in pixels from the upper left; what lies outside the image is an error.
+    public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageProcessor {
+        ImageProcessor(identity: "crop(\(x),\(y),\(width)x\(height))") { image throws(ImageCodecError) in
+            try image.cropped(x: x, y: y, width: width, height: height)
+        }
+    }
+
+    /// Makes the corners transparent.
+    ///
+    /// - Parameter radius: in pixels of the image as it is then.
+    public static func roundedCorners(radius: Double) -> ImageProcessor {
+        ImageProcessor(identity: "corners(\(radius))") { image throws(ImageCodecError) in
+            try image.roundingCorners(radius: radius)
+        }
+    }
+
+    /// Keeps the largest circle in the middle.
+    public static var circle: ImageProcessor {
+        ImageProcessor(identity: "circle") { image throws(ImageCodecError) in try image.circled() }
+    }
+
+    public static var grayscale: ImageProcessor {
+        ImageProcessor(identity: "grayscale") { image throws(ImageCodecError) in try image.grayscaled() }
+    }
+
+    /// A Gaussian blur.
+    ///
+    /// - Parameter sigma: its standard deviation in pixels.
+    public static func blur(sigma: Double) -> ImageProcessor {
+        ImageProcessor(identity: "blur(\(sigma))") { image throws(ImageCodecError) in try image.blurred(sigma: sigma) }
+    }
 }
