@@ -36,7 +36,7 @@ let package = Package(
         .target(name: "CLinux"),
         .target(
             name: "CImageCodec",
-            linkerSettings: ["jpeg", "png", "webp", "webpdemux", "lcms2", "m"].map { .linkedLibrary($0) }),
+            linkerSettings: ["dl", "m"].map { .linkedLibrary($0) }),
 
         // The house: arrows go down only (see Sources/ImageCache/ImageCache.docc/Architecture.md).
         .target(name: "Locking", swiftSettings: strict),

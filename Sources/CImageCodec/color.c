@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lcms2.h>
+#include "liblcms_calls.h"
 
 struct icodec_transform {
     cmsContext context;
@@ -16,6 +16,8 @@ struct icodec_transform {
 static void on_error(cmsContext context, cmsUInt32Number code, const char *text) { (void)context, (void)code, (void)text; }
 
 static cmsContext make_context(void) {
+    icodec_error error;
+    if (!icodec_open_liblcms(&error)) return NULL;
     cmsContext context = cmsCreateContext(NULL, NULL);
     if (context) cmsSetLogErrorHandlerTHR(context, on_error);
     return context;

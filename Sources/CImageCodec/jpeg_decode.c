@@ -53,6 +53,7 @@ static void skip(j_decompress_ptr info, long count) {
 }
 
 icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *limits, icodec_error *error) {
+    if (!icodec_open_libjpeg(error)) return NULL;
     icodec_jpeg *jpeg = calloc(1, sizeof *jpeg);
     if (!jpeg) {
         icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");

@@ -1,12 +1,9 @@
 #include <setjmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <jpeglib.h>
-
 #include "icodec_jpeg.h"
-#include "internal.h"
+#include "libjpeg_calls.h"
 
 typedef struct {
     struct jpeg_compress_struct info;
@@ -70,6 +67,7 @@ static void write_exif(j_compress_ptr info, const icodec_jpeg_options *options) 
 bool icodec_jpeg_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, const icodec_jpeg_options *options,
     uint8_t **bytes, size_t *count, icodec_error *error) {
+    if (!icodec_open_libjpeg(error)) return false;
     encoder *self = calloc(1, sizeof *self);
     if (!self) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     j_compress_ptr info = &self->info;

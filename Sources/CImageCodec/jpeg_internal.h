@@ -2,12 +2,8 @@
 #define ICODEC_JPEG_INTERNAL_H
 
 #include <setjmp.h>
-#include <stdio.h>
-
-#include <jpeglib.h>
-
 #include "icodec_jpeg.h"
-#include "internal.h"
+#include "libjpeg_calls.h"
 
 /// What decoding a whole file and decoding a preview have in common. libjpeg's callbacks get here by `client_data`.
 typedef struct {

@@ -25,6 +25,7 @@ static void skip(j_decompress_ptr info, long count) {
 }
 
 icodec_jpeg_preview *icodec_jpeg_preview_create(const icodec_limits *limits, icodec_error *error) {
+    if (!icodec_open_libjpeg(error)) return NULL;
     icodec_jpeg_preview *self = calloc(1, sizeof *self);
     if (!self) {
         icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");

@@ -2,10 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <png.h>
-
 #include "icodec_png.h"
-#include "internal.h"
+#include "libpng_calls.h"
 
 struct icodec_png {
     png_structp png;
@@ -95,9 +93,13 @@ static void on_read(png_structp png, png_bytep into, size_t count) {
     }
 }
 
+static uint32_t number(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
 static int on_chunk(png_structp png, png_unknown_chunkp chunk) {
     icodec_png *self = png_get_user_chunk_ptr(png);
-    if (memcmp(chunk->name, "acTL", 4) == 0 && chunk->size == 8) self->frames = png_get_uint_32(chunk->data);
+    if (memcmp(chunk->name, "acTL", 4) == 0 && chunk->size == 8) self->frames = number(chunk->data);
     return memcmp(chunk->name, "acTL", 4) == 0;
 }
 
@@ -120,11 +122,11 @@ static bool check_header(const icodec_source *source, const icodec_limits *limit
     if (icodec_read(source, 0, start, sizeof start) != sizeof start)
         return icodec_fail(error, ICODEC_TRUNCATED, -1, "the file ends within its header");
     if (memcmp(start + 12, "IHDR", 4) != 0) return icodec_fail(error, ICODEC_CORRUPT, 12, "IHDR is not the first chunk");
-    return icodec_check_size(limits, png_get_uint_32(start + 16), png_get_uint_32(start + 20), error);
+    return icodec_check_size(limits, number(start + 16), number(start + 20), error);
 }
 
 icodec_png *icodec_png_open(const icodec_source *source, const icodec_limits *limits, icodec_error *error) {
-    if (!check_header(source, limits, error)) return NULL;
+    if (!icodec_open_libpng(error) || !check_header(source, limits, error)) return NULL;
     icodec_png *self = calloc(1, sizeof *self);
     if (!self) {
         icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");

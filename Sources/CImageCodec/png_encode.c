@@ -2,10 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <png.h>
-
 #include "icodec_png.h"
-#include "internal.h"
+#include "libpng_calls.h"
 
 typedef struct {
     png_structp png;
@@ -87,6 +85,7 @@ static void write_rows(
 bool icodec_png_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, const icodec_png_options *options,
     uint8_t **bytes, size_t *count, icodec_error *error) {
+    if (!icodec_open_libpng(error)) return false;
     encoder *self = calloc(1, sizeof *self);
     if (!self) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     self->error = error;

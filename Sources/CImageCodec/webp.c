@@ -1,12 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <webp/decode.h>
-#include <webp/demux.h>
-#include <webp/encode.h>
-
 #include "icodec_webp.h"
-#include "internal.h"
+#include "libwebp_calls.h"
 
 static void take_chunk(
     const WebPDemuxer *demuxer, const char *name, const uint8_t **bytes, size_t *count, size_t limit) {
@@ -21,11 +17,12 @@ static void take_chunk(
 bool icodec_webp_describe(
     const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_description *description,
     icodec_webp_frame *frame, icodec_error *error) {
+    if (!icodec_open_libwebp(error)) return false;
     memset(description, 0, sizeof *description);
     memset(frame, 0, sizeof *frame);
     WebPData data = {bytes, count};
     WebPDemuxState state = WEBP_DEMUX_PARSE_ERROR;
-    WebPDemuxer *demuxer = WebPDemuxPartial(&data, &state);
+    WebPDemuxer *demuxer = WebPDemuxInternal(&data, 1, &state, WEBP_DEMUX_ABI_VERSION);
     if (!demuxer)
         return icodec_fail(
             error, state == WEBP_DEMUX_PARSING_HEADER ? ICODEC_TRUNCATED : ICODEC_CORRUPT, -1,
@@ -57,7 +54,7 @@ bool icodec_webp_describe(
         frame->is_complete = iterator.complete;
         WebPDemuxReleaseIterator(&iterator);
         WebPBitstreamFeatures features;
-        VP8StatusCode status = WebPGetFeatures(frame->bytes, frame->count, &features);
+        VP8StatusCode status = WebPGetFeaturesInternal(frame->bytes, frame->count, &features, WEBP_DECODER_ABI_VERSION);
         if (status == VP8_STATUS_NOT_ENOUGH_DATA)
             done = icodec_fail(error, ICODEC_TRUNCATED, -1, "the file ends within the image's header");
         else if (status != VP8_STATUS_OK) done = icodec_fail(error, ICODEC_CORRUPT, -1, "not a valid image header");
@@ -87,9 +84,10 @@ bool icodec_webp_decode(
     const icodec_webp_frame *frame, const icodec_limits *limits, bool is_lossless, uint8_t *pixels, uint32_t width,
     uint32_t height, size_t stride, icodec_error *error) {
     (void)is_lossless;
+    if (!icodec_open_libwebp(error)) return false;
     double deadline = icodec_cpu_seconds() + limits->seconds;
     WebPDecoderConfig config;
-    if (!WebPInitDecoderConfig(&config)) return icodec_fail(error, ICODEC_INTERNAL, -1, "libwebp of another version");
+    if (!WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION)) return icodec_fail(error, ICODEC_INTERNAL, -1, "libwebp of another version");
     config.options.use_scaling = width != frame->width || height != frame->height;
     config.options.scaled_width = (int)width;
     config.options.scaled_height = (int)height;
@@ -119,9 +117,11 @@ bool icodec_webp_decode(
 bool icodec_webp_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, bool has_alpha,
     const icodec_webp_options *options, uint8_t **bytes, size_t *count, icodec_error *error) {
+    if (!icodec_open_libwebp(error)) return false;
     WebPConfig config;
     WebPPicture picture;
-    if (!WebPConfigInit(&config) || !WebPPictureInit(&picture))
+    if (!WebPConfigInitInternal(&config, WEBP_PRESET_DEFAULT, 75, WEBP_ENCODER_ABI_VERSION) ||
+        !WebPPictureInitInternal(&picture, WEBP_ENCODER_ABI_VERSION))
         return icodec_fail(error, ICODEC_INTERNAL, -1, "libwebp of another version");
     config.lossless = options->lossless;
     config.quality = options->quality;

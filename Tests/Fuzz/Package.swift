@@ -19,7 +19,7 @@ let package = Package(
         // No product of the package: its sources by symbolic links.
         .target(
             name: "CImageCodec",
-            linkerSettings: ["jpeg", "png", "webp", "webpdemux", "lcms2", "m"].map { .linkedLibrary($0) }),
+            linkerSettings: ["dl", "m"].map { .linkedLibrary($0) }),
         .target(name: "ImageCodec", dependencies: ["CImageCodec"]),
         .executableTarget(name: "ImageFuzzer", dependencies: ["ImageCodec"]),
     ]

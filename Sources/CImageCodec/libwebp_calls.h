@@ -1,0 +1,65 @@
+#ifndef ICODEC_LIBWEBP_CALLS_H
+#define ICODEC_LIBWEBP_CALLS_H
+
+#include <webp/decode.h>
+#include <webp/demux.h>
+#include <webp/encode.h>
+
+#include "libraries.h"
+
+// What is called of libwebp and libwebpdemux, by pointers that are set when it is opened; the names stand for the pointers.
+
+#define ICODEC_WEBP_CALLS(CALL) \
+    CALL(WebPConfigInitInternal) CALL(WebPEncode) CALL(WebPGetFeaturesInternal) CALL(WebPIDecode) CALL(WebPIDelete) \
+    CALL(WebPIUpdate) CALL(WebPInitDecoderConfigInternal) CALL(WebPMemoryWrite) \
+    CALL(WebPMemoryWriterClear) CALL(WebPMemoryWriterInit) \
+    CALL(WebPPictureFree) CALL(WebPPictureImportRGBA) CALL(WebPPictureImportRGBX) CALL(WebPPictureInitInternal) \
+    CALL(WebPValidateConfig)
+
+typedef struct {
+    ICODEC_WEBP_CALLS(ICODEC_MEMBER)
+} icodec_webp_calls;
+
+extern icodec_webp_calls icodec_libwebp;
+
+#define ICODEC_WEBPDEMUX_CALLS(CALL) \
+    CALL(WebPDemuxDelete) CALL(WebPDemuxGetChunk) CALL(WebPDemuxGetFrame) CALL(WebPDemuxGetI) \
+    CALL(WebPDemuxInternal) CALL(WebPDemuxReleaseChunkIterator) CALL(WebPDemuxReleaseIterator)
+
+typedef struct {
+    ICODEC_WEBPDEMUX_CALLS(ICODEC_MEMBER)
+} icodec_webpdemux_calls;
+
+extern icodec_webpdemux_calls icodec_libwebpdemux;
+
+/// Both of them.
+bool icodec_open_libwebp(icodec_error *error);
+
+#ifndef ICODEC_LOADS_LIBRARIES
+#define WebPConfigInitInternal icodec_libwebp.WebPConfigInitInternal
+#define WebPEncode icodec_libwebp.WebPEncode
+#define WebPGetFeaturesInternal icodec_libwebp.WebPGetFeaturesInternal
+#define WebPIDecode icodec_libwebp.WebPIDecode
+#define WebPIDelete icodec_libwebp.WebPIDelete
+#define WebPIUpdate icodec_libwebp.WebPIUpdate
+#define WebPInitDecoderConfigInternal icodec_libwebp.WebPInitDecoderConfigInternal
+#define WebPMemoryWrite icodec_libwebp.WebPMemoryWrite
+#define WebPMemoryWriterClear icodec_libwebp.WebPMemoryWriterClear
+#define WebPMemoryWriterInit icodec_libwebp.WebPMemoryWriterInit
+#define WebPPictureFree icodec_libwebp.WebPPictureFree
+#define WebPPictureImportRGBA icodec_libwebp.WebPPictureImportRGBA
+#define WebPPictureImportRGBX icodec_libwebp.WebPPictureImportRGBX
+#define WebPPictureInitInternal icodec_libwebp.WebPPictureInitInternal
+#define WebPValidateConfig icodec_libwebp.WebPValidateConfig
+#endif
+#ifndef ICODEC_LOADS_LIBRARIES
+#define WebPDemuxDelete icodec_libwebpdemux.WebPDemuxDelete
+#define WebPDemuxGetChunk icodec_libwebpdemux.WebPDemuxGetChunk
+#define WebPDemuxGetFrame icodec_libwebpdemux.WebPDemuxGetFrame
+#define WebPDemuxGetI icodec_libwebpdemux.WebPDemuxGetI
+#define WebPDemuxInternal icodec_libwebpdemux.WebPDemuxInternal
+#define WebPDemuxReleaseChunkIterator icodec_libwebpdemux.WebPDemuxReleaseChunkIterator
+#define WebPDemuxReleaseIterator icodec_libwebpdemux.WebPDemuxReleaseIterator
+#endif
+
+#endif
