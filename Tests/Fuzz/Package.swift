@@ -15,12 +15,6 @@ let package = Package(
                 .product(name: "HTTPCaching", package: "imgcache"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
-        ),
-        // No product of the package: its sources by symbolic links.
-        .target(
-            name: "CImageCodec",
-            linkerSettings: ["dl", "m"].map { .linkedLibrary($0) }),
-        .target(name: "ImageCodec", dependencies: ["CImageCodec"]),
-        .executableTarget(name: "ImageFuzzer", dependencies: ["ImageCodec"]),
+        )
     ]
 )

@@ -1,0 +1,13 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own: all of it is built with the fuzzer's instrumentation. ImageCodec is no product of imgcache, so its
+// sources are here by symbolic links. Run it by scripts/fuzz.
+let package = Package(
+    name: "FuzzImages",
+    targets: [
+        .target(name: "CImageCodec", linkerSettings: ["dl", "m"].map { .linkedLibrary($0) }),
+        .target(name: "ImageCodec", dependencies: ["CImageCodec"]),
+        .executableTarget(name: "ImageFuzzer", dependencies: ["ImageCodec"]),
+    ]
+)
