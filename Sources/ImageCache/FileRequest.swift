@@ -27,7 +27,7 @@ public struct FileRequest: Sendable {
     /// Fields to send in addition to those that the cache itself sets (Range, If-Range, If-None-Match,
     /// If-Modified-Since, Accept-Encoding). `Authorization` and `Cookie` go to the URL's own origin only,
     /// `Proxy-Authorization` to the proxy only. `Accept-Encoding` is sent as it is with
-    /// ``TransferOptions/acceptsContentCoding``; the download is then not resumed.
+    /// ``transfer``'s `acceptsContentCoding`; the download is then not resumed.
     public var fields: HTTPFields = [:]
 
     /// How the stored and the origin's answer are weighed. Default: RFC 9111.

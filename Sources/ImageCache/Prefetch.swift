@@ -8,7 +8,10 @@ extension ImageCache {
     /// Files that are stored and fresh cost a look-up. Failures are not thrown: what could not be fetched now is fetched
     /// when it is asked for. Dropping the returned value does not stop the prefetch; ``Prefetch/cancel()`` does.
     ///
-    /// - Parameter priority: of the transfers, in place of the requests' own. Default: behind everything else.
+    /// - Parameters:
+    ///   - requests: what to load, the first one first.
+    ///   - width: how many at a time.
+    ///   - priority: of the transfers, in place of the requests' own. Default: behind everything else.
     @discardableResult
     public func prefetch(
         _ requests: [FileRequest], width: Int = 4, priority: TransferPriority = .background
@@ -24,6 +27,8 @@ extension ImageCache {
     /// request's ``ImageRequest/storing`` says.
     ///
     /// - Parameters:
+    ///   - requests: what to make, the first one first.
+    ///   - width: how many at a time.
     ///   - encoder: for thumbnails in that format; `nil`: pixels.
     ///   - priority: of the transfers and decodes, in place of the requests' own. Default: behind everything else.
     @discardableResult

@@ -33,7 +33,10 @@ public struct DecodedImage: Sendable {
 
     /// Makes an image of pixels that `fill` writes, all of them 0 before.
     ///
-    /// - Parameter fill: Gets width × height × 4 bytes.
+    /// - Parameters:
+    ///   - width: in pixels.
+    ///   - height: in pixels.
+    ///   - fill: Gets width × height × 4 bytes.
     /// - Throws: `invalidArgument` for a size below 1, `outOfMemory`.
     public init(
         width: Int, height: Int, fill: (UnsafeMutableRawBufferPointer) -> Void

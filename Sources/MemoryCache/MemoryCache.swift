@@ -96,6 +96,8 @@ public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
     /// Puts a value in, in place of what was there under the key.
     ///
     /// - Parameters:
+    ///   - value: what is kept.
+    ///   - key: what it is found by.
     ///   - cost: in bytes; below 0 counts as 0.
     ///   - timeLimit: for how long it may be found; nil: for as long as it is there.
     ///   - pinned: see ``pin(_:)``. A key that is pinned stays so.

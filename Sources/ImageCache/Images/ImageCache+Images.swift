@@ -32,7 +32,9 @@ extension ImageCache {
     ///
     /// Kept in memory and on disk, beside its original, and made anew when the original has changed.
     ///
-    /// - Parameter encoder: Default: JPEG of quality 80; transparency is put upon white.
+    /// - Parameters:
+    ///   - request: what to get and what to make of it.
+    ///   - encoder: Default: JPEG of quality 80; transparency is put upon white.
     /// - Throws: What ``file(for:)`` throws, and ``ImageCacheError/Code/undecodable(_:)``.
     public func thumbnail(
         for request: ImageRequest, as encoder: ImageEncoder = .jpeg()

@@ -14,7 +14,9 @@ extension ImageCache {
     /// A slow reader gets only the newest. Ending the iteration early stops the download, unless somebody else waits for it.
     /// Previews are made of what stands on disk, 256 KiB at a time: a smaller file comes at once.
     ///
-    /// - Parameter interval: At most one preview in so long: each costs about as much as a decode.
+    /// - Parameters:
+    ///   - request: what to get and what to make of it.
+    ///   - interval: At most one preview in so long: each costs about as much as a decode.
     public func previews(
         for request: ImageRequest, every interval: Duration = .milliseconds(200)
     ) -> AsyncThrowingStream<ImagePreview, any Error> {

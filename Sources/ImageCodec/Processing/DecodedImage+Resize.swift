@@ -3,7 +3,9 @@ extension DecodedImage {
     ///
     /// ``ImageDecoder/decode(_:to:)`` does the same with less time and memory when the image comes from a file.
     ///
-    /// - Parameter usesLinearLight: Whether light is averaged instead of sRGB values.
+    /// - Parameters:
+    ///   - sizing: the box, and how the image gets into it.
+    ///   - usesLinearLight: Whether light is averaged instead of sRGB values.
     /// - Throws: `invalidArgument` for a box without sides, `outOfMemory`.
     public func resized(
         to sizing: ImageSizing, usesLinearLight: Bool = false
