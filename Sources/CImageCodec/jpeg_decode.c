@@ -1,4 +1,4 @@
-#include "jpeg_internal.h"
+#include "jpeg_coarse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +6,8 @@
 struct icodec_jpeg {
     icodec_jpeg_core core;
     icodec_source source;
+    icodec_jpeg_coarse coarse;
+    uint8_t filtered[32768 + 16];
     uint8_t buffer[32768]; // a file's part that is being read
 };
 
@@ -13,10 +15,34 @@ static const JOCTET end_of_image[2] = {0xFF, JPEG_EOI};
 
 static void begin(j_decompress_ptr info) { (void)info; }
 
+/// The next part without what is of no use at 1/8 of the size.
+static boolean refill_coarsely(icodec_jpeg *jpeg) {
+    icodec_jpeg_core *core = &jpeg->core;
+    size_t count = 0;
+    while (count == 0) {
+        ssize_t got = icodec_read(&jpeg->source, core->position, jpeg->buffer, sizeof jpeg->buffer);
+        if (got < 0) icodec_jpeg_leave(core, ICODEC_IO, "the file cannot be read");
+        if (got == 0) {
+            core->at_end = true;
+            core->input.next_input_byte = end_of_image;
+            core->input.bytes_in_buffer = 2;
+            return TRUE;
+        }
+        core->position += (uint64_t)got;
+        count = icodec_jpeg_coarse_filter(&jpeg->coarse, jpeg->buffer, (size_t)got, jpeg->filtered);
+        if ((uint32_t)core->info.input_scan_number + jpeg->coarse.skipped > core->limits.scans)
+            icodec_jpeg_leave(core, ICODEC_LIMIT, "more scans than allowed");
+    }
+    core->input.next_input_byte = jpeg->filtered;
+    core->input.bytes_in_buffer = count;
+    return TRUE;
+}
+
 /// The next part of the input; at its end an end-of-image marker, again and again.
 static boolean refill(j_decompress_ptr info) {
     icodec_jpeg *jpeg = info->client_data;
     icodec_jpeg_core *core = &jpeg->core;
+    if (core->coarse) return refill_coarsely(jpeg);
     uint64_t rest = jpeg->source.size > core->position ? jpeg->source.size - core->position : 0;
     if (jpeg->source.bytes && rest > 0) {
         core->input.next_input_byte = jpeg->source.bytes + core->position;
@@ -85,11 +111,18 @@ void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *descripti
 
 /// A progressive file that ends before the scans that would have made it whole. (What ends with an end-of-image marker says that
 /// it is whole.)
-static bool misses_scans(const struct jpeg_decompress_struct *info) {
+static bool misses_scans(const icodec_jpeg_core *core) {
+    const struct jpeg_decompress_struct *info = &core->info;
     if (!info->progressive_mode || !info->coef_bits) return false;
+    // Whether the data of a scan that was left out were whole is not known; without the end behind them they are not.
+    if (core->coarse && core->coarse->drops) return true;
     for (int component = 0; component < info->num_components; component++)
         for (int index = 0; index < DCTSIZE2; index++)
-            if (info->coef_bits[component][index] != 0) return true;
+            if (core->coarse && index > 0 && core->coarse->components[component].is_coarse) {
+                if (icodec_jpeg_coarse_misses(core->coarse, component, index)) return true;
+            } else if (info->coef_bits[component][index] != 0) {
+                return true;
+            }
     return false;
 }
 
@@ -100,9 +133,16 @@ bool icodec_jpeg_start(
     core->error = error;
     if (setjmp(core->jump)) return false;
     icodec_jpeg_configure(core, eighths, raw_cmyk);
+    if (eighths == 1 && jpeg_has_multiple_scans(info) && info->num_components <= 4 && !core->at_end) {
+        icodec_jpeg_coarse_prepare(&jpeg->coarse, core);
+        // What is in the buffer comes again, through the filter.
+        core->position = (uint64_t)icodec_jpeg_offset(core);
+        core->input.bytes_in_buffer = 0;
+        core->input.next_input_byte = NULL;
+    }
     // Reads all scans of a progressive file.
     jpeg_start_decompress(info);
-    if (core->at_end && misses_scans(info)) {
+    if (core->at_end && misses_scans(core)) {
         const char *reason = "the file ends before its last scan";
         if (!core->limits.allow_truncated) icodec_jpeg_leave(core, ICODEC_TRUNCATED, reason);
         icodec_jpeg_note(core, ICODEC_TRUNCATED, reason);

@@ -6,6 +6,8 @@
 #include "libjpeg_calls.h"
 
 /// What decoding a whole file and decoding a preview have in common. libjpeg's callbacks get here by `client_data`.
+struct icodec_jpeg_coarse;
+
 typedef struct {
     struct jpeg_decompress_struct info;
     struct jpeg_error_mgr errors;
@@ -19,6 +21,7 @@ typedef struct {
     icodec_error damage; // the first fault in the pixels that was passed over; code 0: none
     uint64_t position; // in the input, of the byte after the buffer
     bool raw_cmyk;
+    struct icodec_jpeg_coarse *coarse; // NULL: all coefficients are decoded
     icodec_bytes icc, exif;
     bool has_exif, icc_is_broken;
     uint32_t icc_parts, icc_next;

@@ -10,7 +10,8 @@
 // What is called of libjpeg, by pointers that are set when it is opened; the names stand for the pointers.
 
 #define ICODEC_JPEG_CALLS(CALL) \
-    CALL(jpeg_CreateCompress) CALL(jpeg_CreateDecompress) CALL(jpeg_consume_input) CALL(jpeg_destroy_compress) \
+    CALL(jpeg_CreateCompress) CALL(jpeg_CreateDecompress) CALL(jpeg_calc_output_dimensions) \
+    CALL(jpeg_consume_input) CALL(jpeg_destroy_compress) \
     CALL(jpeg_destroy_decompress) CALL(jpeg_finish_compress) CALL(jpeg_finish_output) CALL(jpeg_has_multiple_scans) \
     CALL(jpeg_read_header) CALL(jpeg_read_scanlines) CALL(jpeg_resync_to_restart) CALL(jpeg_set_colorspace) \
     CALL(jpeg_set_defaults) CALL(jpeg_set_marker_processor) CALL(jpeg_set_quality) CALL(jpeg_simple_progression) \
@@ -28,6 +29,7 @@ bool icodec_open_libjpeg(icodec_error *error);
 #ifndef ICODEC_LOADS_LIBRARIES
 #define jpeg_CreateCompress icodec_libjpeg.jpeg_CreateCompress
 #define jpeg_CreateDecompress icodec_libjpeg.jpeg_CreateDecompress
+#define jpeg_calc_output_dimensions icodec_libjpeg.jpeg_calc_output_dimensions
 #define jpeg_consume_input icodec_libjpeg.jpeg_consume_input
 #define jpeg_destroy_compress icodec_libjpeg.jpeg_destroy_compress
 #define jpeg_destroy_decompress icodec_libjpeg.jpeg_destroy_decompress

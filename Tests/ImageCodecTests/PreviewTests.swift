@@ -60,3 +60,36 @@ import Testing
         #expect(try !preview.append(bytes))
     }
 }
+
+/// Progressive files at 1/8, where most of the scans are left out.
+@Suite struct CoarseDecodingTests {
+    @Test("A progressive JPEG gives at 1/8 the pixels of the baseline file it was made with", arguments: [0, 1, 2])
+    func same(_ sampling: Int) throws {
+        let photo = try ImageDecoder().decode(
+            Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"), to: .fit(801, 801))
+        var options = ImageEncoder.JPEGOptions(quality: 85)
+        options.subsampling = [.yes420, .yes422, .none444][sampling]
+        let baseline = try ImageEncoder(.jpeg(options)).encode(photo)
+        options.isProgressive = true
+        let progressive = try ImageEncoder(.jpeg(options)).encode(photo)
+        let expected = try ImageDecoder().decode(ImageSource(baseline), to: .fit(40, 40))
+        #expect(
+            try ImageDecoder().decode(ImageSource(progressive), to: .fit(40, 40)).meanDifference(from: expected) == 0)
+    }
+
+    @Test("A progressive JPEG that is cut is an error at 1/8 too, wherever it is cut")
+    func cut() throws {
+        let photo = try DecodedImage(width: 200, height: 160) { pixels in
+            for index in 0..<pixels.count { pixels[index] = index % 4 == 3 ? 255 : UInt8(index * index / 800 % 251) }
+        }
+        var options = ImageEncoder.JPEGOptions(quality: 60)
+        options.isProgressive = true
+        let bytes = try ImageEncoder(.jpeg(options)).encode(photo)
+        for count in stride(from: 2, to: bytes.count - 2, by: 7) {
+            let error = #expect(throws: ImageCodecError.self) {
+                try ImageDecoder().decode(ImageSource(Array(bytes.prefix(count))), to: .fit(10, 10))
+            }
+            #expect(error?.code == .truncated, "\(count)")
+        }
+    }
+}
