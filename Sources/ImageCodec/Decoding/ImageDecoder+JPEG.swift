@@ -25,7 +25,7 @@ extension ImageDecoder {
     /// decoding in full; what is decoded at less than about twice the wanted size shows it. (3/8 and the like are slower than 4/8:
     /// libjpeg-turbo has no vector code for them.)
     static func eighths(of stored: ResizePlan.Size, for scaled: ResizePlan.Size) -> Int {
-        [(1, 1.9), (2, 2.5), (4, 2.5)].first { eighths, surplus in
+        [(1, 1.9), (2, 2.5), (4, 2.75)].first { eighths, surplus in
             Double(stored.width * eighths) / 8 >= Double(scaled.width) * surplus
                 && Double(stored.height * eighths) / 8 >= Double(scaled.height) * surplus
         }?.0 ?? 8
