@@ -19,8 +19,8 @@ use_swift() {
             return
         fi
     done < <(
-        type -ap swift
-        printf '%s\n' "${SWIFTLY_BIN_DIR:-$HOME/.local/share/swiftly/bin}/swift" /opt/swift/usr/bin/swift \
+        type -ap swift || true # it may be on no PATH at all
+        printf '%s\n' "${SWIFTLY_BIN_DIR:-${HOME:-/root}/.local/share/swiftly/bin}/swift" /opt/swift/usr/bin/swift \
             /usr/share/swift/usr/bin/swift /usr/local/swift/usr/bin/swift
     )
     fail "no Swift toolchain found; install Swift 6.2 or later (https://www.swift.org/install/linux) and put it on PATH"
