@@ -39,6 +39,11 @@ have() {
     liblcms2-dev) pkg-config --exists lcms2 ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
     aria2) command -v aria2c ;;
+    python3-venv) python3 -c 'import ensurepip, venv' ;;
+    libjpeg-turbo-progs) command -v djpeg && command -v cjpeg ;;
+    libvips-tools) command -v vipsthumbnail ;;
+    graphicsmagick) command -v gm ;;
+    imagemagick) command -v convert-im6.q16 ;;
     nginx-light) PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v nginx ;;
     apache2-bin) [ -x /usr/sbin/apache2 ] || [ -x /usr/sbin/httpd ] ;;
     *) command -v "$1" ;;

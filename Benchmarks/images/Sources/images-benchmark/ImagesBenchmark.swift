@@ -1,0 +1,90 @@
+import Dispatch
+import Foundation
+import ImageCache
+import Synchronization
+
+/// Makes thumbnails of many files, or measures calls that memory answers.
+///
+///     images-benchmark batch LIST OUTPUT-DIRECTORY
+///     images-benchmark warm CACHE-DIRECTORY URL CALLS
+@main
+struct ImagesBenchmark {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        switch arguments.dropFirst().first {
+        case "batch" where arguments.count == 4: try batch(list: arguments[2], output: arguments[3])
+        case "warm" where arguments.count == 5:
+            guard let calls = Int(arguments[4]), calls > 0 else { fallthrough }
+            try await warm(directory: arguments[2], url: arguments[3], calls: calls)
+        default:
+            print("usage: images-benchmark batch LIST OUTPUT-DIRECTORY | warm CACHE-DIRECTORY URL CALLS")
+            exit(2)
+        }
+    }
+
+    // MARK: Batch
+
+    /// Each line's file, at most 256 pixels wide and high, as OUTPUT-DIRECTORY/NUMBER.jpg; two threads.
+    static func batch(list: String, output: String) throws {
+        let files = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").map(String.init)
+        let next = Atomic(0)
+        let failures = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 2) { _ in
+            while true {
+                let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                guard number < files.count else { return }
+                do {
+                    let image = try ImageDecoder().decode(ImageSource(path: files[number]), to: .fit(256, 256))
+                    let bytes = try ImageEncoder.jpeg(quality: 80).encode(image)
+                    try Data(bytes).write(to: URL(fileURLWithPath: "\(output)/\(number).jpg"))
+                } catch {
+                    failures.withLock { $0.append("\(files[number]): \(error)") }
+                }
+            }
+        }
+        let failed = failures.withLock { $0 }
+        guard failed.isEmpty else {
+            FileHandle.standardError.write(Data((failed.joined(separator: "\n") + "\n").utf8))
+            exit(1)
+        }
+    }
+
+    // MARK: Warm
+
+    /// Prints microseconds a call, wall and CPU, as JSON.
+    static func warm(directory: String, url: String, calls: Int) async throws {
+        let cache = try ImageCache(directory: directory)
+        let sizing = ImageSizing.fit(256, 256)
+        let request = ImageRequest(url, sizing)
+        _ = try await cache.thumbnail(for: request)
+        var results: [String: [Double]] = [:]
+        for _ in 0..<(calls / 10) { _ = try await cache.thumbnail(for: request) }
+        results["thumbnail(for: request)"] = try await timed(calls) {
+            guard try await cache.thumbnail(for: request).source == .memory else { throw NotFromMemory() }
+        }
+        results["thumbnail(for: url, sizing)"] = try await timed(calls) {
+            guard try await cache.thumbnail(for: url, sizing).source == .memory else { throw NotFromMemory() }
+        }
+        _ = try await cache.image(for: request)
+        results["image(for: request)"] = try await timed(calls) {
+            guard try await cache.image(for: request).source == .memory else { throw NotFromMemory() }
+        }
+        await cache.close()
+        print(String(decoding: try JSONEncoder().encode(results), as: UTF8.self))
+    }
+
+    struct NotFromMemory: Error {}
+
+    /// Microseconds a call: wall, and CPU of this process.
+    static func timed(_ calls: Int, _ call: () async throws -> Void) async rethrows -> [Double] {
+        let (wall, cpu) = (now(CLOCK_MONOTONIC), now(CLOCK_PROCESS_CPUTIME_ID))
+        for _ in 0..<calls { try await call() }
+        return [(now(CLOCK_MONOTONIC) - wall), (now(CLOCK_PROCESS_CPUTIME_ID) - cpu)].map { $0 / Double(calls) }
+    }
+
+    static func now(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+    }
+}
