@@ -112,7 +112,13 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
 
     /// RFC 3986 section 5.2.4.
     private static func withoutDotSegments(_ path: String) -> String {
-        guard path.utf8.contains(UInt8(ascii: ".")) else { return path }
+        // Most paths have dots only within segments.
+        var before = UInt8(ascii: "/")
+        let mayHaveOne = path.utf8.contains { byte in
+            defer { before = byte }
+            return byte == UInt8(ascii: ".") && before == UInt8(ascii: "/")
+        }
+        guard mayHaveOne else { return path }
         var output: [Substring.UTF8View] = []
         let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (index, segment) in segments.enumerated() {

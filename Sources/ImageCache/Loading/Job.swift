@@ -84,6 +84,8 @@ struct Job: Sendable {
 
     /// The URL, well-formed or not, without the credentials that may stand in it.
     static func separatingUserinfo(_ url: String) -> (url: String, userinfo: Substring?) {
+        // Bytes are quicker to look through than characters, and most URLs have none.
+        guard url.utf8.contains(UInt8(ascii: "@")) else { return (url, nil) }
         guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else {
             // No URL; perhaps one whose scheme was forgotten.
             return (url.lastIndex(of: "@").map { "***" + url[$0...] } ?? url, nil)
