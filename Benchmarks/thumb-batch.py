@@ -1,8 +1,8 @@
 """500 mixed photos to 256 px on two cores: through the library on two threads, Pillow (draft) and pyvips in two processes.
 
 300 are TestAssets' JPEG, PNG and WebP files of at least 100 pixels that all three read, repeated; 200 are synthesised: JPEG
-of 2 to 12 megapixels, a quarter of them progressive, and a few PNG and WebP. Peak memory is the largest process's: Pillow and
-pyvips have two of them.
+of 2 to 12 megapixels, a quarter of them progressive, and a few PNG and WebP. Peak memory is that of all processes of a
+contender together; what they share counts once.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
-from measure import Contender, alternate, heading, peak_memory, ratio, table
+from measure import Contender, alternate, heading, peak_of_all, ratio, table
 from origin import folder
 from pictures import assets, photo
 
@@ -87,7 +87,7 @@ with folder(options.tmpfs) as work:
         Contender("pyvips, 2 processes", [sys.executable, peers, "pyvips-batch", *arguments], empty, check),
     ]
     alternate(runs, options.rounds, warm_up=0)
-    peaks = {run.name: peak_memory(run) for run in runs}
+    peaks = {run.name: peak_of_all(run) for run in runs}
     best = min(run.cpu for run in runs[1:])
     best_wall = min(run.wall for run in runs[1:])
     table(
