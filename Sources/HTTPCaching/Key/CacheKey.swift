@@ -31,6 +31,46 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
     /// characters, letter case of its digits, dot segments, the scheme's default port, an empty path, a fragment (RFC 3986
     /// sections 6.2.2 and 6.2.3). The order of a query is never touched. What is no absolute URL comes back as it is.
     public static func normalized(_ url: String) -> String {
+        isPlain(url) ? url : normalizedByParts(url)
+    }
+
+    /// Whether a URL is normal at a glance, as nearly all are: scheme and host in lower case, no port, no user, nothing
+    /// escaped or to be escaped, no segment that begins with a dot, no fragment.
+    static func isPlain(_ url: String) -> Bool {
+        var url = url
+        return url.withUTF8 { bytes in
+            guard let start = plainHost(bytes) else { return false }
+            var end = start
+            while end < bytes.count, bytes[end] != UInt8(ascii: "/") {
+                let byte = bytes[end]
+                guard (97...122).contains(byte) || byte.isDigit || byte == 0x2E || byte == 0x2D else { return false }
+                end += 1
+            }
+            guard end > start, end < bytes.count else { return false }
+            var isInPath = true
+            for index in end..<bytes.count {
+                switch bytes[index] {
+                case 0...0x20, 0x7F..., UInt8(ascii: "%"), UInt8(ascii: "#"): return false
+                case UInt8(ascii: "?"): isInPath = false
+                case UInt8(ascii: ".") where isInPath && bytes[index - 1] == UInt8(ascii: "/"): return false
+                default: break
+                }
+            }
+            return true
+        }
+    }
+
+    /// Where the host begins after `http://` or `https://`.
+    private static func plainHost(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        for scheme: StaticString in ["http://", "https://"] {
+            let count = scheme.utf8CodeUnitCount
+            if bytes.count > count, scheme.withUTF8Buffer({ $0.elementsEqual(bytes[..<count]) }) { return count }
+        }
+        return nil
+    }
+
+    /// The same for any URL.
+    static func normalizedByParts(_ url: String) -> String {
         var parts = URLReference(url)
         guard let scheme = parts.scheme, let authority = parts.authority else { return url }
         parts.authority = normalizedAuthority(authority, scheme: scheme)
