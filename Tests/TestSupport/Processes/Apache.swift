@@ -32,28 +32,14 @@ public final class Apache: Sendable {
         for name in ["root", "logs"] {
             try FileManager.default.createDirectory(atPath: directory.path(name), withIntermediateDirectories: true)
         }
-        // The port is free when it is looked for, and another process may take it before httpd does.
-        var failure = ""
-        for _ in 0..<5 {
-            let (socket, port) = try Socket.listening()
-            socket.finish(reset: false)
+        (process, port) = try await ChildProcess.server("Apache httpd", announcedBy: directory.path("httpd.pid")) {
+            [directory] port in
             let configuration = try directory.write(
                 Self.configuration(port: port, directory: directory.path, modules: modules, directives),
                 to: "httpd.conf")
-            let process = try ChildProcess(
+            return try ChildProcess(
                 binary, ["-D", "FOREGROUND", "-f", configuration], environment: ProcessInfo.processInfo.environment)
-            let deadline = ContinuousClock.now + .seconds(10)
-            while process.ending == nil && ContinuousClock.now < deadline {
-                if access(directory.path("httpd.pid"), F_OK) == 0 {
-                    self.port = port
-                    self.process = process
-                    return
-                }
-                try await Task.sleep(for: .milliseconds(10))
-            }
-            failure = process.errorOutput
         }
-        throw TestSetupFailure("Apache httpd does not start: \(failure)")
     }
 
     /// The URL of a file under `root`.

@@ -132,7 +132,7 @@ public final class ChildProcess: Sendable {
     }
 
     /// Waits until its standard error holds the text; false when it ended or `seconds` passed without.
-    public func says(_ text: String, within seconds: Double = 20) async -> Bool {
+    public func says(_ text: String, within seconds: Double = 60) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             let isOver = ending != nil || ContinuousClock.now > deadline

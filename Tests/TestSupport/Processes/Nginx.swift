@@ -53,29 +53,15 @@ public final class Nginx: Sendable {
         for name in ["root", "logs", "temp"] {
             try FileManager.default.createDirectory(atPath: directory.path(name), withIntermediateDirectories: true)
         }
-        // The port is free when it is looked for, and another process may take it before nginx does.
-        var failure = ""
-        for _ in 0..<5 {
-            let (socket, port) = try Socket.listening()
-            socket.finish(reset: false)
+        var environment = ProcessInfo.processInfo.environment
+        environment["PATH"] = (environment["PATH"] ?? "") + ":/usr/sbin:/usr/local/sbin"
+        (process, port) = try await ChildProcess.server("nginx", announcedBy: directory.path("nginx.pid")) {
+            [directory, environment] port in
             let configuration = try directory.write(
                 Self.configuration(options, port: port, directory: directory.path), to: "nginx.conf")
-            var environment = ProcessInfo.processInfo.environment
-            environment["PATH"] = (environment["PATH"] ?? "") + ":/usr/sbin:/usr/local/sbin"
-            let process = try ChildProcess(
+            return try ChildProcess(
                 "nginx", ["-p", directory.path, "-e", "stderr", "-c", configuration], environment: environment)
-            let deadline = ContinuousClock.now + .seconds(10)
-            while process.ending == nil && ContinuousClock.now < deadline {
-                if access(directory.path("nginx.pid"), F_OK) == 0 {
-                    self.port = port
-                    self.process = process
-                    return
-                }
-                try await Task.sleep(for: .milliseconds(5))
-            }
-            failure = process.errorOutput
         }
-        throw TestSetupFailure("nginx does not start: \(failure)")
     }
 
     /// The URL of a file under `root`.
