@@ -107,13 +107,12 @@ public final class ImageCache: Sendable {
                 return (flight, true)
             }
             guard let interest = flight.join() else {
-                forget(flight, key)
+                forget(flight.work, key)
                 continue
             }
             if isNew {
                 let loader = loader
-                flight.start(on: executor, priority: nil) { [weak self] flight in
-                    defer { self?.forget(flight, key) }
+                flight.start(on: executor, priority: nil) { flight in
                     do throws(ImageCacheError) {
                         return .success(try await loader.load(request, flight: flight))
                     } catch {
@@ -125,10 +124,8 @@ public final class ImageCache: Sendable {
         }
     }
 
-    private func forget(_ flight: Flight, _ key: FlightKey) {
-        flights.withLock { flights in
-            if flights[key] === flight { flights[key] = nil }
-        }
+    private func forget(_ work: Flight.Work, _ key: FlightKey) {
+        flights.withLock { if $0[key]?.work === work { $0[key] = nil } }
     }
 
     /// The answer to a request for a part of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head alone (HEAD), or

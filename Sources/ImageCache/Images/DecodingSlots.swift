@@ -7,16 +7,14 @@ import Transfer
 /// A burst of large images so takes its turns instead of adding up.
 final class DecodingSlots: Sendable {
     private struct Waiter {
-        let id: Int
         let priority: TransferPriority
         let memory: Int
-        let continuation: CheckedContinuation<Bool, Never>
+        let turn = Promise<Void>()
     }
 
     private struct State {
         var running = 0
         var memory = 0
-        var nextID = 0
         /// By priority, then by arrival.
         var waiters: [Waiter] = []
         /// The most memory that was ever granted at a time.
@@ -49,35 +47,24 @@ final class DecodingSlots: Sendable {
 
     /// False when the task was cancelled while it waited.
     private func enter(_ priority: TransferPriority, _ memory: Int) async -> Bool {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
+        if Task.isCancelled { return false }
+        let waiter = Waiter(priority: priority, memory: memory)
+        let first = state.withLock { state in
+            let place = state.waiters.firstIndex { $0.priority < priority } ?? state.waiters.count
+            state.waiters.insert(waiter, at: place)
+            return admitted(&state)
         }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer: Bool? = state.withLock { state in
-                    if Task.isCancelled { return false }
-                    let waiter = Waiter(id: id, priority: priority, memory: memory, continuation: continuation)
-                    if state.waiters.isEmpty, mayRun(waiter, state) {
-                        admit(waiter, &state)
-                        return true
-                    }
-                    let place = state.waiters.firstIndex { $0.priority < priority } ?? state.waiters.count
-                    state.waiters.insert(waiter, at: place)
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
-            }
-        } onCancel: {
-            let (cancelled, next) = state.withLock { state -> (Waiter?, [Waiter]) in
-                let index = state.waiters.firstIndex { $0.id == id }
-                let cancelled = index.map { state.waiters.remove(at: $0) }
-                // It may have been the one that the others waited behind.
-                return (cancelled, admitted(&state))
-            }
-            cancelled?.continuation.resume(returning: false)
-            for waiter in next { waiter.continuation.resume(returning: true) }
+        begin(first)
+        if await waiter.turn.value() != nil { return true }
+        let (isOver, next) = state.withLock { state in
+            let index = state.waiters.firstIndex { $0.turn === waiter.turn }
+            if let index { state.waiters.remove(at: index) }
+            // It may have been the one that the others waited behind.
+            return (index != nil, admitted(&state))
         }
+        begin(next)
+        // Its turn may have come at the same moment.
+        return !isOver
     }
 
     private func leave(_ memory: Int) {
@@ -86,17 +73,15 @@ final class DecodingSlots: Sendable {
             state.memory -= memory
             return admitted(&state)
         }
-        for waiter in next { waiter.continuation.resume(returning: true) }
+        begin(next)
+    }
+
+    private func begin(_ waiters: [Waiter]) {
+        for waiter in waiters { waiter.turn.fulfill(()) }
     }
 
     private func mayRun(_ waiter: Waiter, _ state: State) -> Bool {
         state.running == 0 || (state.running < width && state.memory + waiter.memory <= memoryLimit)
-    }
-
-    private func admit(_ waiter: Waiter, _ state: inout State) {
-        state.running += 1
-        state.memory += waiter.memory
-        state.peak = max(state.peak, state.memory)
     }
 
     /// Those whose turn it is now. The first in line is never overtaken, so that a large one gets its turn.
@@ -104,7 +89,9 @@ final class DecodingSlots: Sendable {
         var next: [Waiter] = []
         while let first = state.waiters.first, mayRun(first, state) {
             state.waiters.removeFirst()
-            admit(first, &state)
+            state.running += 1
+            state.memory += first.memory
+            state.peak = max(state.peak, state.memory)
             next.append(first)
         }
         return next

@@ -74,7 +74,7 @@ final class ImagePipeline: Sendable {
             }
             guard let interest = work.join() else { continue }
             if isNew {
-                work.start { [self] _ async throws(ImageCacheError) in try await make(request, key) }
+                work.start { [self] () async throws(ImageCacheError) in try await make(request, key) }
             }
             return try await interest.value()
         }
@@ -128,7 +128,7 @@ final class ImagePipeline: Sendable {
                 continue
             }
             if isNew {
-                group.work.start { [self] _ async throws(ImageCacheError) in
+                group.work.start { [self] () async throws(ImageCacheError) in
                     try await make(request, key, original, group)
                 }
             }

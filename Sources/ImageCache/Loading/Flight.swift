@@ -1,149 +1,93 @@
 import Locking
 
-/// One load under way, shared by everybody who asked for the same thing.
+/// One load under way, shared by everybody who asked for the same thing, who may watch how far it is.
 ///
 /// Each interested party holds an ``Interest``. The load is cancelled when the last one lets go before it is finished.
 final class Flight: Sendable {
-    typealias Outcome = Result<CachedFile, ImageCacheError>
+    typealias Work = SharedWork<CachedFile>
+    typealias Outcome = Work.Outcome
 
-    private struct State {
-        var task: Task<Void, Never>?
-        var outcome: Outcome?
-        var interests = 0
-        var abandoned = false
-        var nextID = 0
-        var waiters: [Int: CheckedContinuation<Outcome, Never>] = [:]
-        var watchers: [Int: AsyncStream<DownloadProgress>.Continuation] = [:]
+    private struct Progress {
         var latest = DownloadProgress()
+        var hasEnded = false
+        var nextID = 0
+        var watchers: [Int: AsyncStream<DownloadProgress>.Continuation] = [:]
     }
 
+    let work: Work
     /// For readers that follow the body while it arrives.
     let growth = BodyGrowth()
-    private let state = Locked(State())
-    private let onAbandoned: @Sendable (Flight) -> Void
+    private let progress = Locked(Progress())
 
-    init(onAbandoned: @escaping @Sendable (Flight) -> Void) { self.onAbandoned = onAbandoned }
+    /// - Parameter onEnd: see ``SharedWork``.
+    init(onEnd: @escaping @Sendable (Work) -> Void) { work = Work(onEnd: onEnd) }
 
     /// Starts the load. Called once, right after creation.
     func start(
         on executor: BlockingExecutor, priority: TaskPriority?, _ load: @escaping @Sendable (Flight) async -> Outcome
     ) {
-        let task = Task(executorPreference: executor, priority: priority) { self.finish(await load(self)) }
-        let abandoned = state.withLock { state in
-            state.task = task
-            return state.abandoned
+        work.start(on: executor, priority: priority) { [self] () async throws(ImageCacheError) in
+            let outcome = await load(self)
+            endProgress()
+            return try outcome.get()
         }
-        if abandoned { task.cancel() }
     }
 
     /// `nil` when the flight has been abandoned already: start another one.
-    func join() -> Interest? {
-        let joined = state.withLock { state in
-            guard !state.abandoned else { return false }
-            state.interests += 1
-            return true
-        }
-        return joined ? Interest(self) : nil
-    }
-
-    fileprivate func leave() {
-        let task = state.withLock { state -> Task<Void, Never>?? in
-            state.interests -= 1
-            guard state.interests == 0, state.outcome == nil else { return nil }
-            state.abandoned = true
-            return .some(state.task)
-        }
-        guard let task else { return }
-        onAbandoned(self)
-        task?.cancel()
-    }
+    func join() -> Interest? { work.join().map { Interest(flight: self, interest: $0) } }
 
     /// Stops the load for everybody.
-    func cancelAll() {
-        let task = state.withLock { state in
-            state.abandoned = true
-            return state.task
-        }
-        onAbandoned(self)
-        task?.cancel()
-    }
-
-    private func finish(_ outcome: Outcome) {
-        let (waiters, watchers) = state.withLock { state in
-            state.outcome = outcome
-            state.task = nil
-            defer { (state.waiters, state.watchers) = ([:], [:]) }
-            return (Array(state.waiters.values), Array(state.watchers.values))
-        }
-        growth.finish()
-        for watcher in watchers { watcher.finish() }
-        for waiter in waiters { waiter.resume(returning: outcome) }
-    }
-
-    /// The outcome, or `.cancelled` as soon as the calling task is cancelled.
-    fileprivate func outcome() async -> Outcome {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let known: Outcome? = state.withLock { state in
-                    if let outcome = state.outcome { return outcome }
-                    if Task.isCancelled { return Self.cancelled }
-                    state.waiters[id] = continuation
-                    return nil
-                }
-                if let known { continuation.resume(returning: known) }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: Self.cancelled)
-        }
-    }
-
-    private static var cancelled: Outcome { .failure(ImageCacheError(.cancelled, message: "cancelled")) }
+    func cancelAll() { work.cancelAll() }
 
     // MARK: Progress
 
-    var latest: DownloadProgress { state.withLock { $0.latest } }
+    var latest: DownloadProgress { progress.withLock { $0.latest } }
 
     /// Records progress and tells the watchers; a watcher that is busy sees only the newest value.
     func report(_ change: (inout DownloadProgress) -> Void) {
-        let (progress, watchers) = state.withLock { state in
-            change(&state.latest)
-            return (state.latest, Array(state.watchers.values))
+        let (latest, watchers) = progress.withLock { progress in
+            change(&progress.latest)
+            return (progress.latest, Array(progress.watchers.values))
         }
-        for watcher in watchers { watcher.yield(progress) }
+        for watcher in watchers { watcher.yield(latest) }
     }
 
-    fileprivate func watch() -> AsyncStream<DownloadProgress> {
+    private func endProgress() {
+        let watchers = progress.withLock { progress in
+            progress.hasEnded = true
+            defer { progress.watchers = [:] }
+            return Array(progress.watchers.values)
+        }
+        growth.finish()
+        for watcher in watchers { watcher.finish() }
+    }
+
+    private func watch() -> AsyncStream<DownloadProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let id = state.withLock { state -> Int? in
-            guard state.outcome == nil else { return nil }
-            state.nextID += 1
-            state.watchers[state.nextID] = continuation
-            return state.nextID
+        let id = progress.withLock { progress -> Int? in
+            guard !progress.hasEnded else { return nil }
+            progress.nextID += 1
+            progress.watchers[progress.nextID] = continuation
+            return progress.nextID
         }
         continuation.yield(latest)
         guard let id else {
             continuation.finish()
             return stream
         }
-        continuation.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.watchers.removeValue(forKey: id) }
+        continuation.onTermination = { [weak self] _ in
+            self?.progress.withLock { _ = $0.watchers.removeValue(forKey: id) }
         }
         return stream
     }
 
     /// One party's interest in a flight; letting go of the last one stops the load.
-    final class Interest: Sendable {
-        private let flight: Flight
+    struct Interest: Sendable {
+        fileprivate let flight: Flight
+        fileprivate let interest: Work.Interest
 
-        fileprivate init(_ flight: Flight) { self.flight = flight }
-
-        deinit { flight.leave() }
-
-        func outcome() async -> Outcome { await flight.outcome() }
+        func outcome() async -> Outcome { await interest.outcome() }
 
         func watch() -> AsyncStream<DownloadProgress> { flight.watch() }
     }

@@ -6,29 +6,40 @@ final class SharedWork<Value: Sendable>: Sendable {
 
     private struct State {
         var task: Task<Void, Never>?
-        var outcome: Outcome?
+        var hasEnded = false
         var interests = 0
         var isAbandoned = false
-        var nextID = 0
-        var waiters: [Int: CheckedContinuation<Outcome, Never>] = [:]
     }
 
     private let state = Locked(State())
+    private let result = Promise<Outcome>()
     private let onEnd: @Sendable (SharedWork) -> Void
 
-    /// - Parameter onEnd: called when nobody may join any more: the work has ended, or was abandoned.
+    /// - Parameter onEnd: called when nobody should join any more: the work has ended, or was abandoned. An abandoned one
+    ///   ends as well, so that it may come twice.
     init(onEnd: @escaping @Sendable (SharedWork) -> Void) { self.onEnd = onEnd }
 
     /// Starts the work. Called once, right after creation.
-    func start(_ work: @escaping @Sendable (SharedWork) async throws(ImageCacheError) -> Value) {
-        let task = Task {
+    ///
+    /// - Parameters:
+    ///   - executor: where it runs; `nil`: the cooperative pool.
+    ///   - priority: `nil`: the caller's.
+    func start(
+        on executor: BlockingExecutor? = nil, priority: TaskPriority? = nil,
+        _ work: @escaping @Sendable () async throws(ImageCacheError) -> Value
+    ) {
+        let task = Task(executorPreference: executor, priority: priority) {
             let outcome: Outcome
-            do throws(ImageCacheError) { outcome = .success(try await work(self)) } catch { outcome = .failure(error) }
+            do throws(ImageCacheError) { outcome = .success(try await work()) } catch { outcome = .failure(error) }
             self.onEnd(self)
-            self.finish(outcome)
+            self.state.withLock { state in
+                state.hasEnded = true
+                state.task = nil
+            }
+            self.result.fulfill(outcome)
         }
         let isAbandoned = state.withLock { state in
-            if state.outcome == nil { state.task = task }
+            if !state.hasEnded { state.task = task }
             return state.isAbandoned
         }
         if isAbandoned { task.cancel() }
@@ -45,45 +56,24 @@ final class SharedWork<Value: Sendable>: Sendable {
     }
 
     private func leave() {
-        let abandoned = state.withLock { state -> Task<Void, Never>?? in
+        abandon { state in
             state.interests -= 1
-            guard state.interests == 0, state.outcome == nil else { return nil }
+            return state.interests == 0 && !state.hasEnded
+        }
+    }
+
+    /// Stops the work for everybody.
+    func cancelAll() { abandon { _ in true } }
+
+    private func abandon(if isToEnd: (inout State) -> Bool) {
+        let abandoned = state.withLock { state -> Task<Void, Never>?? in
+            guard isToEnd(&state) else { return nil }
             state.isAbandoned = true
             return .some(state.task)
         }
         guard let task = abandoned else { return }
         onEnd(self)
         task?.cancel()
-    }
-
-    private func finish(_ outcome: Outcome) {
-        let waiters = state.withLock { state in
-            state.outcome = outcome
-            state.task = nil
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume(returning: outcome) }
-    }
-
-    private func outcome() async -> Outcome {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let known: Outcome? = state.withLock { state in
-                    if let outcome = state.outcome { return outcome }
-                    if Task.isCancelled { return .failure(.cancelled) }
-                    state.waiters[id] = continuation
-                    return nil
-                }
-                if let known { continuation.resume(returning: known) }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .failure(.cancelled))
-        }
     }
 
     /// One party's interest; letting go of the last one stops the work.
@@ -95,7 +85,9 @@ final class SharedWork<Value: Sendable>: Sendable {
         deinit { work.leave() }
 
         /// The result, or `.cancelled` as soon as the calling task is cancelled.
-        func value() async throws(ImageCacheError) -> Value { try await work.outcome().get() }
+        func outcome() async -> Outcome { await work.result.value() ?? .failure(.cancelled) }
+
+        func value() async throws(ImageCacheError) -> Value { try await outcome().get() }
     }
 }
 
