@@ -41,6 +41,9 @@ let package = Package(
         // The house: arrows go down only (see Sources/ImageCache/ImageCache.docc/Architecture.md).
         .target(name: "Locking", swiftSettings: strict),
         .target(
+            name: "Digests", swiftSettings: strict, linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
+        .target(
             name: "HTTPCaching",
             dependencies: [
                 httpTypes,
@@ -59,14 +62,15 @@ let package = Package(
         .target(
             name: "ImageCache",
             dependencies: [
-                "DiskStore", "HTTPCaching", "ImageCodec", "Locking", "MemoryCache", "Transfer", httpTypes, logging,
+                "Digests", "DiskStore", "HTTPCaching", "ImageCodec", "Locking", "MemoryCache", "Transfer", httpTypes,
+                logging,
             ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "CLinux", "ImageCache", httpTypes, logging,
+                "CLinux", "ImageCache", "URLSigning", httpTypes, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -74,6 +78,8 @@ let package = Package(
 
         // Tests: unit tests open no socket and no database; integration tests use the real thing.
         .target(name: "TestSupport", dependencies: ["Locking"], path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
+        .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", httpTypes], swiftSettings: strict),
         .testTarget(
             name: "TransferTests", dependencies: ["Transfer", "TestSupport", httpTypes], swiftSettings: strict),

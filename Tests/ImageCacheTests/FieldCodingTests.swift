@@ -40,18 +40,3 @@ struct ResponseRecordTests {
         }
     }
 }
-
-@Suite("SHA-256")
-struct SHA256Tests {
-    @Test("gives the digests of FIPS 180-4's examples")
-    func examples() throws {
-        func digest(_ text: String) throws -> String {
-            let hash = try SHA256()
-            var text = text
-            text.withUTF8 { hash.update(UnsafeRawBufferPointer($0)) }
-            return hash.finish().hexadecimal
-        }
-        #expect(try digest("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-        #expect(try digest("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
-    }
-}

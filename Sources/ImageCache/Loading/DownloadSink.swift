@@ -1,3 +1,4 @@
+import Digests
 import DiskStore
 import Glibc
 import HTTPCaching
@@ -75,7 +76,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         holdsOther = false
         growth.restart()
         if job.request.sha256 != nil {
-            digest = try SHA256()
+            digest = try BodyDigest.running()
             digested = 0
         }
         try writer.start(header: record.encoded, total: length)
@@ -124,7 +125,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
                     .store(.io), url: job.url, message: "the body cannot be read back for its SHA-256")
             }
             defer { close(descriptor) }
-            actual = try SHA256.digest(ofFile: descriptor, size: writer.bytesHeld)
+            actual = try BodyDigest.digest(ofFile: descriptor, size: writer.bytesHeld)
         }
         let hex = actual.hexadecimal
         guard hex == expected else {

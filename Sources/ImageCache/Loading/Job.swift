@@ -30,7 +30,7 @@ struct Job: Sendable {
         let (url, userinfo) = Self.separatingUserinfo(CacheKey.normalized(request.url))
         self.url = url
         owner = Self.owner(of: request, userinfo: userinfo)
-        let digest = request.isSafeQuery ? try request.body.map(SHA256.digest(of:))?.hexadecimal : nil
+        let digest = request.isSafeQuery ? try request.body.map(BodyDigest.digest(of:))?.hexadecimal : nil
         // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
         let method = request.isSafeQuery ? request.method : .get
         key = EntryKey(CacheKey(url: url, method: method, bodyDigest: digest, owner: owner).value)

@@ -173,7 +173,7 @@ struct Loader: Sendable {
             throw ImageCacheError(error)
         }
         if let expected = job.request.sha256 {
-            let digest = try SHA256.digest(ofFile: body.descriptor, size: body.size)
+            let digest = try BodyDigest.digest(ofFile: body.descriptor, size: body.size)
             guard digest.hexadecimal == expected.lowercased() else { return nil }
         }
         do throws(StoreError) {

@@ -1,0 +1,38 @@
+/// HMAC with SHA-256 (RFC 2104), computed by OpenSSL's libcrypto.
+public enum HMACSHA256 {
+    public static let byteCount = SHA256.byteCount
+
+    /// The 32 bytes that authenticate `message` to whoever has `key`.
+    public static func code(of message: some Sequence<UInt8>, key: [UInt8]) throws(DigestUnavailable) -> [UInt8] {
+        let library = try Libcrypto.opened()
+        let message = ContiguousArray(message)
+        var code = [UInt8](repeating: 0, count: byteCount)
+        var length = UInt32(byteCount)
+        // An empty array may have no address, and OpenSSL takes a key without one for "the key of the last call".
+        let padded = key.isEmpty ? [0] : key
+        let done = padded.withUnsafeBytes { keyBytes in
+            message.withUnsafeBufferPointer { bytes in
+                withUnsafePointer(to: UInt8(0)) { nothing -> Bool in
+                    guard let base = keyBytes.baseAddress else { return false }
+                    let start = bytes.baseAddress ?? nothing
+                    return library.hmac(
+                        library.sha256(), base, Int32(key.count), start, bytes.count, &code, &length) != nil
+                }
+            }
+        }
+        guard done else { throw DigestUnavailable() }
+        return code
+    }
+
+    /// Whether two codes are equal, in a time that says nothing about where they differ.
+    public static func areEqual(_ code: [UInt8], _ other: [UInt8]) throws(DigestUnavailable) -> Bool {
+        let library = try Libcrypto.opened()
+        guard code.count == other.count else { return false }
+        return code.withUnsafeBytes { code in
+            other.withUnsafeBytes { other in
+                guard let first = code.baseAddress, let second = other.baseAddress else { return true }
+                return library.compare(first, second, code.count) == 0
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Glibc
+
+/// The functions of OpenSSL's libcrypto that digests need.
+///
+/// libcrypto is opened with `dlopen` when the first digest is asked for: a cache hit must not pay for loading it, and
+/// libcurl brings it along anyway.
+struct Libcrypto: Sendable {
+    typealias New = @convention(c) () -> OpaquePointer?
+    typealias Free = @convention(c) (OpaquePointer) -> Void
+    typealias Algorithm = @convention(c) () -> OpaquePointer?
+    typealias Start = @convention(c) (OpaquePointer, OpaquePointer?, OpaquePointer?) -> Int32
+    typealias Update = @convention(c) (OpaquePointer, UnsafeRawPointer, Int) -> Int32
+    typealias Finish =
+        @convention(c) (OpaquePointer, UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt32>?) -> Int32
+    typealias MAC =
+        @convention(c) (
+            OpaquePointer?, UnsafeRawPointer, Int32, UnsafePointer<UInt8>, Int, UnsafeMutablePointer<UInt8>,
+            UnsafeMutablePointer<UInt32>
+        ) -> UnsafeMutablePointer<UInt8>?
+    typealias Compare = @convention(c) (UnsafeRawPointer, UnsafeRawPointer, Int) -> Int32
+
+    let makeContext: New
+    let freeContext: Free
+    let sha256: Algorithm
+    let start: Start
+    let update: Update
+    let finish: Finish
+    let hmac: MAC
+    let compare: Compare
+
+    private static let shared = Libcrypto()
+
+    static func opened() throws(DigestUnavailable) -> Libcrypto {
+        guard let library = shared else { throw DigestUnavailable() }
+        return library
+    }
+
+    private init?() {
+        guard let handle = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL) else { return nil }
+        func symbol<Function>(_ name: String, as _: Function.Type) -> Function? {
+            dlsym(handle, name).map { unsafeBitCast($0, to: Function.self) }
+        }
+        guard let makeContext = symbol("EVP_MD_CTX_new", as: New.self),
+            let freeContext = symbol("EVP_MD_CTX_free", as: Free.self),
+            let sha256 = symbol("EVP_sha256", as: Algorithm.self),
+            let start = symbol("EVP_DigestInit_ex", as: Start.self),
+            let update = symbol("EVP_DigestUpdate", as: Update.self),
+            let finish = symbol("EVP_DigestFinal_ex", as: Finish.self),
+            let hmac = symbol("HMAC", as: MAC.self),
+            let compare = symbol("CRYPTO_memcmp", as: Compare.self)
+        else { return nil }
+        self.makeContext = makeContext
+        self.freeContext = freeContext
+        self.sha256 = sha256
+        self.start = start
+        self.update = update
+        self.finish = finish
+        self.hmac = hmac
+        self.compare = compare
+    }
+}
+
+/// libcrypto, which computes digests, cannot be opened.
+public struct DigestUnavailable: Error, CustomStringConvertible {
+    public var description: String {
+        "SHA-256 needs libcrypto.so.3 (Debian package libssl3), which cannot be opened"
+    }
+}

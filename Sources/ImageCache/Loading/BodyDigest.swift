@@ -1,0 +1,42 @@
+import Digests
+import Glibc
+
+/// SHA-256 of bodies, in the facade's errors.
+enum BodyDigest {
+    /// Fails with `.digestUnavailable` when libcrypto cannot be opened.
+    static func running() throws(ImageCacheError) -> SHA256 {
+        do throws(DigestUnavailable) { return try SHA256() } catch { throw ImageCacheError(error) }
+    }
+
+    static func digest(of bytes: [UInt8]) throws(ImageCacheError) -> [UInt8] {
+        let hash = try running()
+        bytes.withUnsafeBytes { hash.update($0) }
+        return hash.finish()
+    }
+
+    /// The digest of the first `size` bytes of an open file, read with `pread`.
+    static func digest(ofFile descriptor: Int32, size: Int64) throws(ImageCacheError) -> [UInt8] {
+        let hash = try running()
+        let chunk = 1 << 20
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 16)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while offset < size {
+            let count = pread(descriptor, buffer.baseAddress, min(chunk, Int(size - offset)), off_t(offset))
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else {
+                throw ImageCacheError(
+                    .store(.io), message: "reading the body back for its SHA-256 failed at byte \(offset)")
+            }
+            hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
+        return hash.finish()
+    }
+}
+
+extension ImageCacheError {
+    init(_ error: DigestUnavailable) {
+        self.init(.digestUnavailable, message: error.description, cause: error)
+    }
+}

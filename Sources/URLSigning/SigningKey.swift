@@ -1,0 +1,50 @@
+/// A secret that signs URLs, and the name under which the URL says which one it was.
+public struct SigningKey: Sendable, Equatable {
+    /// 1 to 64 letters, digits, `.`, `_` and `-`. It stands in the URL for everybody to read.
+    public let id: String
+    let secret: [UInt8]
+
+    /// Fewer bytes can be guessed; RFC 2104 section 3 recommends at least the digest's length, 32.
+    public static let fewestBytes = 16
+    public static let mostBytes = 1024
+
+    public init(id: String, secret: [UInt8]) throws(SigningKeyError) {
+        guard (1...64).contains(id.utf8.count), id.utf8.allSatisfy(\.isUnreservedInKeyID) else {
+            throw SigningKeyError("a key's id is 1 to 64 letters, digits, '.', '_' and '-'")
+        }
+        guard secret.count >= Self.fewestBytes else {
+            throw SigningKeyError(
+                "the key \(id) has \(secret.count) bytes; it needs at least \(Self.fewestBytes), better 32 "
+                    + "(openssl rand -base64 32)")
+        }
+        guard secret.count <= Self.mostBytes else {
+            throw SigningKeyError("the key \(id) has more than \(Self.mostBytes) bytes")
+        }
+        self.id = id
+        self.secret = secret
+    }
+}
+
+/// Says its id only: a key that is printed by mistake gives nothing away.
+extension SigningKey: CustomStringConvertible, CustomReflectable {
+    public var description: String { "key \(id)" }
+    public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}
+
+/// Why there are no keys.
+public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+extension UInt8 {
+    var isUnreservedInKeyID: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}

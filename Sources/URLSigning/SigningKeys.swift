@@ -1,0 +1,97 @@
+import Glibc
+
+/// The keys of a key file, in its order: the first signs unless another is named, and each of them verifies.
+///
+/// The file has one key a line, `id:base64`; empty lines and lines that begin with `#` say nothing. To rotate: put the
+/// new key first, reload whoever verifies, and take the old one out when what it signed has expired.
+///
+///     # made by: echo "2026-11:$(openssl rand -base64 32)"
+///     2026-11:7dWM2v0PyX0lFv0mGDFoTzqcG0W9XV1pA0bqgfKJ8Xk=
+///     2026-05:uX1m0QpYxq2pYl5sO2x4mXv9x5S0k7r3mN8d1eQ2wzA=
+public struct SigningKeys: Sendable, Equatable {
+    public let all: [SigningKey]
+    let first: SigningKey
+    /// Which key signs when none is named.
+    public var firstID: String { first.id }
+
+    /// Fails when there is no key, or two have the same id.
+    public init(_ keys: [SigningKey]) throws(SigningKeyError) {
+        guard let first = keys.first else { throw SigningKeyError("there is no key in it") }
+        for (index, key) in keys.enumerated() where keys[..<index].contains(where: { $0.id == key.id }) {
+            throw SigningKeyError("there are two keys named \(key.id)")
+        }
+        all = keys
+        self.first = first
+    }
+
+    /// Reads the text of a key file.
+    public init(text: String) throws(SigningKeyError) {
+        var keys: [SigningKey] = []
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            let line = line.trimmed
+            guard !line.isEmpty, line.first != "#" else { continue }
+            guard let colon = line.firstIndex(of: ":") else {
+                throw SigningKeyError("line \(index + 1) is not id:base64")
+            }
+            guard let secret = Base64.decode(line[line.index(after: colon)...].utf8) else {
+                throw SigningKeyError("line \(index + 1): what follows the colon is not base64 (RFC 4648 section 4)")
+            }
+            do throws(SigningKeyError) {
+                keys.append(try SigningKey(id: String(line[..<colon]), secret: secret))
+            } catch {
+                throw SigningKeyError("line \(index + 1): \(error)")
+            }
+        }
+        try self.init(keys)
+    }
+
+    /// Reads a key file of at most 64 KiB, which nobody but its owner and its group may be allowed to read or write.
+    public init(file path: String) throws(SigningKeyError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SigningKeyError("\(path): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw SigningKeyError("\(path): \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & 0o007 == 0 else {
+            let mode = String(status.st_mode & 0o777, radix: 8)
+            throw SigningKeyError("\(path): everybody may read or change it (mode \(mode)); chmod 600 it")
+        }
+        let text = try Self.content(of: descriptor, path: path)
+        do throws(SigningKeyError) { try self.init(text: text) } catch { throw SigningKeyError("\(path): \(error)") }
+    }
+
+    private static func content(of descriptor: Int32, path: String) throws(SigningKeyError) -> String {
+        let limit = 64 << 10
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        var count = 0
+        while count <= limit {
+            let got = bytes.withUnsafeMutableBytes { buffer in
+                read(descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count)
+            }
+            if got < 0 && errno == EINTR { continue }
+            guard got >= 0 else { throw SigningKeyError("\(path): \(String(cString: strerror(errno)))") }
+            if got == 0 { break }
+            count += got
+        }
+        guard count <= limit else { throw SigningKeyError("\(path): is larger than 64 KiB") }
+        guard let text = String(validating: bytes[..<count], as: UTF8.self) else {
+            throw SigningKeyError("\(path): is not text in UTF-8")
+        }
+        return text
+    }
+
+    subscript(id id: some StringProtocol) -> SigningKey? { all.first { $0.id == id } }
+}
+
+extension Substring {
+    /// Without spaces, tabs and carriage returns at its ends.
+    var trimmed: Substring {
+        func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" || character == "\r" }
+        var text = drop(while: isSpace)
+        while let last = text.last, isSpace(last) { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,93 @@
+import Digests
+
+/// Signs URLs, and tells whether a request's URL was signed.
+///
+/// **What is signed**: the request target (path and query) byte for byte as it is sent, up to the signature itself.
+/// Nothing is decoded, reordered or normalised, so there is one way only to read it. Scheme, host and port are left
+/// out: a service has several names.
+///
+/// **Where the signature stands**: in the last parameters of the query, in this order, the middle one only when the
+/// signature expires:
+///
+///     /image/w=256/a.jpg?v=2&imgcache-kid=2026-11&imgcache-exp=1795000000&imgcache-sig=BASE64URL
+///     |------------------------- signed --------------------------------|
+///
+/// `imgcache-sig` is HMAC-SHA256 (RFC 2104) under the key that `imgcache-kid` names, in base64 for URLs without padding
+/// (RFC 4648 section 5): 43 characters. `imgcache-exp` is the last second, since 1970, in which the URL is served.
+/// Parameters of the origin stay what they are and come before; their names must not be those three.
+public struct URLSigner: Sendable {
+    public let keys: SigningKeys
+
+    public init(_ keys: SigningKeys) { self.keys = keys }
+
+    /// The request target with its signature.
+    /// - Parameters:
+    ///   - target: path and query, as a client sends them (RFC 9112 section 3.2.1).
+    ///   - expiry: the last second, since 1970, in which the URL is served; nil: for ever.
+    ///   - keyID: which key signs; nil: the first.
+    public func sign(target: String, expiry: Int64? = nil, keyID: String? = nil) throws(SigningError) -> String {
+        if let change = UnsignedTarget(target).changeOnTheWay { throw .unfit(change) }
+        let target = UnsignedTarget(target)
+        guard !target.hasOwnParameters else { throw .alreadySigned }
+        var key = keys.first
+        if let keyID {
+            guard let named = keys[id: keyID] else { throw .unknownKey(keyID) }
+            key = named
+        }
+        if let expiry, !SignedTarget.expiryRange.contains(expiry) { throw .unfit("the expiry is not a sensible time") }
+        let signed = target.signedText(keyID: key.id, expiry: expiry)
+        do throws(DigestUnavailable) {
+            return signed + SignedTarget.signatureMark
+                + Base64.encodeURL(try HMACSHA256.code(of: signed.utf8, key: key.secret))
+        } catch {
+            throw .unavailable
+        }
+    }
+
+    /// What a signed request target asks for, or why it is refused. An expiry is only believed when the signature is
+    /// right. Signatures are compared in constant time.
+    /// - Parameters:
+    ///   - target: path and query as they arrived.
+    ///   - now: seconds since 1970.
+    public func verify(target: String, now: Int64) throws(SignatureRefusal) -> VerifiedTarget {
+        let signed = try SignedTarget(target)
+        guard let key = keys[id: signed.keyID] else { throw .unknownKey(String(signed.keyID)) }
+        let isRight: Bool
+        do throws(DigestUnavailable) {
+            let code = try HMACSHA256.code(of: signed.text.utf8, key: key.secret)
+            isRight = try HMACSHA256.areEqual(code, signed.signature)
+        } catch {
+            throw .unavailable
+        }
+        guard isRight else { throw .wrong }
+        if let expiry = signed.expiry, now > expiry { throw .expired(at: expiry) }
+        return VerifiedTarget(target: String(signed.target), keyID: key.id, expiry: signed.expiry)
+    }
+}
+
+/// A request target whose signature was right.
+public struct VerifiedTarget: Sendable, Equatable {
+    /// Path and query without the signature's parameters: what the origin is asked for.
+    public let target: String
+    public let keyID: String
+    /// The last second, since 1970, in which the URL is served: what is sent must not be kept for longer.
+    public let expiry: Int64?
+}
+
+/// Why a URL cannot be signed.
+public enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// It would not arrive as it was signed; why, and what to do.
+    case unfit(String)
+    case alreadySigned
+    case unknownKey(String)
+    case unavailable
+
+    public var description: String {
+        switch self {
+        case .unfit(let reason): reason
+        case .alreadySigned: "the URL has parameters of a signature already"
+        case .unknownKey(let id): "there is no key \(id) in the key file"
+        case .unavailable: SignatureRefusal.unavailable.description
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import ArgumentParser
+import Glibc
+import URLSigning
+
+struct SignCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sign", abstract: "Sign URLs, so that a service with the same key serves them.",
+        discussion: """
+            Prints each URL with its signature (HMAC-SHA256 over path and query), one a line in the order given. What is
+            not an absolute URL is taken for path and query.
+
+            The key file has one key a line, id:base64, and must not be readable by everybody. The first key signs;
+            every key verifies, so that keys can be rotated. A key is made by
+              echo "2026-11:$(openssl rand -base64 32)"
+            """)
+
+    @Argument(help: ArgumentHelp("The URLs.", valueName: "url"))
+    var urls: [String]
+
+    @Option(help: ArgumentHelp("The keys, one id:base64 a line.", valueName: "file"))
+    var keyFile: String
+
+    @Option(help: ArgumentHelp("Sign with this key instead of the file's first.", valueName: "id"))
+    var keyID: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Serve the URLs for this long (30s, 15m, 12h, 7d), or until @SECONDS since 1970; without it, for ever.",
+            valueName: "time"))
+    var expires: Expiry?
+
+    @OptionGroup var format: FormatOptions
+
+    private struct Report: Encodable {
+        var url: String
+        var keyID: String
+        var expires: Int64?
+
+        private enum CodingKeys: String, CodingKey {
+            case url, expires
+            case keyID = "key_id"
+        }
+    }
+
+    func run() throws {
+        let keys: SigningKeys
+        do throws(SigningKeyError) { keys = try SigningKeys(file: keyFile) } catch { throw refused(error.description) }
+        let signer = URLSigner(keys)
+        let expiry = expires?.time(after: Int64(time(nil)))
+        // All or none: half an output is easily taken for the whole.
+        let signed = try urls.map { url in
+            let (origin, target) = Self.parts(of: url)
+            do throws(SigningError) {
+                return origin + (try signer.sign(target: target, expiry: expiry, keyID: keyID))
+            } catch {
+                throw refused("\(url): \(error)")
+            }
+        }
+        for url in signed {
+            guard format.json else {
+                Output.line(url)
+                continue
+            }
+            try Output.json(Report(url: url, keyID: keyID ?? keys.firstID, expires: expiry))
+        }
+    }
+
+    private func refused(_ message: String) -> ExitCode {
+        Output.error(message.forTerminal)
+        return ExitCode(ExitStatus.usage.rawValue)
+    }
+
+    /// Scheme and authority, which are not signed, and path and query, which are.
+    static func parts(of url: String) -> (origin: String, target: String) {
+        let lowered = url.prefix(8).lowercased()
+        guard let scheme = ["http://", "https://"].first(where: { lowered.hasPrefix($0) }) else { return ("", url) }
+        let rest = url.dropFirst(scheme.count)
+        let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
+        let target = rest[end...]
+        // RFC 9112 section 3.2.1: an empty path is sent as a slash.
+        return (String(url[..<end]), target.hasPrefix("/") ? String(target) : "/" + target)
+    }
+}
+
+/// When a signed URL ends: after a time from now, or at a second since 1970.
+enum Expiry: Equatable, ExpressibleByArgument {
+    case after(TimeSpan)
+    case at(Int64)
+
+    init?(argument: String) {
+        if argument.first == "@" {
+            guard let time = Int64(argument.dropFirst()), time >= 0 else { return nil }
+            self = .at(time)
+        } else {
+            guard let span = TimeSpan(argument: argument) else { return nil }
+            self = .after(span)
+        }
+    }
+
+    func time(after now: Int64) -> Int64 {
+        switch self {
+        case .after(let span): now + Int64(span.seconds.rounded(.up))
+        case .at(let time): time
+        }
+    }
+}
