@@ -123,6 +123,10 @@ CURLcode clibcurl_setopt_data_callback(CURL *easy, CURLoption option, clibcurl_d
     return library.curl_easy_setopt_(easy, option, value);
 }
 
+CURLcode clibcurl_setopt_socket_callback(CURL *easy, clibcurl_socket_callback value) {
+    return library.curl_easy_setopt_(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
 CURLcode clibcurl_setopt_debug_callback(CURL *easy, clibcurl_debug_callback value) {
     return library.curl_easy_setopt_(easy, CURLOPT_DEBUGFUNCTION, value);
 }

@@ -4,6 +4,7 @@ import Glibc
 public import HTTPCaching
 public import Logging
 public import MemoryCache
+public import Transfer
 
 extension ImageCache {
     /// How a cache works. Every value has a sensible default.
@@ -19,6 +20,10 @@ extension ImageCache {
 
         /// Transfers at once to one host. Default 6, as browsers have it.
         public var maxTransfersPerHost = 6
+
+        /// Which addresses are connected to. Default: any. A service that fetches what strangers name wants
+        /// ``AddressPolicy/publicOnly(except:)``.
+        public var addressPolicy = AddressPolicy.any
 
         /// Whether `stale-while-revalidate` (RFC 5861 section 3) is used: the stale file at once, a fresh one in the
         /// background. Default true. A process that ends right after the answer wants `false`.

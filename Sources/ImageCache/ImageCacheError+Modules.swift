@@ -39,6 +39,8 @@ extension ImageCacheError {
             self.init(.wrongBytes, url: error.url, message: error.message, cause: error)
         case .tooLarge:
             self.init(.store(.tooLarge), url: error.url, message: error.message, cause: error)
+        case .addressRefused:
+            self.init(.addressRefused, url: error.url, message: error.message, cause: error)
         case .cancelled:
             self.init(.cancelled, url: error.url, message: error.message, cause: error)
         default:

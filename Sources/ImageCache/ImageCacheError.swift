@@ -5,7 +5,8 @@ public struct ImageCacheError: Error, Sendable {
     /// The kind of failure. Kinds may be added: match with a default case.
     public struct Code: Hashable, Sendable {
         private enum Kind: Hashable, Sendable {
-            case invalidRequest, unreachable, status(Int), wrongBytes, store(StoreReason), notStorable, notCached
+            case invalidRequest, unreachable, addressRefused, status(Int), wrongBytes, store(StoreReason), notStorable,
+                notCached
             case cancelled, digestUnavailable, undecodable(ImageCodecError.Code)
         }
 
@@ -15,6 +16,8 @@ public struct ImageCacheError: Error, Sendable {
         public static let invalidRequest = Code(kind: .invalidRequest)
         /// DNS, connect, TLS, time-out, or a cut with all retries used up.
         public static let unreachable = Code(kind: .unreachable)
+        /// The host, or one that it redirects to, is at an address that ``ImageCache/Configuration/addressPolicy`` refuses.
+        public static let addressRefused = Code(kind: .addressRefused)
         /// The origin answered with an error status (RFC 9110 section 15).
         public static func status(_ code: Int) -> Code { Code(kind: .status(code)) }
         /// The bytes are not what was promised or asked for: length, checksum, a splice that was refused.

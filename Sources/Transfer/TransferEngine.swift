@@ -12,6 +12,8 @@ public final class TransferEngine: Sendable {
         public var maxTransfers = 16
         /// Transfers at once from one origin (scheme, host and port); default 6.
         public var maxPerHost = 6
+        /// Which addresses are connected to; default: any.
+        public var addressPolicy = AddressPolicy.any
         /// Uniform numbers in 0 ..< 1 for the jitter of retries.
         public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
         /// The wall clock of ``ResponseHead/requestTime`` and ``ResponseHead/responseTime``.
@@ -45,6 +47,11 @@ public final class TransferEngine: Sendable {
             throw TransferError(.libcurl, url: URLText.withoutUserinfo(request.url), String(cString: reason))
         }
         let prepared = try PreparedRequest(request)
+        if mailbox.configuration.addressPolicy.judges, request.options.proxy?.isEmpty == false {
+            throw TransferError(
+                .invalidRequest, url: prepared.url,
+                "a proxy would connect to whatever address it likes; this engine uses none")
+        }
         let id = mailbox.nextID()
         let result: Result<TransferResult, TransferError> = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in

@@ -16,6 +16,8 @@ public struct TransferError: Error, Sendable {
         public static let resolve = Code("resolve")
         /// No connection to the host (or proxy), or it broke before an answer.
         public static let connect = Code("connect")
+        /// The host is at an address that the engine's ``AddressPolicy`` refuses; nothing was sent to it.
+        public static let addressRefused = Code("addressRefused")
         /// The TLS handshake failed or the certificate is not trusted.
         public static let tls = Code("tls")
         /// Connecting took longer than `connectTimeout`, or the attempt longer than `maxTime`.

@@ -72,7 +72,7 @@ public struct TransferOptions: Sendable, Hashable {
     public var credentials: Credentials?
     public var netrc: Netrc = .off
     /// The proxy's URL; nil: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment decide; an
-    /// empty string: none.
+    /// empty string: none. An engine with an ``AddressPolicy`` uses none.
     public var proxy: String?
     /// A file of certificate authorities in PEM that replaces the system's.
     public var caFile: String?

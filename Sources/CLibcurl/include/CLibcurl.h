@@ -24,6 +24,8 @@ static const long clibcurl_auth_basic = CURLAUTH_BASIC;
 static const CURLcode clibcurl_too_large = (CURLcode)100;
 
 typedef size_t (*clibcurl_data_callback)(char *_Nonnull data, size_t size, size_t count, void *_Nullable context);
+typedef curl_socket_t (*clibcurl_socket_callback)(void *_Nullable context, curlsocktype purpose,
+                                                  struct curl_sockaddr *_Nonnull address);
 typedef int (*clibcurl_debug_callback)(CURL *_Nonnull easy, curl_infotype kind, char *_Nonnull data, size_t count,
                                        void *_Nullable context);
 
@@ -42,6 +44,8 @@ CURLcode clibcurl_setopt_string(CURL *_Nonnull easy, CURLoption option, const ch
 CURLcode clibcurl_setopt_pointer(CURL *_Nonnull easy, CURLoption option, void *_Nullable value);
 CURLcode clibcurl_setopt_list(CURL *_Nonnull easy, CURLoption option, struct curl_slist *_Nullable value);
 CURLcode clibcurl_setopt_data_callback(CURL *_Nonnull easy, CURLoption option, clibcurl_data_callback _Nullable value);
+/// Who opens sockets; `address` is where they are to be connected to, and without a socket nothing is connected.
+CURLcode clibcurl_setopt_socket_callback(CURL *_Nonnull easy, clibcurl_socket_callback _Nullable value);
 CURLcode clibcurl_setopt_debug_callback(CURL *_Nonnull easy, clibcurl_debug_callback _Nullable value);
 
 CURLcode clibcurl_getinfo_long(CURL *_Nonnull easy, CURLINFO info, long *_Nonnull value);

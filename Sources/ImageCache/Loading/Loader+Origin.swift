@@ -33,7 +33,7 @@ extension Loader {
                 job.transferRequest(adding: conditions), into: sink, events: { job.report($0, to: flight) })
         } catch {
             sink.leavePartial()
-            if error.code != .cancelled, error.code != .refusedBySink, let index = fallback,
+            if ![.cancelled, .refusedBySink, .addressRefused].contains(error.code), let index = fallback,
                 let file = try openStale(candidates[index], for: job, status, bytesTransferred: error.bytesReceived)
             {
                 return file

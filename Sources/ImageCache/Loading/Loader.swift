@@ -25,6 +25,7 @@ struct Loader: Sendable {
         limits.maxTransfers = configuration.maxTransfers
         limits.now = configuration.now
         limits.maxPerHost = configuration.maxTransfersPerHost
+        limits.addressPolicy = configuration.addressPolicy
         engine = TransferEngine(configuration: limits)
     }
 

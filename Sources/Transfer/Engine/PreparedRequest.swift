@@ -104,6 +104,16 @@ struct ParsedURL {
         self.url = url
     }
 
+    /// Host and port of a URL; nil for what is none.
+    static func endpoint(of url: String) -> AddressPolicy.Endpoint? {
+        guard let handle = clibcurl_url() else { return nil }
+        defer { clibcurl_url_cleanup(handle) }
+        guard clibcurl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK, let host = part(handle, CURLUPART_HOST),
+            let port = part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) })
+        else { return nil }
+        return AddressPolicy.Endpoint(host: host, port: port)
+    }
+
     private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
         var text: UnsafeMutablePointer<CChar>?
         guard clibcurl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }

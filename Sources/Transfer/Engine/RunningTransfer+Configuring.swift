@@ -35,6 +35,7 @@ extension RunningTransfer {
         setMethod(handle)
         setLimits(handle, options)
         setIdentity(handle, options)
+        judgeAddresses(handle, context)
         if let proxy = options.proxy { _ = handle.set(CURLOPT_PROXY, proxy) }
         if let caFile = options.caFile { _ = handle.set(CURLOPT_CAINFO, caFile) }
         if options.insecure {

@@ -61,6 +61,8 @@ final class RunningTransfer {
     var action: ResumeAction?
     /// Our own reason to stop the attempt.
     var failure: TransferError?
+    /// Why the last socket that libcurl asked for was not opened.
+    var addressRefusal: String?
     var isSinkOpen = false
     var isPaused = false
     /// Body bytes of this attempt that the sink took, and how many it must become.
@@ -123,6 +125,7 @@ final class RunningTransfer {
         head = nil
         action = nil
         failure = nil
+        addressRefusal = nil
         isPaused = false
         received = 0
         expected = nil
@@ -340,6 +343,7 @@ final class RunningTransfer {
     }
 
     private func curlError(_ code: CURLcode) -> TransferError {
+        if let addressRefusal, code == CURLE_COULDNT_CONNECT { return error(.addressRefused, addressRefusal) }
         let text = URLText.masked(handle?.lastError ?? "")
         let failure = CurlFailure(code, text: text, hasHead: head != nil, options: options)
         return error(failure.code, failure.message, isRetryable: failure.isRetryable)

@@ -88,7 +88,7 @@ extension ExitStatus {
     private init(_ code: ImageCacheError.Code) {
         switch code {
         case .invalidRequest: self = .usage
-        case .unreachable: self = .unreachable
+        case .unreachable, .addressRefused: self = .unreachable
         case .wrongBytes: self = .wrongBytes
         case .notCached: self = .offline
         case .cancelled: self = .interrupted

@@ -1,0 +1,37 @@
+import CLibcurl
+import Glibc
+
+/// The address policy: libcurl asks for a socket when it knows the address that it will be connected to, for the request and
+/// for each redirect. A connection that is reused was judged when it was made, under the same policy and for the same host
+/// and port: the policy is the engine's, as the connections are, and libcurl reuses one for its own host and port only.
+extension RunningTransfer {
+    func judgeAddresses(_ handle: EasyHandle, _ context: UnsafeMutableRawPointer) {
+        guard addressPolicy.judges else { return }
+        clibcurl_setopt_socket_callback(handle.easy, onSocket)
+        handle.set(CURLOPT_OPENSOCKETDATA, pointer: context)
+        // Else libcurl takes a proxy from the environment, and the proxy's would be the address to be judged.
+        _ = handle.set(CURLOPT_PROXY, "")
+    }
+
+    fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+        let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
+        let socketAddress = (UnsafeRawPointer(address) + offset).assumingMemoryBound(to: sockaddr.self)
+        addressRefusal = addressPolicy.refusal(
+            of: NetworkAddress(socketAddress, length: Int(address.pointee.addrlen)), for: endpoint)
+        guard addressRefusal == nil else { return -1 }
+        let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        return socket(address.pointee.family, type, address.pointee.protocol)
+    }
+
+    /// Whom the connection is for: host and port of the URL, or of the last redirect's.
+    private var endpoint: AddressPolicy.Endpoint? {
+        (handle?.effectiveURL(otherThan: prepared.url)).flatMap(ParsedURL.endpoint(of:))
+    }
+
+    private var addressPolicy: AddressPolicy { mailbox.configuration.addressPolicy }
+}
+
+private let onSocket: clibcurl_socket_callback = { context, _, address in
+    guard let context else { return -1 }
+    return Unmanaged<RunningTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.openSocket(address) }
+}
