@@ -67,6 +67,11 @@ public final class DiskStore: Sendable {
         try withIndex { (index) throws(StoreError) in try index.flush() }
     }
 
+    /// Throws what a change of the store would throw now: it is closed, or the index cannot be written. Changes nothing.
+    public func checkWritable() throws(StoreError) {
+        try withIndex { (index) throws(StoreError) in try index.change { (_) throws(StoreError) in } }
+    }
+
     /// Writes what is pending and closes the index. Bodies that are open stay readable; every later call throws
     /// ``StoreError/Code/closed``.
     public func close() {

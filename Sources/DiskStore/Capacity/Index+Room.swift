@@ -108,20 +108,22 @@ extension Index {
     func evictOldest(_ bytes: Int64) throws(StoreError) -> Int64 {
         try flush()
         let victims = try change { (totals) throws(StoreError) in
-            var victims: [Int64] = []
+            var victims: [(id: Int64, allocated: Int64, lastUse: Int64)] = []
             var sum: Int64 = 0
             let select = try database().prepared(.oldest).bind(1, budget.evictionBatch)
             do {
                 defer { select.reset() }
                 while sum < bytes, try select.step() {
-                    victims.append(select.integer(0))
+                    victims.append((select.integer(0), select.integer(1), select.integer(2)))
                     sum += select.integer(1)
                 }
             }
-            for victim in victims { _ = try doom(victim, &totals) }
+            for victim in victims { _ = try doom(victim.id, &totals) }
             return victims
         }
-        return try deleteDoomed(victims)
+        let now = now
+        for victim in victims { evictions.note(lastUse: victim.lastUse, allocated: victim.allocated, now: now) }
+        return try deleteDoomed(victims.map(\.id))
     }
 
     // MARK: The doomed

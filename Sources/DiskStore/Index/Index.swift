@@ -24,6 +24,7 @@ final class Index {
     var surroundings = Surroundings()
     /// The index that was moved aside counts as well.
     var asideBytes: Int64 = 0
+    var evictions = EvictionStatistics()
 
     init(paths: Paths, configuration: StoreConfiguration) {
         self.paths = paths

@@ -66,7 +66,7 @@ enum Schema {
 enum Query: Int, CaseIterable {
     case begin, beginRead, commit, rollback
     case totals, saveTotals, pageCount, freePages
-    case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, variantsOfKey
+    case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, urlsBefore, variantsOfKey
     case insertEntry, deleteEntry, updateMetadata, updateBoot
     case insertAccess, deleteAccess, touch, oldest, oldestBefore
     case insertDoomed, deleteDoomed, doomed, isDoomed
@@ -102,6 +102,7 @@ enum Query: Int, CaseIterable {
         case .entriesByKeyWithAccess: "\(Self.selectEntry) WHERE e.key_hash = ?1 AND e.key = ?2"
         case .entryByID: "\(Self.selectEntry) WHERE e.id = ?1"
         case .entryExists: "SELECT 1 FROM entries WHERE id = ?1"
+        case .urlsBefore: "SELECT id, url FROM entries WHERE id < ?1 ORDER BY id DESC LIMIT ?2"
         case .variantsOfKey: "SELECT id, allocated, variant FROM entries WHERE key_hash = ?1 AND key = ?2"
         case .insertEntry:
             """
@@ -116,7 +117,7 @@ enum Query: Int, CaseIterable {
         case .touch: "UPDATE access SET sequence = ?2, date = ?3 WHERE entry = ?1"
         case .oldest:
             """
-            SELECT e.id, e.allocated FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence LIMIT ?1
+            SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence LIMIT ?1
             """
         case .oldestBefore:
             """

@@ -38,6 +38,13 @@ extension DiskStore {
         return all
     }
 
+    /// Drops the key's partials that nobody works on.
+    public func dropPartials(for key: EntryKey) throws(StoreError) {
+        try withIndex { (index) throws(StoreError) in
+            for row in try index.partialRows(for: key) { _ = try index.dropIfIdle(row) }
+        }
+    }
+
     private func info(of row: PartialRow) throws(StoreError) -> PartialInfo? {
         guard let file = try openRecord(of: row), let record = try PartialRecord(reading: file),
             let recordStatus = file.status, let data = try? File(paths.data(row.id), O_RDONLY),

@@ -1,0 +1,83 @@
+/// A part of a listing: the newest entries first.
+public struct EntryPage: Sendable {
+    public var entries: [StoredEntry]
+    /// Where the next page begins (see ``DiskStore/page(after:limit:scanning:where:)``); nil when this was the last one.
+    public var next: Int64?
+}
+
+extension DiskStore {
+    /// The newest entries whose URL matches, page by page.
+    ///
+    /// The index is read in steps of some hundred rows, each well below a millisecond, between which other callers get
+    /// their turn; so a search through a million entries holds nobody up.
+    ///
+    /// - Parameters:
+    ///   - last: ``EntryPage/next`` of the page before; nil: from the newest entry on.
+    ///   - limit: entries a page, at most.
+    ///   - most: rows to look through at most. A page may so hold fewer entries than `limit`, even none, and not be the
+    ///     last.
+    ///   - matches: whether the entry with this URL is wanted.
+    public func page(
+        after last: Int64? = nil, limit: Int, scanning most: Int = 200_000,
+        where matches: (String) -> Bool = { _ in true }
+    ) throws(StoreError) -> EntryPage {
+        var place = last ?? .max
+        var left = most
+        var page = EntryPage(entries: [], next: nil)
+        while left > 0 {
+            let step = try urls(before: place, limit: min(left, Self.scanStep))
+            left -= step.count
+            for row in step where matches(row.url) {
+                // One that went away since then is left out.
+                guard let entry = try entry(row.id) else { continue }
+                page.entries.append(entry)
+                if page.entries.count == limit {
+                    page.next = row.id
+                    return page
+                }
+            }
+            guard let end = step.last, step.count == Self.scanStep || left == 0 else { return page }
+            place = end.id
+        }
+        page.next = place
+        return page
+    }
+
+    /// Removes the entries whose URL matches.
+    ///
+    /// In steps, as ``page(after:limit:scanning:where:)`` reads. What is stored while it works may stay.
+    @discardableResult
+    public func remove(where matches: (String) -> Bool) throws(StoreError) -> PruneResult {
+        var result = PruneResult.nothing
+        var place = Int64.max
+        while true {
+            let step = try urls(before: place, limit: Self.scanStep)
+            let removed = try withIndex { (index) throws(StoreError) in
+                let ids = step.filter { matches($0.url) }.map(\.id)
+                return ids.isEmpty ? .nothing : try index.removeCounted(ids)
+            }
+            result.entries += removed.entries
+            result.bytes += removed.bytes
+            guard let end = step.last else { break }
+            place = end.id
+        }
+        return result
+    }
+
+    /// The entry with a number; nil when it is gone. Does not count as an access.
+    public func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
+        try withIndex { (index) throws(StoreError) in try index.entry(id) }
+    }
+
+    private static let scanStep = 500
+
+    private func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {
+        try withIndex { (index) throws(StoreError) in
+            let select = try index.database().prepared(.urlsBefore).bind(1, id).bind(2, Int64(limit))
+            defer { select.reset() }
+            var rows: [(id: Int64, url: String)] = []
+            while try select.step() { rows.append((select.integer(0), select.text(1))) }
+            return rows
+        }
+    }
+}
