@@ -3,7 +3,9 @@ public import FoundationEssentials
 import HTTPCaching
 
 /// An entry of the store, as a person or a tool looks at it.
-public struct CacheEntry: Sendable {
+public struct CacheEntry: Sendable, Identifiable {
+    /// The entry's number; never used twice in one cache directory.
+    public let id: Int64
     public var url: String
     /// Where the body is. It may be evicted at any time; ``ImageCache/file(for:)`` gives one that stays.
     public var path: String
@@ -21,6 +23,7 @@ public struct CacheEntry: Sendable {
     public var record: ResponseRecord?
 
     init(_ entry: StoredEntry, in store: DiskStore) {
+        id = entry.id
         url = entry.url
         path = store.path(of: entry)
         size = entry.size
@@ -36,9 +39,14 @@ public struct CacheEntry: Sendable {
         }
     }
 
+    /// Why the entry is fresh or stale, until when, and what would be sent next; `nil` when the record is damaged.
+    public func explanation(at now: Date, rules: CacheRules = CacheRules()) -> Explanation? {
+        record.map { rules.explain($0.response, for: CacheRequest(url: $0.response.requestURL), now: now) }
+    }
+
     /// Why the entry is fresh or stale, until when, and what would be sent next, in words.
     public func freshness(at now: Date, rules: CacheRules = CacheRules()) -> String? {
-        record.map { rules.explain($0.response, for: CacheRequest(url: $0.response.requestURL), now: now).description }
+        explanation(at: now, rules: rules)?.description
     }
 }
 
@@ -165,9 +173,9 @@ extension ImageCache {
     /// Writes out access dates that are batched in memory. What cannot be written is lost: it orders evictions, no more.
     public func flush() { try? store.flush() }
 
-    private var store: DiskStore { loader.store }
+    var store: DiskStore { loader.store }
 
-    private func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
+    func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
         do { return try body() } catch { throw Self.translated(error) }
     }
 

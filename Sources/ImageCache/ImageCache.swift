@@ -22,7 +22,7 @@ public final class ImageCache: Sendable {
     public let directory: String
 
     let loader: Loader
-    private let executor: BlockingExecutor
+    let executor: BlockingExecutor
     private let flights = Locked<[FlightKey: Flight]>([:])
     private let configuration: Configuration
     /// Made when the first image is asked for: a cache of files needs none of it.

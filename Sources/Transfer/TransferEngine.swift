@@ -66,6 +66,9 @@ public final class TransferEngine: Sendable {
         return try result.get()
     }
 
+    /// What this engine has moved so far.
+    public var totals: TransferTotals { mailbox.counts.totals }
+
     /// Ends all transfers with ``TransferError/Code/cancelled`` and the engine's thread, and waits for both. A transfer
     /// that is run afterwards fails in the same way.
     ///

@@ -14,8 +14,8 @@ final class ImagePipeline: Sendable {
     let memory: MemoryCache<ImageKey, MadeImage>
     let loader: Loader
     private let monitor: MemoryPressureMonitor?
-    private let slots: DecodingSlots
-    private let decoding: BlockingExecutor
+    let slots: DecodingSlots
+    let decoding: BlockingExecutor
     let blocking: BlockingExecutor
     let loadFile: @Sendable (FileRequest) async throws(ImageCacheError) -> CachedFile
     private let works = Locked<[ImageKey: SharedWork<Made>]>([:])
@@ -166,7 +166,7 @@ final class ImagePipeline: Sendable {
     }
 
     /// Bytes that a decode takes at a time, as far as the header tells.
-    private static func memory(for info: ImageInfo, _ recipes: Set<ImageRecipe>) -> Int {
+    static func memory(for info: ImageInfo, _ recipes: Set<ImageRecipe>) -> Int {
         let pixels = info.width * info.height
         let streams = 16 << 20
         // Several sizes are made of one decoded image; a single one row by row, where the format allows it.

@@ -46,6 +46,7 @@ final class Mailbox: Sendable {
     }
 
     let configuration: TransferEngine.Configuration
+    let counts = TransferCounts()
     private let state = Locked(State())
 
     init(configuration: TransferEngine.Configuration) { self.configuration = configuration }

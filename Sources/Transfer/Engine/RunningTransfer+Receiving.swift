@@ -1,6 +1,7 @@
 import CLibcurl
 import FoundationEssentials
 import HTTPTypes
+import Synchronization
 
 extension RunningTransfer {
     /// What a callback answers to libcurl.
@@ -88,6 +89,7 @@ extension RunningTransfer {
             return .stop
         }
         received += count
+        mailbox.counts.bytesReceived.add(Int(count), ordering: .relaxed)
         bytesReceived += count
         let now = MonotonicTime.now
         lastActivity = now
@@ -140,6 +142,10 @@ extension RunningTransfer {
         isSinkOpen = true
         phase = .body
         expected = length
+        if progressBase > 0 {
+            mailbox.counts.resumes.add(1, ordering: .relaxed)
+            mailbox.counts.bytesResumed.add(Int(progressBase), ordering: .relaxed)
+        }
         events(.head(head, resumedFrom: progressBase, total: progressTotal))
         return true
     }

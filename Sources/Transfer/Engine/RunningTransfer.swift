@@ -1,6 +1,7 @@
 import CLibcurl
 import FoundationEssentials
 import HTTPTypes
+import Synchronization
 
 /// One transfer over all its attempts: what it asked, what came, and what to do next. It performs what ``ResumePlan``
 /// decides.
@@ -140,6 +141,7 @@ final class RunningTransfer {
             ifRangeField?.pointee.next = prepared.headers
         }
         configure(handle, headers: ifRangeField ?? prepared.headers)
+        mailbox.counts.attempts.add(1, ordering: .relaxed)
         events(.attempt(attempts))
     }
 

@@ -1,0 +1,75 @@
+public import DiskStore
+import HTTPCaching
+
+/// What a purge takes away.
+public enum PurgeTarget: Sendable, Hashable {
+    /// All that is stored for one URL, of every owner.
+    case url(String)
+    /// All URLs that begin so. Compared with the normalised URL, as listings show it.
+    case prefix(String)
+    /// All URLs of one host, whatever their scheme and port.
+    case host(String)
+    case everything
+}
+
+extension ImageCache {
+    /// Removes what the target names: originals, what was made of them, and what is unfinished of them. A file that
+    /// somebody reads stays readable for them.
+    ///
+    /// A URL goes at once. A prefix or a host is looked for among all entries, in small steps, which holds up nobody; what
+    /// is stored meanwhile may stay.
+    ///
+    /// - Returns: How many entries went, and the bytes that they occupied.
+    @discardableResult
+    public func purge(_ target: PurgeTarget) async throws(ImageCacheError) -> PruneResult {
+        try await executor.run { [self] () throws(ImageCacheError) in
+            defer { forgetImages() }
+            return try translating {
+                if target == .everything { return try store.clear() }
+                let matches = target.matcher
+                // Before the entries and after: what was being stored is found by one of them.
+                for partial in try store.partials() {
+                    guard let record = ResponseRecord(decoding: partial.header), matches(record.url) else { continue }
+                    try store.dropPartials(for: partial.key)
+                }
+                return try store.remove(where: matches)
+            }
+        }
+    }
+
+    /// Removes one entry, and what was made of it if it is an original. False if it was gone.
+    @discardableResult
+    public func remove(entry id: Int64) async throws(ImageCacheError) -> Bool {
+        try await executor.run { [self] () throws(ImageCacheError) in
+            defer { forgetImages() }
+            return try translating {
+                guard let entry = try store.entry(id) else { return false }
+                if !entry.key.isOfMadeImages { try store.remove(entry.key.ofMadeImages) }
+                return try store.remove(entry)
+            }
+        }
+    }
+}
+
+extension PurgeTarget {
+    /// Whether a stored URL is meant.
+    var matcher: @Sendable (String) -> Bool {
+        switch self {
+        case .url(let url):
+            let normalized = Job.separatingUserinfo(CacheKey.normalized(url)).url
+            return { $0 == normalized }
+        case .prefix(let prefix): return { $0.hasPrefix(prefix) }
+        case .host(let host):
+            let wanted = host.lowercased()
+            return { Self.host(of: $0) == wanted }
+        case .everything: return { _ in true }
+        }
+    }
+
+    /// The host in a normalised URL, which has no userinfo; an IPv6 address keeps its brackets.
+    private static func host(of url: String) -> Substring {
+        let authority = url.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
+        guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return authority }
+        return authority[..<colon]
+    }
+}
