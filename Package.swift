@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
         .library(name: "MemoryCache", targets: ["MemoryCache"]),
         .executable(name: "imgcache", targets: ["imgcache"]),
+        .executable(name: "imgcache-server", targets: ["imgcache-server"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -27,6 +28,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"),
+        // The server's alone: building the library or the command builds none of them.
+        // Without its JSON provider, which brings all of Foundation (see Sources/ThumbnailServer/Configuring).
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: []),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
+        // Without its default traits: one of them brings all of Foundation.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.16.0", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
     ],
     targets: [
         // System libraries and C shims.
@@ -75,6 +84,26 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // The service: request in, answer of the facade out.
+        .target(
+            name: "ThumbnailServer",
+            dependencies: [
+                "CLinux", "ImageCache", "Locking", httpTypes, logging,
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "imgcache-server",
+            dependencies: ["ThumbnailServer"],
+            swiftSettings: strict
+        ),
 
         // Tests: unit tests open no socket and no database; integration tests use the real thing.
         .target(name: "TestSupport", dependencies: ["Locking"], path: "Tests/TestSupport", swiftSettings: strict),
@@ -97,5 +126,16 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: ["CSQLite", "ImageCache", "Locking", "TestSupport", "Transfer", "imgcache", httpTypes],
             swiftSettings: strict),
+        .testTarget(
+            name: "ThumbnailServerTests",
+            dependencies: [
+                "ImageCache", "Locking", "ThumbnailServer", httpTypes,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ServerIntegrationTests",
+            dependencies: ["Locking", "TestSupport", "imgcache", "imgcache-server"], swiftSettings: strict),
     ]
 )

@@ -10,7 +10,7 @@ struct Main: AsyncParsableCommand {
             PathCommand.self,
             StatsCommand.self, DirCommand.self,
             RemoveCommand.self, PruneCommand.self, ClearCommand.self, VerifyCommand.self,
-            SignCommand.self,
+            SignCommand.self, ServeCommand.self,
         ]
     )
 

@@ -1,0 +1,22 @@
+import HTTPTypes
+
+/// One request as an endpoint sees it: read whole, checked, and free of connections and sockets.
+struct Exchange: Sendable {
+    let head: RequestHead
+    let client: ClientAddress
+    /// The request's content, without transfer coding.
+    let content: [UInt8]
+    /// What logs on all machines name this request by: the client's, else one made here.
+    let id: String
+    let received: ContinuousClock.Instant
+
+    var method: HTTPRequest.Method { head.method }
+}
+
+/// Answers requests: the proxy, the images.
+protocol Endpoint: Sendable {
+    /// The answer, when it is there at once: no waiting, no blocking, microseconds. Runs on the event loop.
+    func readyResponse(to exchange: Exchange) -> Response?
+    /// The answer. The calling task is cancelled when the client leaves.
+    func response(to exchange: Exchange) async -> Response
+}

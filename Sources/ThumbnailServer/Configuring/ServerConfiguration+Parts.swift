@@ -1,0 +1,61 @@
+import HTTPTypes
+import ImageCache
+
+// What each part of the server is told of the configuration.
+extension ServerConfiguration {
+    /// The origin's URL without a slash at its end: a request's path is put behind it.
+    var originBase: String { origin.hasSuffix("/") ? String(origin.dropLast()) : origin }
+
+    var idField: HTTPField.Name? { requestIDHeader == "off" ? nil : HTTPField.Name(requestIDHeader) }
+
+    var connectionSettings: ConnectionSettings {
+        ConnectionSettings(
+            limits: RequestLimits(
+                target: maxURLLength, head: Int(clamping: maxHeaderSize), fields: maxHeaderFields,
+                body: Int(clamping: maxRequestBody)),
+            headTimeout: headerTimeout, bodyTimeout: bodyTimeout, idleTimeout: idleTimeout, writeTimeout: writeTimeout,
+            idFieldName: idField?.rawName)
+    }
+
+    var admissionLimits: Admission.Limits {
+        Admission.Limits(
+            running: maxRequests, runningPerClient: maxRequestsPerClient, waiting: queueLength, retryAfter: retryAfter)
+    }
+
+    func proxyOptions(base: String) -> ProxyEndpoint.Options {
+        var options = ProxyEndpoint.Options(origin: base)
+        options.name = viaName
+        options.tellsClient = tellsClient
+        options.tellsTiming = tellsTiming
+        options.idField = idField
+        options.transfer = originTransfer
+        return options
+    }
+
+    /// How the origin is asked.
+    var originTransfer: TransferOptions {
+        var transfer = TransferOptions()
+        transfer.connectTimeout = originConnectTimeout
+        transfer.stallTimeout = originTimeout
+        transfer.maxFileSize = maxResponseSize
+        // The client's own is passed on; without one, none is made up.
+        transfer.userAgent = ""
+        return transfer
+    }
+
+    /// A shared cache's configuration (RFC 9111 section 3.5).
+    func cacheConfiguration() throws(SettingMistake) -> ImageCache.Configuration {
+        var cache = ImageCache.Configuration()
+        cache.rules = CacheRules(mode: .shared)
+        cache.store.capacity = capacity
+        cache.maxTransfers = originConnections
+        cache.maxTransfersPerHost = originConnections
+        do {
+            cache.memory = try MemoryCacheLimits(capacity: Int(clamping: memoryCapacity))
+        } catch {
+            throw SettingMistake(
+                setting: "memory-capacity", value: SettingText.text(ofBytes: memoryCapacity), problem: "\(error)")
+        }
+        return cache
+    }
+}

@@ -1,0 +1,109 @@
+import FoundationEssentials
+import ImageCache
+import Logging
+
+/// How the server works. Each value is a setting of ``Setting/all``, which names it for the command line, the environment and the
+/// configuration file alike.
+public struct ServerConfiguration: Sendable {
+    // What is served.
+    var origin = ""
+    var listen = ListenAddress(host: "127.0.0.1", port: 8080)
+    /// Nil: no admin listener.
+    var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
+
+    // The cache.
+    var cacheDirectory = ImageCache.defaultDirectory
+    /// Bytes on disk; nil: the store's own default.
+    var capacity: Int64?
+    var memoryCapacity: Int64 = 100 << 20
+
+    // The origin.
+    var originConnections = 64
+    var originConnectTimeout: Duration = .seconds(10)
+    var originTimeout: Duration = .seconds(30)
+    /// Bytes of one answer of an origin; nil: any number.
+    var maxResponseSize: Int64?
+    var viaName = "imgcache"
+    var requestIDHeader = "X-Request-Id"
+    var tellsClient = false
+    var tellsTiming = false
+
+    // Images.
+    /// Other hosts that images may come from: `host` or `host:port`, a leading `*.` for all below it.
+    var allowedHosts: [String] = []
+    /// The widths that may be asked for, in pixels; empty: any.
+    var widths: [Int] = []
+    /// Files with the keys that URLs are signed with, the newest first.
+    var signingKeyFiles: [String] = []
+    /// Whether an image's URL must be signed.
+    var requiresSignature = false
+    var maxImageBytes: Int64 = 64 << 20
+    var maxPixels = 100_000_000
+    var imageTimeout: Duration = .seconds(30)
+
+    // Limits.
+    var maxURLLength = 8 << 10
+    var maxHeaderSize: Int64 = 32 << 10
+    var maxHeaderFields = 100
+    var maxRequestBody: Int64 = 16 << 20
+    var maxConnections = 8192
+    var maxRequests = 1024
+    var maxRequestsPerClient = 512
+    var queueLength = 1024
+    var retryAfter = 1
+
+    // Time.
+    var headerTimeout: Duration = .seconds(15)
+    var bodyTimeout: Duration = .seconds(30)
+    var idleTimeout: Duration = .seconds(75)
+    var writeTimeout: Duration = .seconds(60)
+    var gracePeriod: Duration = .seconds(30)
+
+    // Running it.
+    var threads = System.cores
+    var accessLog = AccessLog.Destination.standardOutput
+    var logLevel = Logger.Level.info
+    /// Who may purge: the token that the admin listener wants; nil: nobody.
+    var adminToken: String?
+    /// A file that holds the token.
+    var adminTokenFile: String?
+
+    init() {}
+}
+
+/// Where a listener listens.
+struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
+    /// An IPv4 or IPv6 address, or a host name.
+    var host: String
+    /// 0: one that is free.
+    var port: Int
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty else { return nil }
+        self.host = String(host)
+        self.port = Int(port)
+    }
+
+    var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// The machine.
+enum System {
+    /// Processors that this process may use.
+    static let cores = max(1, ProcessInfo.processInfo.activeProcessorCount)
+}

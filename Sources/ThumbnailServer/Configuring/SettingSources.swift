@@ -1,0 +1,160 @@
+import Configuration
+import FoundationEssentials
+
+/// Where settings come from: command line before environment before file. Each is a provider of swift-configuration.
+struct SettingSources {
+    private struct Source {
+        var provider: any ConfigProvider
+        /// Where a setting stands in it, in words.
+        var place: @Sendable (Setting) -> String
+        /// What the place calls it.
+        var name: @Sendable (Setting) -> String
+    }
+
+    private let sources: [Source]
+
+    /// - Parameters:
+    ///   - options: the command line's, by setting.
+    ///   - file: the configuration file's path; nil: none.
+    init(
+        options: [String: String], environment: [String: String], file: String?
+    ) throws(SettingMistake) {
+        var sources = [
+            Source(
+                provider: Self.provider("command line", options), place: { _ in "command line" },
+                name: { "--\($0.name)" }),
+            Source(
+                provider: EnvironmentVariablesProvider(environmentVariables: environment),
+                place: { _ in "environment" }, name: { $0.variable }),
+        ]
+        if let file {
+            let values = try SettingFile.values(at: file)
+            sources.append(Source(provider: Self.provider(file, values), place: { _ in file }, name: { $0.name }))
+        }
+        self.sources = sources
+    }
+
+    /// The configuration that they make.
+    /// - Throws: The first mistake, with its place, name and value.
+    func configuration() throws(SettingMistake) -> ServerConfiguration {
+        var configuration = ServerConfiguration()
+        for (_, settings) in Setting.all {
+            for setting in settings { try take(setting, into: &configuration) }
+        }
+        guard !configuration.origin.isEmpty else {
+            throw SettingMistake(
+                setting: "origin", value: nil,
+                problem: "is missing: --origin URL, IMGCACHE_ORIGIN or \"origin\" in the file")
+        }
+        return configuration
+    }
+
+    private func take(_ setting: Setting, into configuration: inout ServerConfiguration) throws(SettingMistake) {
+        for source in sources {
+            let key = AbsoluteConfigKey(["imgcache", setting.name])
+            guard let found = try? source.provider.value(forKey: key, type: .string).value,
+                case .string(let text) = found.content
+            else { continue }
+            guard let problem = setting.read(text, &configuration) else { return }
+            throw SettingMistake(
+                setting: source.name(setting), value: setting.isSecret ? nil : text, problem: problem,
+                source: source.place(setting))
+        }
+    }
+
+    private static func provider(_ name: String, _ values: [String: String]) -> InMemoryProvider {
+        var contents: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (key, value) in values {
+            let isSecret = Setting.named(key)?.isSecret ?? false
+            contents[AbsoluteConfigKey(["imgcache", key])] = ConfigValue(.string(value), isSecret: isSecret)
+        }
+        return InMemoryProvider(name: name, values: contents)
+    }
+}
+
+/// The configuration file: one JSON object, its keys the settings' names. Read by JSONDecoder: swift-configuration's own JSON
+/// provider brings all of Foundation, and does not tell which keys nobody asked for.
+enum SettingFile {
+    private enum Value: Decodable {
+        case text(String), list([String])
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let flag = try? container.decode(Bool.self) {
+                self = .text(String(flag))
+            } else if let number = try? container.decode(Int64.self) {
+                self = .text(String(number))
+            } else if let text = try? container.decode(String.self) {
+                self = .text(text)
+            } else if let numbers = try? container.decode([Int].self) {
+                self = .list(numbers.map(String.init))
+            } else {
+                self = .list(try container.decode([String].self))
+            }
+        }
+    }
+
+    static func values(at path: String) throws(SettingMistake) -> [String: String] {
+        let data: Data
+        do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
+            throw SettingMistake(setting: "config", value: path, problem: "cannot be read: \(reason(error))")
+        }
+        let decoded: [String: Value]
+        do { decoded = try JSONDecoder().decode([String: Value].self, from: data) } catch {
+            throw mistake(in: path, error)
+        }
+        var values: [String: String] = [:]
+        for (key, value) in decoded.sorted(by: { $0.key < $1.key }) {
+            guard let setting = Setting.named(key) else {
+                throw SettingMistake(
+                    setting: key, value: nil, problem: "is no setting" + suggestion(for: key), source: path)
+            }
+            switch value {
+            case .text(let text): values[key] = text
+            case .list(let members):
+                guard setting.shape == .list else {
+                    throw SettingMistake(
+                        setting: key, value: members.joined(separator: ","), problem: "takes one value, no list",
+                        source: path)
+                }
+                values[key] = members.joined(separator: ",")
+            }
+        }
+        return values
+    }
+
+    private static func mistake(in path: String, _ error: any Error) -> SettingMistake {
+        switch error as? DecodingError {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            guard let key = context.codingPath.first?.stringValue else {
+                return SettingMistake(setting: "config", value: path, problem: "is no JSON object")
+            }
+            return SettingMistake(
+                setting: key, value: nil,
+                problem: "is neither text, number, true, false nor a list of texts or numbers",
+                source: path)
+        case .dataCorrupted(let context):
+            let detail = context.underlyingError.map { ": \(reason($0))" } ?? ""
+            return SettingMistake(setting: "config", value: path, problem: "is not valid JSON\(detail)")
+        default: return SettingMistake(setting: "config", value: path, problem: "is not valid JSON")
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch (error as? CocoaError)?.code {
+        case .fileReadNoSuchFile: return "there is no such file"
+        case .fileReadNoPermission: return "permission denied"
+        default: break
+        }
+        let description = (error as? CocoaError)?.userInfo["NSDebugDescription"] as? String
+        return description ?? "\(error)"
+    }
+
+    /// The setting whose name looks most like it.
+    static func suggestion(for name: String) -> String {
+        let plain = name.lowercased().replacing("_", with: "-")
+        let known = Setting.all.flatMap { $0.settings.map(\.name) }
+        let near = known.first { $0 == plain } ?? known.first { $0.hasPrefix(plain) || plain.hasPrefix($0) }
+        return near.map { "; did you mean \"\($0)\"?" } ?? ""
+    }
+}

@@ -1,0 +1,100 @@
+import NIOCore
+
+/// Takes the chunked transfer coding off (RFC 9112 section 7.1), strictly: sizes are hexadecimal digits and nothing else, every
+/// line ends with CRLF, what follows a size after `;` is short and printable.
+struct ChunkedContent {
+    private enum Phase {
+        case size
+        case data(left: Int)
+        case dataEnd
+        case trailers
+    }
+
+    private var phase = Phase.size
+    private var scanner = HeadScanner()
+    private let limits: RequestLimits
+    private(set) var content: [UInt8] = []
+
+    /// Bytes of a chunk's first line: its size and what extends it.
+    private static let longestSizeLine = 256
+
+    init(limits: RequestLimits) { self.limits = limits }
+
+    /// Takes what has come; true when the last chunk and the trailers after it are read.
+    mutating func read(_ buffer: inout ByteBuffer) throws(RequestFault) -> Bool {
+        while true {
+            switch phase {
+            case .size:
+                guard let size = try readSize(&buffer) else { return false }
+                phase = size == 0 ? .trailers : .data(left: size)
+            case .data(let left):
+                let count = min(left, buffer.readableBytes)
+                guard count > 0 else { return false }
+                buffer.withUnsafeReadableBytes { content += $0.prefix(count) }
+                buffer.moveReaderIndex(forwardBy: count)
+                phase = count == left ? .dataEnd : .data(left: left - count)
+            case .dataEnd:
+                guard try readLineEnd(&buffer) else { return false }
+                phase = .size
+            case .trailers: return try readTrailers(&buffer)
+            }
+        }
+    }
+
+    private mutating func readSize(_ buffer: inout ByteBuffer) throws(RequestFault) -> Int? {
+        let (size, lineLength) = try Self.size(buffer.readableBytesUInt8Span)
+        guard let lineLength else { return nil }
+        guard content.count + size <= limits.body else { throw .contentTooLarge(limits) }
+        buffer.moveReaderIndex(forwardBy: lineLength)
+        return size
+    }
+
+    /// The size that a line says and the line's length; no length while its end is missing.
+    private static func size(_ bytes: Span<UInt8>) throws(RequestFault) -> (size: Int, lineLength: Int?) {
+        var size = 0
+        var index = 0
+        while index < bytes.count, let digit = bytes[index].hexadecimalValue {
+            guard index < 15 else { throw .bad("bad-chunk", "A chunk's size has too many digits.") }
+            size = size << 4 | digit
+            index += 1
+        }
+        guard index < bytes.count else { return (0, nil) }
+        guard index > 0, bytes[index] == .carriageReturn || bytes[index] == UInt8(ascii: ";") else {
+            throw .bad("bad-chunk", "A chunk's size is not a hexadecimal number at the line's beginning.")
+        }
+        while index < bytes.count, bytes[index] != .carriageReturn {
+            guard bytes[index].isFieldContent, index < longestSizeLine else {
+                throw .bad("bad-chunk", "A chunk's extension is too long or holds a control character.")
+            }
+            index += 1
+        }
+        guard index + 1 < bytes.count else { return (0, nil) }
+        guard bytes[index + 1] == .lineFeed else { throw .bad("bad-chunk", "A chunk's size is not followed by CRLF.") }
+        return (size, index + 2)
+    }
+
+    private func readLineEnd(_ buffer: inout ByteBuffer) throws(RequestFault) -> Bool {
+        let isThere = try Self.beginsWithLineEnd(buffer.readableBytesUInt8Span)
+        if isThere { buffer.moveReaderIndex(forwardBy: 2) }
+        return isThere
+    }
+
+    private static func beginsWithLineEnd(_ bytes: Span<UInt8>) throws(RequestFault) -> Bool {
+        let isWrong =
+            bytes.count > 0 && bytes[0] != .carriageReturn || bytes.count > 1 && bytes[1] != .lineFeed
+        guard !isWrong else { throw .bad("bad-chunk", "A chunk's data are not followed by CRLF.") }
+        return bytes.count > 1
+    }
+
+    /// Trailer fields are checked and dropped, as RFC 9110 section 6.5.1 allows: nothing here needs one.
+    private mutating func readTrailers(_ buffer: inout ByteBuffer) throws(RequestFault) -> Bool {
+        guard let end = try scanner.end(in: buffer.readableBytesUInt8Span) else {
+            guard buffer.readableBytes <= limits.head else { throw .headTooLarge(limits) }
+            return false
+        }
+        guard end <= limits.head else { throw .headTooLarge(limits) }
+        _ = try FieldLines.fields(buffer.readableBytesUInt8Span.extracting(0..<(end - 2)), limit: limits.fields)
+        buffer.moveReaderIndex(forwardBy: end)
+        return true
+    }
+}

@@ -1,0 +1,75 @@
+import NIOCore
+
+extension Connection {
+    /// Writes a piece of content; succeeds when the kernel has taken it.
+    func write(_ bytes: [UInt8], _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
+        guard prepare(count: bytes.count, context) else { return context.eventLoop.makeFailedFuture(AnswerBrokenOff()) }
+        var buffer = context.channel.allocator.buffer(capacity: bytes.count + 16)
+        let isChunked = turn?.framing == .chunked
+        if isChunked { buffer.writeChunkSize(bytes.count) }
+        buffer.writeBytes(bytes)
+        if isChunked { buffer.writeStaticString("\r\n") }
+        return context.writeAndFlush(wrapOutboundOut(.byteBuffer(buffer)))
+    }
+
+    /// Writes a piece of a file by sendfile(2); succeeds when the kernel has taken it.
+    func write(
+        _ descriptor: Int32, _ range: Range<Int64>, _ context: ChannelHandlerContext
+    ) -> EventLoopFuture<Void> {
+        guard prepare(count: range.count, context) else { return context.eventLoop.makeFailedFuture(AnswerBrokenOff()) }
+        let isChunked = turn?.framing == .chunked
+        if isChunked {
+            var buffer = context.channel.allocator.buffer(capacity: 16)
+            buffer.writeChunkSize(range.count)
+            context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
+        }
+        // The descriptor stays the answer's: the handle must be told that it has lost it before it goes.
+        let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor)
+        let region = FileRegion(
+            fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { _ in _ = try? handle.takeDescriptorOwnership() }
+        context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
+        if isChunked {
+            var buffer = context.channel.allocator.buffer(capacity: 2)
+            buffer.writeStaticString("\r\n")
+            context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
+        }
+        context.flush()
+        return written.futureResult
+    }
+
+    /// Counts what is about to be sent; false when it must not be: the client is gone, or the content is longer than its head
+    /// said.
+    private func prepare(count: Int, _ context: ChannelHandlerContext) -> Bool {
+        guard phase == .answering, var turn else { return false }
+        if case .length(let length) = turn.framing, turn.bytesSent + Int64(count) > length { return false }
+        turn.bytesSent += Int64(count)
+        self.turn = turn
+        expect(within: listener.settings.writeTimeout, context)
+        return true
+    }
+
+    /// All content has been written: its end, when it is as long as its head said.
+    func endContent(_ context: ChannelHandlerContext) {
+        guard phase == .answering, let turn else { return }
+        if case .length(let length) = turn.framing, turn.bytesSent != length { return abort(context) }
+        if turn.framing == .chunked {
+            var buffer = context.channel.allocator.buffer(capacity: 5)
+            buffer.writeStaticString("0\r\n\r\n")
+            context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
+        }
+        endAnswer(context)
+        context.flush()
+    }
+}
+
+/// The answer cannot go on.
+struct AnswerBrokenOff: Error {}
+
+extension ByteBuffer {
+    fileprivate mutating func writeChunkSize(_ size: Int) {
+        writeString(String(size, radix: 16))
+        writeStaticString("\r\n")
+    }
+}

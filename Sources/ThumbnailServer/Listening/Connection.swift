@@ -1,0 +1,144 @@
+import HTTPTypes
+import NIOCore
+
+/// One connection of the data listener: reads requests, has them answered one after the other, writes the answers.
+///
+/// What is ready (``Endpoint/readyResponse(to:)``) is answered at once, on the event loop, without a task. Pipelined requests
+/// wait in `pending`; when 64 KiB of them wait, no more is read from the socket.
+final class Connection: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
+
+    enum Phase {
+        /// Requests are read.
+        case reading
+        /// One is being answered by a task.
+        case answering
+        /// The last answer is written; what the client still sends is thrown away, so that a reset does not destroy the answer
+        /// before the client has read it (RFC 9112 section 9.6).
+        case lingering
+        case closed
+    }
+
+    let listener: Listener
+    var phase = Phase.reading
+    var reader: RequestReader
+    var pending = ByteBuffer()
+    /// A head whose content is being read.
+    var head: RequestHead?
+    var turn: Turn?
+    var task: Task<Void, Never>?
+    /// Whether the server is stopping: the request under way is the last.
+    var isDraining = false
+    var isReadHeld = false
+    /// Whether the deadline of the head that is coming is set.
+    var isHeadTimed = true
+    var lingered = 0
+    var client = ClientAddress("unknown")
+    var numbers = RequestNumbers()
+    var date = DateField()
+    var deadline: NIODeadline?
+    var timer: Scheduled<Void>?
+    var timerDue = NIODeadline.distantFuture
+
+    private static let mostPending = 64 << 10
+    private static let mostLingering = 1 << 20
+
+    init(listener: Listener) {
+        self.listener = listener
+        reader = RequestReader(limits: listener.settings.limits)
+    }
+
+    // MARK: The channel's events
+
+    func channelActive(context: ChannelHandlerContext) {
+        client = ClientAddress(context.remoteAddress)
+        expect(within: listener.settings.headTimeout, context)
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        switch phase {
+        case .closed: return
+        case .lingering:
+            lingered += bytes.readableBytes
+            if lingered > Self.mostLingering { close(context) }
+            return
+        case .reading, .answering: break
+        }
+        if pending.readableBytes == 0 { pending = bytes } else { pending.writeBuffer(&bytes) }
+        if phase == .reading { advance(context) }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        let isFull = pending.readableBytes >= Self.mostPending && (phase == .answering || !context.channel.isWritable)
+        if isFull { isReadHeld = true } else { context.read() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable, phase == .reading { advance(context) }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed: clientHasLeft(context)
+        case is DrainEvent:
+            isDraining = true
+            // Between two requests; one that has begun to come is still answered.
+            if phase == .reading, head == nil, pending.readableBytes == 0 { close(context) }
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        clientHasLeft(context)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        clientHasLeft(context)
+    }
+
+    /// A client that closes, or half-closes, its side is taken for gone: it wants no answer that is not there yet. Its own
+    /// interest ends; others who wait for the same file keep theirs.
+    private func clientHasLeft(_ context: ChannelHandlerContext) {
+        guard phase != .closed else { return }
+        if turn != nil { finishTurn(isCutShort: true) }
+        close(context)
+    }
+
+    /// Ends the connection now.
+    func close(_ context: ChannelHandlerContext) {
+        guard phase != .closed else { return }
+        phase = .closed
+        task?.cancel()
+        task = nil
+        timer?.cancel()
+        timer = nil
+        context.close(promise: nil)
+    }
+
+    /// Tells the log and the counters how the request ended.
+    func finishTurn(isCutShort: Bool) {
+        guard let turn else { return }
+        self.turn = nil
+        let end = ContinuousClock.now
+        listener.metrics.record(
+            outcome: turn.outcome, status: turn.status, bytesSent: turn.bytesSent,
+            duration: end - turn.exchange.received)
+        if listener.log.isOn { listener.log.record(turn.record(at: end, isCutShort: isCutShort)) }
+    }
+
+    /// Reads on, when reading was held up and there is room again.
+    func readOn(_ context: ChannelHandlerContext) {
+        guard isReadHeld, pending.readableBytes < Self.mostPending else { return }
+        isReadHeld = false
+        context.read()
+    }
+}
+
+/// The server is stopping: connections end after the request under way.
+struct DrainEvent: Sendable {}

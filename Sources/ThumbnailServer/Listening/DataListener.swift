@@ -1,0 +1,34 @@
+import Metrics
+import NIOCore
+import NIOPosix
+
+/// Sets up the data listener's socket and the pipeline of each connection.
+enum DataListener {
+    static func start(
+        on address: ListenAddress, group: MultiThreadedEventLoopGroup, connections: ConnectionRegistry,
+        listener: Listener
+    ) async throws -> any Channel {
+        try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            // An ending of the client's side is told apart from the connection's end.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard connections.add(channel) else { throw TooManyConnections() }
+                    listener.metrics.connections.record(connections.count)
+                    channel.closeFuture.whenComplete { _ in
+                        connections.remove(channel)
+                        listener.metrics.connections.record(connections.count)
+                    }
+                    try channel.pipeline.syncOperations.addHandler(Connection(listener: listener))
+                }
+            }
+            .bind(host: address.host, port: address.port)
+            .get()
+    }
+
+    struct TooManyConnections: Error {}
+}

@@ -1,0 +1,66 @@
+import ImageCache
+import NIOCore
+
+/// Content that is still to be sent after the head.
+struct AnswerContentToSend: Sendable {
+    var content: AnswerContent
+}
+
+/// Takes an answer from its task to its connection's event loop, piece by piece: the next piece is asked for when the kernel has
+/// taken the former, so that a slow client holds up nobody but itself.
+struct Delivery: Sendable {
+    /// Bytes that are written at a time: what a client must take within the write time-out.
+    private static let piece: Int64 = 256 << 10
+
+    private let bound: NIOLoopBound<(Connection, ChannelHandlerContext)>
+    private let loop: any EventLoop
+
+    init(_ connection: Connection, _ context: ChannelHandlerContext) {
+        loop = context.eventLoop
+        bound = NIOLoopBound((connection, context), eventLoop: loop)
+    }
+
+    func deliver(_ response: Response) async {
+        let bound = bound
+        do {
+            let rest = try await loop.submit {
+                let (connection, context) = bound.value
+                let rest = connection.send(response, context)
+                context.flush()
+                return rest
+            }.get()
+            guard let rest else { return }
+            for try await piece in rest.content { try await send(piece) }
+            try await loop.submit {
+                let (connection, context) = bound.value
+                connection.endContent(context)
+            }.get()
+        } catch {
+            loop.execute {
+                let (connection, context) = bound.value
+                if connection.phase == .answering { connection.abort(context) }
+            }
+        }
+    }
+
+    private func send(_ piece: AnswerContent.Piece) async throws {
+        let bound = bound
+        switch piece {
+        case .bytes(let bytes):
+            try await loop.flatSubmit {
+                let (connection, context) = bound.value
+                return connection.write(bytes, context)
+            }.get()
+        case .stored(let descriptor, let range):
+            var start = range.lowerBound
+            while start < range.upperBound {
+                let part = start..<min(range.upperBound, start + Self.piece)
+                try await loop.flatSubmit {
+                    let (connection, context) = bound.value
+                    return connection.write(descriptor, part, context)
+                }.get()
+                start = part.upperBound
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// Finds the lines of a head in bytes that come bit by bit; each byte is looked at once.
+///
+/// A line ends with CRLF and with nothing else: RFC 9112 section 2.2 lets a recipient take a lone LF for a line's end, and
+/// two recipients that differ in it see different requests.
+struct HeadScanner {
+    /// How many bytes have been looked at.
+    private var scanned = 0
+    private var lineStart = 0
+    /// Where the first line ends, its CRLF included.
+    private(set) var firstLineEnd: Int?
+
+    /// The length of the head, with the empty line at its end; nil while that is missing.
+    mutating func end(in bytes: Span<UInt8>) throws(RequestFault) -> Int? {
+        var index = scanned
+        defer { scanned = index }
+        while index < bytes.count {
+            guard bytes[index] == .lineFeed else {
+                index += 1
+                continue
+            }
+            guard index > lineStart, bytes[index - 1] == .carriageReturn else {
+                throw .bad("bare-line-feed", "A line ends with LF alone.")
+            }
+            index += 1
+            if firstLineEnd == nil { firstLineEnd = index }
+            if index - lineStart == 2 { return index }
+            lineStart = index
+        }
+        return nil
+    }
+}

@@ -1,0 +1,41 @@
+import HTTPTypes
+import Logging
+import Metrics
+import NIOCore
+
+/// What all connections share: who answers, what counts and logs, how many may run.
+final class Listener: Sendable {
+    let settings: ConnectionSettings
+    let router: Router
+    let metrics: ServerMetrics
+    let log: AccessLog
+    let admission: Admission
+    let logger: Logger
+    /// The field that names a request.
+    let idField: HTTPField.Name?
+
+    init(
+        settings: ConnectionSettings, router: Router, metrics: ServerMetrics, log: AccessLog, admission: Admission,
+        logger: Logger
+    ) {
+        self.settings = settings
+        self.router = router
+        self.metrics = metrics
+        self.log = log
+        self.admission = admission
+        self.logger = logger
+        idField = settings.idFieldName.flatMap { HTTPField.Name($0) }
+    }
+
+    /// The refusal that a request gets whose turn will not come.
+    func response(to refusal: Admission.Refusal) -> Response {
+        switch refusal {
+        case .full:
+            metrics.refusedByQueue.increment()
+            return .failure(
+                503, "busy", "Too many requests are waiting; ask again later.",
+                fields: [.retryAfter: String(admission.limits.retryAfter)])
+        case .cancelled: return .failure(503, "cancelled", "The request was given up.")
+        }
+    }
+}

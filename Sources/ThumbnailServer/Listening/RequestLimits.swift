@@ -1,0 +1,11 @@
+/// How large the parts of a request may be.
+struct RequestLimits: Sendable, Hashable {
+    /// Bytes of the request target. More: 414.
+    var target = 8 << 10
+    /// Bytes of the whole head. More: 431.
+    var head = 32 << 10
+    /// Fields of the head. More: 431.
+    var fields = 100
+    /// Bytes of the content, decoded. More: 413.
+    var body = 16 << 20
+}

@@ -1,0 +1,108 @@
+import HTTPTypes
+import NIOCore
+
+/// Reads the requests of one connection out of its bytes, however they are cut up.
+///
+/// The one reader of a request: there is no second, more lenient one behind it that could see something else in the same
+/// bytes, which is what request smuggling lives on. No socket, no clock: bytes in, heads and contents out.
+struct RequestReader {
+    enum Step {
+        /// The head is whole; content may follow.
+        case head(RequestHead)
+        /// The request is whole.
+        case content([UInt8])
+    }
+
+    private enum Phase {
+        case head
+        case length(left: Int)
+        case chunked(ChunkedContent)
+    }
+
+    private let limits: RequestLimits
+    private var phase = Phase.head
+    private var scanner = HeadScanner()
+    private var line: RequestLine?
+    private var content: [UInt8] = []
+    private var skippedLines = 0
+
+    init(limits: RequestLimits) { self.limits = limits }
+
+    /// Whether bytes of a request's head, but not all of them, have been seen or none at all; false within content.
+    var isInHead: Bool { if case .head = phase { true } else { false } }
+
+    /// The next step that the bytes allow; nil when more of them are needed.
+    ///
+    /// After ``Step/head(_:)`` always comes ``Step/content(_:)``, which may be empty.
+    mutating func next(_ buffer: inout ByteBuffer) throws(RequestFault) -> Step? {
+        switch phase {
+        case .head:
+            guard let head = try readHead(&buffer) else { return nil }
+            switch head.framing {
+            case .none: phase = .length(left: 0)
+            case .length(let length): phase = .length(left: length)
+            case .chunked: phase = .chunked(ChunkedContent(limits: limits))
+            }
+            return .head(head)
+        case .length(let left):
+            let count = min(left, buffer.readableBytes)
+            if count > 0 {
+                buffer.withUnsafeReadableBytes { content += $0.prefix(count) }
+                buffer.moveReaderIndex(forwardBy: count)
+            }
+            guard count == left else {
+                phase = .length(left: left - count)
+                return nil
+            }
+            return finish(with: content)
+        case .chunked(var chunked):
+            // Taken out while it is changed: the content is not to be copied for every chunk.
+            phase = .head
+            let isWhole = try chunked.read(&buffer)
+            if isWhole { return finish(with: chunked.content) }
+            phase = .chunked(chunked)
+            return nil
+        }
+    }
+
+    private mutating func finish(with content: [UInt8]) -> Step {
+        self.content = []
+        phase = .head
+        scanner = HeadScanner()
+        line = nil
+        skippedLines = 0
+        return .content(content)
+    }
+
+    private mutating func readHead(_ buffer: inout ByteBuffer) throws(RequestFault) -> RequestHead? {
+        // RFC 9112 section 2.2: an empty line before a request is skipped. One: more are an attempt at something.
+        if skippedLines == 0, scanner.firstLineEnd == nil, buffer.readableBytes >= 2,
+            buffer.readableBytesUInt8Span[0] == .carriageReturn, buffer.readableBytesUInt8Span[1] == .lineFeed
+        {
+            buffer.moveReaderIndex(forwardBy: 2)
+            skippedLines = 1
+        }
+        let end = try scanner.end(in: buffer.readableBytesUInt8Span)
+        if line == nil, let lineEnd = scanner.firstLineEnd {
+            guard lineEnd <= limits.target + 96 else { throw RequestLine.targetTooLong(limits) }
+            line = try RequestLine(buffer.readableBytesUInt8Span.extracting(0..<(lineEnd - 2)), limits: limits)
+        }
+        guard let end, let line, let lineEnd = scanner.firstLineEnd else {
+            if line == nil, buffer.readableBytes > limits.target + 96 { throw RequestLine.targetTooLong(limits) }
+            guard buffer.readableBytes <= limits.head else { throw .headTooLarge(limits) }
+            return nil
+        }
+        guard end <= limits.head else { throw .headTooLarge(limits) }
+        let fields = try FieldLines.fields(
+            buffer.readableBytesUInt8Span.extracting(lineEnd..<(end - 2)), limit: limits.fields)
+        buffer.moveReaderIndex(forwardBy: end)
+        return try RequestHead(line, fields: fields, limits: limits)
+    }
+}
+
+extension RequestFault {
+    static func headTooLarge(_ limits: RequestLimits) -> RequestFault {
+        RequestFault(
+            status: 431, code: "head-too-large", message: "The request's head is larger than \(limits.head) bytes.")
+    }
+}

@@ -1,0 +1,81 @@
+import FoundationEssentials
+import HTTPCaching
+import HTTPTypes
+import NIOCore
+
+/// How the end of an answer's content is marked (RFC 9112 section 6).
+enum ResponseFraming: Equatable {
+    /// There is no content and no length either: 204, 304.
+    case none
+    case length(Int64)
+    case chunked
+    /// By the connection's end: for HTTP/1.0, when the length is not known.
+    case untilClose
+}
+
+/// Writes an answer's head.
+enum ResponseHead {
+    /// - Parameter idField: name and value of the field that names the request.
+    static func write(
+        _ head: HTTPResponse, framing: ResponseFraming, keepsAlive: Bool, minorVersion: Int,
+        idField: (name: String, value: String)?, date: String, to buffer: inout ByteBuffer
+    ) {
+        buffer.writeStaticString("HTTP/1.1 ")
+        writeStatus(head.status, to: &buffer)
+        var hasDate = false
+        for field in head.headerFields {
+            switch field.name {
+            case .contentLength, .transferEncoding, .connection: continue
+            case .date: hasDate = true
+            default: break
+            }
+            writeField(field.name.rawName, field.value, to: &buffer)
+        }
+        if !hasDate { writeField("Date", date, to: &buffer) }
+        if let idField { writeField(idField.name, idField.value, to: &buffer) }
+        switch framing {
+        case .none, .untilClose: break
+        case .length(let length): writeField("Content-Length", String(length), to: &buffer)
+        case .chunked: buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
+        }
+        if !keepsAlive {
+            buffer.writeStaticString("Connection: close\r\n")
+        } else if minorVersion == 0 {
+            buffer.writeStaticString("Connection: keep-alive\r\n")
+        }
+        buffer.writeStaticString("\r\n")
+    }
+
+    private static func writeStatus(_ status: HTTPResponse.Status, to buffer: inout ByteBuffer) {
+        if status.code == 200 {
+            buffer.writeStaticString("200 OK\r\n")
+            return
+        }
+        buffer.writeString(String(status.code))
+        buffer.writeStaticString(" ")
+        buffer.writeString(status.reasonPhrase)
+        buffer.writeStaticString("\r\n")
+    }
+
+    private static func writeField(_ name: String, _ value: String, to buffer: inout ByteBuffer) {
+        buffer.writeString(name)
+        buffer.writeStaticString(": ")
+        buffer.writeString(value)
+        buffer.writeStaticString("\r\n")
+    }
+}
+
+/// The Date field's value, made once a second.
+struct DateField {
+    private var second: Int64 = -1
+    private var text = ""
+
+    mutating func value(at now: Date = Date()) -> String {
+        let current = Int64(now.timeIntervalSince1970)
+        if current != second {
+            second = current
+            text = HTTPDate.format(now)
+        }
+        return text
+    }
+}

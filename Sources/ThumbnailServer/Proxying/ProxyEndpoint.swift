@@ -1,0 +1,76 @@
+import HTTPTypes
+import ImageCache
+
+/// Answers a request with what the origin says to it, through the cache (RFC 9110 section 7.6).
+struct ProxyEndpoint: Endpoint {
+    /// What it says of itself and of the client to others.
+    struct Options: Sendable {
+        /// The origin's URL without a slash at its end.
+        var origin: String
+        /// The name in Via.
+        var name = "imgcache"
+        /// Whether Forwarded tells the origin who asked (RFC 7239).
+        var tellsClient = false
+        /// Whether Server-Timing tells the client how long the cache took.
+        var tellsTiming = false
+        /// The field that carries the request's id.
+        var idField: HTTPField.Name?
+        /// Time-outs and limits of transfers.
+        var transfer = TransferOptions()
+    }
+
+    let options: Options
+    let cache: any Forwarding
+
+    func readyResponse(to exchange: Exchange) -> Response? {
+        guard exchange.method == .get || exchange.method == .head, let request = request(for: exchange),
+            let ready = cache.readyAnswer(to: request)
+        else { return nil }
+        return finished(ready.head, body: exchange.method == .head ? .none : .bytes(ready.body), of: exchange)
+    }
+
+    func response(to exchange: Exchange) async -> Response {
+        guard Via.passes(of: options.name, in: exchange.head.fields) < Via.mostPasses else {
+            return .failure(508, "loop", "The request has come through this proxy several times: it goes in a circle.")
+        }
+        guard var request = request(for: exchange) else {
+            return .failure(400, "bad-target", "Only a path can be asked for.")
+        }
+        addHopFields(to: &request.fields, exchange)
+        do {
+            let answer = try await cache.exchange(request)
+            return finished(answer.head, body: answer.content.map { .content($0) } ?? .none, of: exchange)
+        } catch {
+            return Response(failure: error)
+        }
+    }
+
+    private func request(for exchange: Exchange) -> FileRequest? {
+        guard case .path(let path) = exchange.head.target else { return nil }
+        var request = FileRequest(options.origin + path)
+        request.method = exchange.method
+        request.transfer = options.transfer
+        request.fields = HopByHop.endToEnd(exchange.head)
+        if !exchange.content.isEmpty { request.body = exchange.content }
+        return request
+    }
+
+    /// What a request is given on its way to the origin.
+    private func addHopFields(to fields: inout HTTPFields, _ exchange: Exchange) {
+        Via.append(options.name, minorVersion: exchange.head.minorVersion, to: &fields)
+        if let name = options.idField { fields[name] = exchange.id }
+        if options.tellsClient { Forwarded.append(exchange, to: &fields) }
+        if exchange.method == .options, let left = exchange.head.fields[.maxForwards].flatMap({ Int($0) }), left > 0 {
+            fields[.maxForwards] = String(left - 1)
+        }
+    }
+
+    private func finished(_ head: HTTPResponse, body: Response.Body, of exchange: Exchange) -> Response {
+        var head = head
+        HopByHop.removeFromAnswer(&head.headerFields)
+        Via.append(options.name, minorVersion: 1, to: &head.headerFields)
+        let outcome = CacheOutcome(cacheStatus: head.headerFields[.cacheStatus])
+        if options.tellsTiming { ServerTiming.append(outcome, since: exchange.received, to: &head.headerFields) }
+        return Response(head, body: body, outcome: outcome)
+    }
+}

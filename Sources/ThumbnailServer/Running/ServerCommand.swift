@@ -1,0 +1,70 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// The program `imgcache-server`: reads its settings, and serves until it is told to stop.
+///
+/// Exit codes: 0 stopped as told; 1 it failed; 2 a mistake in the settings.
+public enum ServerCommand {
+    public static let version = "0.1.0"
+
+    public static func run(_ arguments: [String]) async -> Int32 {
+        do throws(SettingMistake) {
+            let line = try CommandLineOptions(arguments)
+            switch line.action {
+            case .help:
+                print(Setting.help, terminator: "")
+                return 0
+            case .version:
+                print(version)
+                return 0
+            case .printConfiguration, .serve: break
+            }
+            let environment = ProcessInfo.processInfo.environment
+            let file = line.file ?? environment["IMGCACHE_CONFIG"]
+            let sources = try SettingSources(options: line.options, environment: environment, file: file)
+            let configuration = try sources.configuration()
+            if line.action == .printConfiguration {
+                print(configuration.masked)
+                return 0
+            }
+            return try await serve(configuration)
+        } catch {
+            say("imgcache-server: \(error)\n")
+            return 2
+        }
+    }
+
+    private static func serve(_ configuration: ServerConfiguration) async throws(SettingMistake) -> Int32 {
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        var logger = Logger(label: "imgcache-server")
+        logger.logLevel = configuration.logLevel
+        raiseDescriptorLimit()
+        let server = try ThumbnailServer(configuration: configuration, logger: logger)
+        var group = ServiceGroupConfiguration(
+            services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        group.logger.logLevel = .error
+        do {
+            try await ServiceGroup(configuration: group).run()
+            return 0
+        } catch {
+            if let mistake = error as? SettingMistake { throw mistake }
+            logger.error("stopped: \(error)")
+            return 1
+        }
+    }
+
+    /// Each connection is a descriptor, each transfer some more: as many as the system lets this user have.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    private static func say(_ text: String) {
+        _ = text.withCString { write(2, $0, strlen($0)) }
+    }
+}

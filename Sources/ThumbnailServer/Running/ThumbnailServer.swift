@@ -1,0 +1,90 @@
+import HTTPTypes
+import ImageCache
+import Logging
+import NIOCore
+import NIOPosix
+public import ServiceLifecycle
+
+/// The service: a caching proxy in front of one origin, that also makes images of what is behind it.
+///
+/// Runs until it is told to shut down gracefully: it then accepts nothing more, lets the requests under way finish within
+/// the grace period, and closes the cache, which keeps what has arrived of unfinished transfers.
+public struct ThumbnailServer: Service {
+    let configuration: ServerConfiguration
+    let logger: Logger
+    private let parts: ServerParts
+
+    /// Opens the cache; nothing listens yet.
+    /// - Throws: `SettingMistake` when a file or folder that a setting names cannot be used.
+    init(configuration: ServerConfiguration, logger: Logger) throws(SettingMistake) {
+        self.configuration = configuration
+        self.logger = logger
+        parts = try ServerParts(configuration, logger: logger)
+    }
+
+    public func run() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
+        let connections = ConnectionRegistry(limit: configuration.maxConnections)
+        let data: any Channel
+        do {
+            data = try await DataListener.start(
+                on: configuration.listen, group: group, connections: connections, listener: parts.listener)
+        } catch {
+            await end(group)
+            throw SettingMistake(
+                setting: "listen", value: configuration.listen.description, problem: "cannot be listened on: \(error)")
+        }
+        if let address = data.localAddress, let ip = address.ipAddress, let port = address.port {
+            logger.notice(
+                "listening on \(ListenAddress(host: ip, port: port))", metadata: ["origin": "\(parts.origin)"])
+        }
+        await withGracefulShutdownHandler {
+            await withTaskCancellationHandler {
+                try? await data.closeFuture.get()
+            } onCancel: {
+                data.close(promise: nil)
+            }
+        } onGracefulShutdown: {
+            data.close(promise: nil)
+        }
+        logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
+        await connections.drain(within: configuration.gracePeriod)
+        await end(group)
+        logger.notice("stopped")
+    }
+
+    private func end(_ group: MultiThreadedEventLoopGroup) async {
+        try? await group.shutdownGracefully()
+        await parts.cache.close()
+        await parts.log.end()
+    }
+}
+
+/// What a server is made of.
+struct ServerParts: Sendable {
+    let cache: ImageCache
+    let log: AccessLog
+    let metrics: ServerMetrics
+    let listener: Listener
+    /// The origin's URL without credentials and without a slash at its end.
+    let origin: String
+
+    init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingMistake) {
+        log = try AccessLog(configuration.accessLog)
+        metrics = ServerMetrics()
+        var cacheConfiguration = try configuration.cacheConfiguration()
+        cacheConfiguration.logger = logger
+        do {
+            cache = try ImageCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
+        } catch {
+            throw SettingMistake(
+                setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)")
+        }
+        let base = configuration.originBase
+        origin = FileRequest(base).urlWithoutUserinfo
+        let proxy = ProxyEndpoint(options: configuration.proxyOptions(base: base), cache: cache)
+        listener = Listener(
+            settings: configuration.connectionSettings, router: Router(proxy: proxy, images: nil),
+            metrics: metrics, log: log, admission: Admission(configuration.admissionLimits), logger: logger)
+    }
+}

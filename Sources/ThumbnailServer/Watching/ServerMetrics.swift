@@ -1,0 +1,68 @@
+import Metrics
+
+/// Counts what the data listener does, in swift-metrics: whoever bootstraps a backend sees it.
+///
+/// * `imgcache_requests_total{cache,status}`: answers by cache outcome and class of status (`2xx` …)
+/// * `imgcache_request_duration_seconds{cache}`: from the request's last byte to the answer's last
+/// * `imgcache_response_bytes_total`: bytes of content sent
+/// * `imgcache_requests_refused_total{reason}`: `queue`: no room in the queue; `malformed`: no valid request
+/// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: now
+struct ServerMetrics: Sendable {
+    /// One row for each outcome, in the order of its cases.
+    private let requests: [[Counter]]
+    private let durations: [Timer]
+    private let bytes: Counter
+    let refusedByQueue: Counter
+    let refusedAsMalformed: Counter
+    let connections: Gauge
+    let running: Gauge
+    let waiting: Gauge
+
+    private static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
+
+    init() {
+        requests = CacheOutcome.allCases.map { outcome in
+            Self.classes.map {
+                Counter(label: "imgcache_requests_total", dimensions: [("cache", outcome.rawValue), ("status", $0)])
+            }
+        }
+        durations = CacheOutcome.allCases.map {
+            Timer(label: "imgcache_request_duration_seconds", dimensions: [("cache", $0.rawValue)])
+        }
+        bytes = Counter(label: "imgcache_response_bytes_total")
+        refusedByQueue = Counter(label: "imgcache_requests_refused_total", dimensions: [("reason", "queue")])
+        refusedAsMalformed = Counter(label: "imgcache_requests_refused_total", dimensions: [("reason", "malformed")])
+        connections = Gauge(label: "imgcache_connections")
+        running = Gauge(label: "imgcache_requests_running")
+        waiting = Gauge(label: "imgcache_requests_waiting")
+    }
+
+    func record(outcome: CacheOutcome, status: Int, bytesSent: Int64, duration: Duration) {
+        let row = outcome.index
+        requests[row][min(max(status / 100, 1), 5) - 1].increment()
+        durations[row].recordNanoseconds(duration.nanoseconds)
+        if bytesSent > 0 { bytes.increment(by: bytesSent) }
+    }
+}
+
+extension CacheOutcome {
+    /// Its place in `allCases`.
+    fileprivate var index: Int {
+        switch self {
+        case .hit: 0
+        case .stale: 1
+        case .revalidated: 2
+        case .miss: 3
+        case .collapsed: 4
+        case .pass: 5
+        case .none: 6
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}

@@ -1,0 +1,9 @@
+import Glibc
+import ThumbnailServer
+
+@main
+enum Program {
+    static func main() async {
+        exit(await ServerCommand.run(Array(CommandLine.arguments.dropFirst())))
+    }
+}

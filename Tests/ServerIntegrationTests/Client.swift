@@ -1,0 +1,133 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// A client with a plain socket: what it sends and receives is what is on the wire.
+final class Client {
+    private let descriptor: Int32
+    private var received: [UInt8] = []
+
+    init(_ port: UInt16) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw SystemCallFailure("connect") }
+        // A server that does not answer fails the test instead of holding it up for ever.
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Ends the client's side.
+    func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// What one answer on the wire was.
+    struct Answer {
+        var statusLine: String
+        var fields: [(name: String, value: String)]
+        var body: [UInt8]
+
+        var status: Int { Int(statusLine.split(separator: " ").dropFirst().first ?? "") ?? 0 }
+        var text: String { String(decoding: body, as: UTF8.self) }
+        subscript(name: String) -> String? {
+            fields.first { $0.name.lowercased() == name.lowercased() }?.value
+        }
+        func all(_ name: String) -> [String] {
+            fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+        }
+    }
+
+    /// Reads the next answer; nil when the connection ended before its end.
+    func answer(toHead: Bool = false) -> Answer? {
+        guard let head = line(endingIn: [13, 10, 13, 10]) else { return nil }
+        let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
+        let fields = lines.dropFirst().compactMap { line -> (name: String, value: String)? in
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            return (String(line[..<colon]), String(line[line.index(after: colon)...].drop { $0 == " " }))
+        }
+        var answer = Answer(statusLine: lines[0], fields: fields, body: [])
+        if toHead || answer.status == 204 || answer.status == 304 || answer.status < 200 { return answer }
+        if let length = answer["Content-Length"].flatMap({ Int($0) }) {
+            guard let body = take(length) else { return nil }
+            answer.body = body
+        } else if answer["Transfer-Encoding"] == "chunked" {
+            while true {
+                guard
+                    let size = line(endingIn: [13, 10]).flatMap({ Int(String(decoding: $0, as: UTF8.self), radix: 16) }
+                    ),
+                    let chunk = take(size + 2)
+                else { return nil }
+                if size == 0 { break }
+                answer.body += chunk.dropLast(2)
+            }
+        } else {
+            answer.body = rest()
+        }
+        return answer
+    }
+
+    /// Sends a request and reads the answer.
+    func ask(_ text: String) -> Answer? {
+        send(text)
+        return answer(toHead: text.hasPrefix("HEAD"))
+    }
+
+    func get(_ path: String, _ fields: String...) -> Answer? {
+        ask("GET \(path) HTTP/1.1\r\nHost: x\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n")
+    }
+
+    /// What comes until the connection ends.
+    func rest() -> [UInt8] {
+        while fill() {}
+        defer { received = [] }
+        return received
+    }
+
+    /// Whether the server ends the connection now, without a further byte.
+    var isEnded: Bool { received.isEmpty && rest().isEmpty }
+
+    private func take(_ count: Int) -> [UInt8]? {
+        while received.count < count { guard fill() else { return nil } }
+        defer { received.removeFirst(count) }
+        return Array(received.prefix(count))
+    }
+
+    private func line(endingIn terminator: [UInt8]) -> [UInt8]? {
+        while true {
+            if let range = received.firstRange(of: terminator) {
+                defer { received.removeFirst(range.upperBound) }
+                return Array(received[..<range.lowerBound])
+            }
+            guard fill() else { return nil }
+        }
+    }
+
+    private func fill() -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { return false }
+        received += buffer.prefix(count)
+        return true
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Locking
+import TestSupport
+
+/// The built `imgcache-server`, which lies beside the test bundle, in front of an origin, on a free port.
+final class ServerProcess: Sendable {
+    let port: UInt16
+    let directory: TestDirectory
+    let process: ChildProcess
+
+    static let executable = (CommandRunner.executable as NSString).deletingLastPathComponent + "/imgcache-server"
+
+    /// Starts it and waits until it listens.
+    init(
+        origin: String, _ options: String..., environment: [String: String] = [:],
+        executable: String = ServerProcess.executable, leading: [String] = []
+    ) async throws {
+        directory = try TestDirectory()
+        var variables = ProcessInfo.processInfo.environment.filter {
+            !$0.key.hasPrefix("IMGCACHE_") && !$0.key.lowercased().hasSuffix("_proxy")
+        }
+        variables["HOME"] = directory.path
+        process = try ChildProcess(
+            executable,
+            leading + [
+                "--origin", origin, "--listen", "127.0.0.1:0", "--admin", "off", "--cache-dir",
+                directory.path("cache"),
+            ] + options, environment: variables.merging(environment) { $1 })
+        guard await process.says("listening on 127.0.0.1:") else {
+            throw TestSetupFailure("the server does not start: \(process.errorOutput)")
+        }
+        let after = process.errorOutput.components(separatedBy: "listening on 127.0.0.1:").last ?? ""
+        guard let port = UInt16(after.prefix { $0.isNumber }) else {
+            throw TestSetupFailure("no port: \(process.errorOutput)")
+        }
+        self.port = port
+    }
+
+    /// Lines of the access log on standard output, as objects.
+    var log: [[String: any Sendable]] {
+        process.output.split(separator: "\n").compactMap { line in
+            (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: any Sendable]
+        }
+    }
+
+    /// Waits until the log satisfies the condition.
+    func logs(_ condition: ([[String: any Sendable]]) -> Bool) async -> Bool {
+        let end = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < end {
+            if condition(log) { return true }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        return false
+    }
+}
