@@ -65,6 +65,9 @@ public final class BodyWriter {
         return min(BlockMap.start(of: partial.blocks.prefix), total ?? Int64.max)
     }
 
+    /// A copy of the bytes in memory that follow ``availableEnd``: at most one block.
+    public var tail: [UInt8] { buffer.start == availableEnd ? Array(buffer.bytes) : [] }
+
     /// A descriptor of its own on the growing file, to be read up to ``availableEnd`` with `pread` and closed by the
     /// caller. It stays valid over the commit. nil while there is no file.
     public func readHandle() -> Int32? {

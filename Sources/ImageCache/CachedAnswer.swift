@@ -1,5 +1,5 @@
 import DiskStore
-import HTTPCaching
+public import HTTPCaching
 public import HTTPTypes
 
 /// An answer as HTTP gives it, to a request with a range, conditions of its own, or the method HEAD: what a proxy sends on.
@@ -14,6 +14,9 @@ public struct CachedAnswer: Sendable {
     /// Bytes of bodies that crossed the network for this answer.
     public let bytesTransferred: Int64
 
+    /// How the cache came to it; what `Cache-Status` in ``head`` says.
+    public let cacheStatus: CacheStatus
+
     private let source: Source
 
     private enum Source: Sendable {
@@ -24,6 +27,7 @@ public struct CachedAnswer: Sendable {
 
     init(_ head: HTTPResponse, _ status: CacheStatus, bytesTransferred: Int64 = 0) {
         self.head = head.with(status)
+        cacheStatus = status
         range = nil
         source = .none
         self.bytesTransferred = bytesTransferred
@@ -31,6 +35,7 @@ public struct CachedAnswer: Sendable {
 
     init(_ head: HTTPResponse, _ range: Range<Int64>?, of file: CachedFile) {
         self.head = head.with(file.cacheStatus)
+        cacheStatus = file.cacheStatus
         self.range = range
         source = .file(file)
         bytesTransferred = file.bytesTransferred
@@ -38,6 +43,7 @@ public struct CachedAnswer: Sendable {
 
     init(_ head: HTTPResponse, _ range: Range<Int64>, of partial: PartialBody, _ status: CacheStatus) {
         self.head = head.with(status)
+        cacheStatus = status
         self.range = range
         source = .partial(partial)
         bytesTransferred = 0
@@ -65,7 +71,7 @@ public struct CachedAnswer: Sendable {
 
 extension HTTPResponse {
     /// The response after this cache (RFC 9211 section 2).
-    fileprivate func with(_ status: CacheStatus) -> HTTPResponse {
+    func with(_ status: CacheStatus) -> HTTPResponse {
         guard let name = HTTPField.Name("Cache-Status") else { return self }
         var response = self
         response.headerFields[name] = status.appended(to: headerFields[name])

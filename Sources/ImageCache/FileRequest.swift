@@ -59,6 +59,10 @@ public struct FileRequest: Sendable {
     /// What becomes of a response that must not be stored (`no-store`, RFC 9111 section 5.2.2.5).
     public var unstorable = Unstorable.handOut
 
+    /// Sees the interim responses (1xx, RFC 9110 section 15.2) to a request that is passed on
+    /// (``ImageCache/exchange(_:)``), on the transfer's thread.
+    public var interim: (@Sendable (HTTPResponse) -> Void)?
+
     /// Sees every request and response head, credentials masked, on the transfer's thread.
     public var trace: (@Sendable (_ head: String) -> Void)?
 

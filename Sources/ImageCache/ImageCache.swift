@@ -22,6 +22,7 @@ public final class ImageCache: Sendable {
     public let directory: String
 
     let loader: Loader
+    let forwarder: Forwarder
     let executor: BlockingExecutor
     private let flights = Locked<[FlightKey: Flight]>([:])
     private let configuration: Configuration
@@ -44,6 +45,7 @@ public final class ImageCache: Sendable {
         do {
             let store = try DiskStore(directory: directory, configuration: storeConfiguration)
             loader = Loader(store: store, configuration: configuration, executor: executor)
+            forwarder = Forwarder(loader: loader, executor: executor)
         } catch {
             throw ImageCacheError(error)
         }
@@ -141,11 +143,39 @@ public final class ImageCache: Sendable {
             let question = try Question(request)
             let loader = loader
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                if let answer = try loader.storedAnswer(question) { return answer as CachedAnswer? }
+                if let answer = try loader.storedAnswer(question, refresh: loader.revalidateInBackground) {
+                    return answer as CachedAnswer?
+                }
                 return request.method == .head ? try await loader.head(question) : nil
             }
             if let stored { return stored }
             return try loader.answer(question, from: try await file(for: question.whole))
+        } catch {
+            throw error.with(url: request.url)
+        }
+    }
+
+    /// Answers any request as a cache between a client and its origin does (RFC 9110 section 7.6, RFC 9111): for a proxy.
+    ///
+    /// * Redirects are not followed, and every status is an answer, with its content.
+    /// * The head is there as soon as it is known, and the content comes while it arrives.
+    /// * GET and HEAD are answered from the store where the rules allow it, also for a range and for a client's own
+    ///   conditions, and fill it: one request to the origin for all who ask at a time, continued by range when it is cut.
+    /// * What must not be stored goes past the store, at the pace of the one who reads it; so does everything that is not
+    ///   GET or HEAD. A POST, PUT or DELETE that works makes what is stored for its URL invalid (RFC 9111 section 4.4).
+    ///
+    /// The request's fields should be end-to-end ones; `Accept-Encoding` is not sent on, because a body that is to be
+    /// continued must come as it is.
+    ///
+    /// - Throws: When there is no answer at all: the origin cannot be reached and nothing stale may take its place, or
+    ///   ``ImageCacheError/Code/cancelled``.
+    public func exchange(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedAnswer {
+        var request = request
+        request.transfer.passesEveryStatus = true
+        request.transfer.maxRedirects = 0
+        request.unstorable = .handOut
+        do throws(ImageCacheError) {
+            return try await forwarder.answer(request)
         } catch {
             throw error.with(url: request.url)
         }
@@ -176,7 +206,7 @@ public final class ImageCache: Sendable {
 
     /// The loads under way, with their URLs and progress.
     public var running: [(url: String, progress: DownloadProgress)] {
-        flights.withLock { $0.map { ($0.key.url, $0.value.latest) } }
+        flights.withLock { $0.map { ($0.key.url, $0.value.latest) } } + forwarder.running
     }
 
     // MARK: Cancelling
@@ -184,6 +214,7 @@ public final class ImageCache: Sendable {
     /// Stops every load under way; what arrived is kept for the next time.
     public func cancelAll() {
         for flight in flights.withLock({ Array($0.values) }) { flight.cancelAll() }
+        forwarder.cancelAll()
     }
 
     /// Stops the loads of a URL, for everybody who waits for them.
@@ -234,26 +265,14 @@ public final class Download: Sendable {
     /// Fails with ``ImageCacheError/Code/wrongBytes`` when the representation changed at the origin after the first bytes
     /// of the old one had been written: what was written cannot be taken back, and two versions are never joined.
     public func copy(toDescriptor descriptor: Int32) async throws(ImageCacheError) -> CachedFile {
-        var written: Int64 = 0
-        var version: Int?
-        for await stand in flight.growth.follow() {
-            try checkUnchanged(since: version, now: stand.version, written: written)
-            version = stand.version
-            try copyBytes(written..<stand.available, of: stand.descriptor, to: descriptor)
-            written = stand.available
+        let body = GrowingBody(flight: flight, interest: interest, url: request.url)
+        for try await piece in body {
+            switch piece {
+            case .stored(let source, let range): try copyBytes(range, of: source, to: descriptor)
+            case .bytes(let bytes): try copyBytes(bytes, to: descriptor)
+            }
         }
-        let file = try await file()
-        try checkUnchanged(since: version, now: flight.growth.version, written: written)
-        try copyBytes(written..<file.size, of: file.body.descriptor, to: descriptor)
-        return file
-    }
-
-    private func checkUnchanged(since version: Int?, now: Int, written: Int64) throws(ImageCacheError) {
-        guard let version, version != now, written > 0 else { return }
-        throw ImageCacheError(
-            .wrongBytes, url: request.url,
-            message:
-                "the file changed at the origin after \(written) bytes of the old one had been written to the output")
+        return try await file()
     }
 
     /// How far the download is, from now until it ends. A reader that is slow sees only the newest value; the transfer

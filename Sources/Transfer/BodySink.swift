@@ -3,12 +3,14 @@
 /// All calls come from the engine's one thread, in order, never concurrently, and none after ``TransferEngine/run``
 /// has returned. They must be quick: every transfer of the engine waits for them. For each attempt:
 ///
-///     attach (once)  →  [ held → ( begin → write* → end )? ]*
+///     attach (once)  →  [ held → ( begin → ( write | lull )* → end )? ]*
 ///
 /// * A `begin` that returned is followed by exactly one `end`, also after a cancellation or an error of `write`.
 /// * An `end(.void)` may come without a `begin`: a response head proved what is held to be worthless.
 /// * Nothing but the body of a complete or partial representation ever arrives: not of an error status, of a redirect,
-///   or of an answer to HEAD.
+///   or of an answer to HEAD. With ``TransferOptions/passesEveryStatus`` each of them is a body of its own
+///   (``BodyPlacement/whole(length:)``), but for HEAD and 304; what is held has nothing to do with one whose status is
+///   not 200.
 /// * A sink may throw from any call that can; the transfer then ends with ``TransferError/Code/refusedBySink``.
 public protocol BodySink: AnyObject, Sendable {
     /// The running transfer; once, before everything else. The default does nothing.
@@ -24,12 +26,17 @@ public protocol BodySink: AnyObject, Sendable {
     /// The next bytes, at the current offset. They are valid only during the call.
     func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict
 
+    /// After one or more calls of ``write(_:)``: what had arrived is given out, and the engine turns to something else.
+    /// The default does nothing.
+    func lull()
+
     /// The attempt's body has ended.
     func end(_ ending: AttemptEnding) throws
 }
 
 extension BodySink {
     public func attach(_ transfer: TransferHandle) {}
+    public func lull() {}
 }
 
 /// What a sink says to bytes that it was given.

@@ -3,7 +3,8 @@ public import HTTPTypes
 /// What to transfer: one http or https URL, with everything that decides how.
 ///
 /// `Range` and `If-Range` are the engine's own business (see ``BodySink/held()``): a request that carries one of them
-/// fails with ``TransferError/Code/invalidRequest``. Other preconditions (`If-None-Match`, `If-Modified-Since`) are
+/// fails with ``TransferError/Code/invalidRequest``, unless it is to be passed on
+/// (``TransferOptions/passesEveryStatus``). Other preconditions (`If-None-Match`, `If-Modified-Since`) are
 /// sent as they are and may end in ``TransferResult/Outcome/notModified``.
 public struct TransferRequest: Sendable {
     /// An absolute http or https URL. A user and password in it are taken as ``TransferOptions/credentials``, and are
@@ -96,6 +97,10 @@ public struct TransferOptions: Sendable, Hashable {
     /// Lets the request's own `Accept-Encoding` field through. Such a transfer is not resumed. Default: `identity` is
     /// asked for, because a byte range of a compressed body is worthless without the very same compression.
     public var acceptsContentCoding = false
+    /// Gives the sink the body of every status, and lets the request's own `Range` and `If-Range` through: for a proxy, to
+    /// which an error is an answer like any other. A status is then never a reason to try again. Default: an error
+    /// status ends in ``TransferResult/Outcome/status``, and its body is nobody's.
+    public var passesEveryStatus = false
     /// Reports ``TransferEvent/requestHead(_:)`` and ``TransferEvent/responseHead(_:)``.
     public var reportsHeads = false
 

@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// How a transfer ended.
 public struct TransferResult: Sendable {
     public enum Outcome: Sendable, Equatable {
@@ -44,6 +46,8 @@ public enum TransferEvent: Sendable {
     case queued
     /// Attempt number `n`, counted from 1, starts.
     case attempt(Int)
+    /// An interim response (1xx, RFC 9110 section 15.2), only with ``TransferOptions/passesEveryStatus``.
+    case interim(HTTPResponse.Status, HTTPFields)
     /// A body begins: `resumedFrom` bytes of it are held already, `total` is its whole length, if known.
     case head(ResponseHead, resumedFrom: Int64, total: Int64?)
     /// Bytes of the body that are there by now, held ones included; about ten times a second, and at the end.

@@ -29,9 +29,12 @@ struct HeadCollectorTests {
         #expect(fields[values: .vary] == ["a", "b"])
     }
 
-    @Test("Interim responses are skipped, their fields with them")
+    @Test("Interim responses are told, and leave nothing behind")
     func interim() {
         var collector = HeadCollector()
+        #expect(
+            feed(&collector, ["HTTP/1.1 103 Early Hints", "Link: </a>", ""])
+                == .interim(status: 103, [HTTPField.Name("Link")!: "</a>"]))
         let lines = ["HTTP/1.1 103 Early Hints", "Link: </a>", "", "HTTP/1.1 204 No Content", "A: b", ""]
         #expect(feed(&collector, lines) == .complete(status: 204))
         #expect(collector.parsed().fields.count == 1)
@@ -85,7 +88,7 @@ struct HeadCollectorTests {
         let hint = ["HTTP/1.1 103 Early Hints", ""]
         #expect(isViolation(feed(&collector, Array(repeating: hint, count: 33).flatMap { $0 })))
         collector = HeadCollector()
-        #expect(feed(&collector, Array(repeating: hint, count: 32).flatMap { $0 }) == .more)
+        #expect(feed(&collector, Array(repeating: hint, count: 32).flatMap { $0 }) == .interim(status: 103, [:]))
     }
 
     @Test("Anything that calls itself HTTP is read without a crash")

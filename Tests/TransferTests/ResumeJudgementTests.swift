@@ -262,4 +262,21 @@ struct ResumeJudgementTests {
             status: .ok, fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(), responseTime: Date())
         #expect(plan.judge(head) == .take(.whole(length: 7), length: 7, dropping: nil))
     }
+
+    @Test(
+        "When every status is passed on, each is a body of its own, and what is held is not dropped",
+        arguments: [
+            206, 301, 404, 416, 500,
+        ])
+    func passing(status: Int) {
+        let head = ResponseHead(
+            status: .init(code: status), fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(),
+            responseTime: Date())
+        let plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: true, passesEveryStatus: true)
+        #expect(plan.judge(head) == .take(.whole(length: 7), length: 7, dropping: nil))
+        guard status != 206, status != 416 else { return }
+        let held = HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [600..<1000], url: origin)
+        let resuming = ResumePlan(method: .get, fields: [:], held: held, mayResume: true, passesEveryStatus: true)
+        #expect(resuming.judge(head) == .take(.whole(length: 7), length: 7, dropping: nil))
+    }
 }

@@ -2,16 +2,25 @@ public import FoundationEssentials
 public import HTTPTypes
 
 extension CacheRules {
+    /// The fields of a message that are for its recipient, and not for one connection or one proxy only (RFC 9110 section
+    /// 7.6.1): what an intermediary sends on.
+    public func endToEndFields(of fields: HTTPFields) -> HTTPFields { CacheRules.without([], fields) }
+
     /// The fields of a response that may be stored (RFC 9111 section 3.1): without those that hold for one connection or
     /// one proxy only, and in a shared cache without those that `private="…"` names (section 5.2.2.7).
     public func storableFields(of fields: HTTPFields) -> HTTPFields {
         var excluded: Set<String> = []
-        fields.forEachMember(of: "connection") { excluded.insert($0.lowercasedString) }
         if mode == .shared {
             let directives =
                 ResponseDirectives(targeted: targetedFieldNames, in: fields) ?? ResponseDirectives(fields)
             excluded.formUnion(directives.privateFields)
         }
+        return CacheRules.without(excluded, fields)
+    }
+
+    private static func without(_ excluded: Set<String>, _ fields: HTTPFields) -> HTTPFields {
+        var excluded = excluded
+        fields.forEachMember(of: "connection") { excluded.insert($0.lowercasedString) }
         var result = HTTPFields()
         result.reserveCapacity(fields.count)
         for field in fields {

@@ -1,15 +1,18 @@
+import DiskStore
 import Glibc
 import Locking
 
-/// How far a body has grown on disk, for a reader that follows it while it arrives.
+/// How far a body has grown, for a reader that follows it while it arrives.
 ///
 /// Costs the transfer nothing until somebody ``follow()``s.
 final class BodyGrowth: Sendable {
     struct Stand: Sendable {
-        /// Open on the growing file, as long as the growth lives.
+        /// Open on the growing file, as long as the growth lives; -1 while nothing of the body stands on disk.
         var descriptor: Int32
         /// Bytes that stand there without a gap from the body's start.
         var available: Int64
+        /// The bytes after these, which are in memory still.
+        var tail: [UInt8]
         /// Goes up when the body starts over.
         var version: Int
     }
@@ -18,7 +21,9 @@ final class BodyGrowth: Sendable {
         var descriptor: Int32 = -1
         var version = 0
         var isOver = false
-        var followers: [AsyncStream<Stand>.Continuation] = []
+        var latest: Stand?
+        var followers: [Int: AsyncStream<Stand>.Continuation] = [:]
+        var nextID = 0
         var superseded: [Int32] = []
     }
 
@@ -30,14 +35,23 @@ final class BodyGrowth: Sendable {
         }
     }
 
-    /// Every step of the growth; a slow follower sees only the newest. Ends with the load.
+    /// Where the body stands, and every step of its growth; a slow follower sees only the newest. Ends with the load.
     func follow() -> AsyncStream<Stand> {
         let (stream, continuation) = AsyncStream.makeStream(of: Stand.self, bufferingPolicy: .bufferingNewest(1))
-        let isOver = state.withLock { state in
-            if !state.isOver { state.followers.append(continuation) }
-            return state.isOver
+        let id = state.withLock { state -> Int? in
+            guard !state.isOver else { return nil }
+            if let latest = state.latest { continuation.yield(latest) }
+            state.nextID += 1
+            state.followers[state.nextID] = continuation
+            return state.nextID
         }
-        if isOver { continuation.finish() }
+        guard let id else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.followers.removeValue(forKey: id) }
+        }
         return stream
     }
 
@@ -48,28 +62,36 @@ final class BodyGrowth: Sendable {
     func restart() {
         state.withLock { state in
             state.version += 1
+            state.latest = nil
             // A follower may be reading it: closed at the end.
             if state.descriptor >= 0 { state.superseded.append(state.descriptor) }
             state.descriptor = -1
         }
     }
 
-    /// More of the body may have been written. `open` gives a descriptor on the file, once there is one.
-    func advance(to available: Int64, open: () -> Int32?) {
-        state.withLock { state in
-            guard !state.followers.isEmpty, available > 0 else { return }
-            if state.descriptor < 0 { state.descriptor = open() ?? -1 }
-            guard state.descriptor >= 0 else { return }
-            let stand = Stand(descriptor: state.descriptor, available: available, version: state.version)
-            for follower in state.followers { follower.yield(stand) }
+    /// More of the body may have been written.
+    func advance(by writer: BodyWriter) {
+        let (stand, followers) = state.withLock { state -> (Stand?, [AsyncStream<Stand>.Continuation]) in
+            guard !state.followers.isEmpty else { return (nil, []) }
+            let available = writer.availableEnd
+            if state.descriptor < 0, available > 0 { state.descriptor = writer.readHandle() ?? -1 }
+            guard state.descriptor >= 0 || available == 0 else { return (nil, []) }
+            let stand = Stand(
+                descriptor: state.descriptor, available: available, tail: writer.tail, version: state.version)
+            guard available > 0 || !stand.tail.isEmpty else { return (nil, []) }
+            state.latest = stand
+            return (stand, Array(state.followers.values))
         }
+        guard let stand else { return }
+        for follower in followers { follower.yield(stand) }
     }
 
     func finish() {
         let followers = state.withLock { state in
             state.isOver = true
-            defer { state.followers = [] }
-            return state.followers
+            state.latest = nil
+            defer { state.followers = [:] }
+            return Array(state.followers.values)
         }
         for follower in followers { follower.finish() }
     }

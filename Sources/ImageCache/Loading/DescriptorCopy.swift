@@ -24,14 +24,29 @@ private func copyThroughMemory(_ range: Range<Int64>, of source: Int32, to targe
         let count = pread(source, buffer.baseAddress, min(buffer.count, Int(range.upperBound - offset)), off_t(offset))
         if count < 0 && errno == EINTR { continue }
         guard count > 0 else { throw copyFailure(count) }
-        var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-        while !rest.isEmpty {
-            let written = write(target, rest.baseAddress, rest.count)
-            if written < 0 && errno == EINTR { continue }
-            guard written > 0 else { throw copyFailure(written) }
-            rest = UnsafeRawBufferPointer(rebasing: rest[written...])
-        }
+        try copyBytes(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: target)
         offset += Int64(count)
+    }
+}
+
+/// Writes bytes to a pipe, a terminal, a socket or a file.
+func copyBytes(_ bytes: [UInt8], to target: Int32) throws(ImageCacheError) {
+    do {
+        try bytes.withUnsafeBytes { try copyBytes($0, to: target) }
+    } catch let error as ImageCacheError {
+        throw error
+    } catch {
+        throw ImageCacheError(.store(.io), message: "writing the output failed", cause: error)
+    }
+}
+
+private func copyBytes(_ bytes: UnsafeRawBufferPointer, to target: Int32) throws(ImageCacheError) {
+    var rest = bytes
+    while !rest.isEmpty {
+        let written = write(target, rest.baseAddress, rest.count)
+        if written < 0 && errno == EINTR { continue }
+        guard written > 0 else { throw copyFailure(written) }
+        rest = UnsafeRawBufferPointer(rebasing: rest[written...])
     }
 }
 

@@ -99,9 +99,10 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             digest.update(bytes)
             digested += Int64(bytes.count)
         }
-        growth.advance(to: writer.availableEnd, open: writer.readHandle)
         return .taken
     }
+
+    func lull() { growth.advance(by: writer) }
 
     func end(_ ending: AttemptEnding) throws {
         switch ending {

@@ -12,19 +12,25 @@ struct Job: Sendable {
     private let owner: String?
     var cacheRequest: CacheRequest
 
+    /// For a request whose answer is the whole file.
     init(_ request: FileRequest) throws(ImageCacheError) {
-        let scheme = request.url.prefix { $0 != ":" }.lowercased()
-        guard scheme == "http" || scheme == "https", request.url.dropFirst(scheme.count).hasPrefix("://") else {
-            throw ImageCacheError(
-                .invalidRequest, url: Self.separatingUserinfo(request.url).url,
-                message: "is not an absolute http or https URL")
-        }
         for name in Self.ownFields where request.fields.contains(name) {
             throw ImageCacheError(
                 .invalidRequest, message: "\(name.rawName) is the cache's own business; ask with answer(to:)")
         }
         if request.method == .head {
             throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; ask with answer(to:)")
+        }
+        try self.init(passing: request)
+    }
+
+    /// For any request.
+    init(passing request: FileRequest) throws(ImageCacheError) {
+        let scheme = request.url.prefix { $0 != ":" }.lowercased()
+        guard scheme == "http" || scheme == "https", request.url.dropFirst(scheme.count).hasPrefix("://") else {
+            throw ImageCacheError(
+                .invalidRequest, url: Self.separatingUserinfo(request.url).url,
+                message: "is not an absolute http or https URL")
         }
         self.request = request
         let (url, userinfo) = Self.separatingUserinfo(CacheKey.normalized(request.url))
@@ -105,6 +111,12 @@ struct Job: Sendable {
             options: options)
     }
 
+    func reportInterim(_ event: TransferEvent) {
+        if case .interim(let status, let fields) = event {
+            request.interim?(HTTPResponse(status: status, headerFields: fields))
+        }
+    }
+
     /// The key under which the same owner's answer to a GET of another URL is stored.
     func key(ofURL url: String) -> EntryKey { EntryKey(CacheKey(url: url, owner: owner).value) }
 
@@ -134,6 +146,7 @@ struct Job: Sendable {
         case .retrying(let delay, let reason):
             flight.report { $0.phase = .retrying(after: delay, because: reason) }
             request.trace?("* \(reason); trying again in \(delay)\n")
+        case .interim: reportInterim(event)
         case .requestHead(let lines): request.trace?(lines.map { "> \($0)\n" }.joined())
         case .responseHead(let lines): request.trace?(lines.map { "< \($0)\n" }.joined())
         }

@@ -29,11 +29,22 @@ struct Question: Sendable {
         asked.fields = Job.sentFields(request)
         self.asked = asked
     }
+
+    /// The same question, asked under the rules of another job for it.
+    func refreshing(_ job: Job) -> Question { Question(whole: whole, job: job, asked: job.cacheRequest) }
+
+    private init(whole: FileRequest, job: Job, asked: CacheRequest) {
+        self.whole = whole
+        self.job = job
+        self.asked = asked
+    }
 }
 
 extension Loader {
     /// The store's answer, if it may answer without a word to the origin.
-    func storedAnswer(_ question: Question) throws(ImageCacheError) -> CachedAnswer? {
+    ///
+    /// - Parameter refresh: called when it answers with something stale that is to be made fresh in the background.
+    func storedAnswer(_ question: Question, refresh: (Job) -> Void) throws(ImageCacheError) -> CachedAnswer? {
         let job = question.job
         var candidates = try candidates(for: job)
         var partial = try partialCandidate(for: job)
@@ -45,7 +56,7 @@ extension Loader {
             case .serve(let answer): served = answer
             case .serveAndRevalidate(let answer, _):
                 guard revalidatesInBackground else { return nil }
-                revalidateInBackground(job)
+                refresh(job)
                 served = answer
             case .fail(let failure):
                 guard failure.reason == .onlyIfCached else { throw Self.notCached(job) }
@@ -92,8 +103,14 @@ extension Loader {
         } catch {
             throw ImageCacheError(error)
         }
-        guard result.head.status.kind == .successful else { throw Self.failure(result, job) }
-        let response = HTTPResponse(status: result.head.status, headerFields: result.head.fields)
+        let response = HTTPResponse(
+            status: result.head.status, headerFields: rules.endToEndFields(of: result.head.fields))
+        if response.status.kind != .successful {
+            guard job.request.transfer.passesEveryStatus else { throw Self.failure(result, job) }
+            var status = decision.cacheStatus()
+            status.forwardStatus = response.status.code
+            return CachedAnswer(response, status)
+        }
         for refreshed in rules.afterHead(
             response, to: question.asked, stored: candidates.map(\.record.response),
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)

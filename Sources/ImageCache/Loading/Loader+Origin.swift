@@ -7,22 +7,10 @@ import Transfer
 /// The origin's side of a request: the transfer, and what becomes of its answer.
 extension Loader {
     func fetch(_ job: Job, plan: Plan, flight: Flight) async throws(ImageCacheError) -> CachedFile {
-        let candidates: [Candidate]
-        let validation: CacheValidation?
-        let conditions: HTTPFields
-        var fallback: Int?
-        var status: CacheStatus
-        switch plan {
-        case .file(let file): return file
-        case .validate(let question, let stored):
-            (candidates, validation, conditions) = (stored, question, question.fields)
-            fallback = question.mayServeStaleOnError ? question.candidate : nil
-            status = CacheDecision.validate(question).cacheStatus()
-        case .forward(let forward, let stored):
-            (candidates, validation, conditions) = (stored, nil, forward.fields)
-            fallback = forward.staleCandidate
-            status = CacheDecision.forward(forward).cacheStatus()
-        }
+        let question = OriginQuestion(plan)
+        if let file = question.file { return file }
+        let (candidates, validation, fallback) = (question.candidates, question.validation, question.fallback)
+        var status = question.status
 
         sweeper?.startOnce()
         let writer = try beginBody(job)
@@ -30,7 +18,7 @@ extension Loader {
         let result: TransferResult
         do throws(TransferError) {
             result = try await engine.run(
-                job.transferRequest(adding: conditions), into: sink, events: { job.report($0, to: flight) })
+                job.transferRequest(adding: question.conditions), into: sink, events: { job.report($0, to: flight) })
         } catch {
             sink.leavePartial()
             if ![.cancelled, .refusedBySink, .addressRefused].contains(error.code), let index = fallback,
@@ -47,14 +35,7 @@ extension Loader {
         case .body:
             flight.report { $0.phase = .storing }
             let file = try store(result, sink: sink, writer: writer, job: job, status)
-            // A full answer to a validation takes the place of what it was about (RFC 9111 section 4.3.3), also when it is
-            // another variant.
-            for index in validation?.candidates ?? []
-            where file.isStored && candidates[index].entry.id != file.body.entry.id {
-                _ = try? store.remove(candidates[index].entry)
-            }
-            // What was made of an original that is no more must not lie around.
-            if file.isStored, !candidates.isEmpty { _ = try? store.remove(job.key.ofMadeImages) }
+            replace(question, by: file, job)
             return file
         case .notModified:
             try? writer.discard()
@@ -64,16 +45,27 @@ extension Loader {
                     message: "the server said 304 (Not Modified) although nothing was asked")
             }
             return try await confirm(
-                result, validation: validation, candidates: candidates, job: job, flight: flight, status)
+                result, validation: validation, candidates: candidates, job: job, status
+            ) { (anew) async throws(ImageCacheError) in try await fetch(job, plan: anew, flight: flight) }
         case .status:
             sink.leavePartial()
-            return try fail(
-                result, validation: validation, candidates: candidates, fallback: fallback, job: job, status)
+            return try fail(result, question, job: job, status)
         }
     }
 
+    /// A stored body takes the place of what the origin was asked about (RFC 9111 section 4.3.3), also when it is another
+    /// variant, and what was made of an original that is no more must not lie around.
+    func replace(_ question: OriginQuestion, by file: CachedFile, _ job: Job) {
+        guard file.isStored, !question.candidates.isEmpty else { return }
+        for index in question.validation?.candidates ?? []
+        where question.candidates[index].entry.id != file.body.entry.id {
+            _ = try? store.remove(question.candidates[index].entry)
+        }
+        _ = try? store.remove(job.key.ofMadeImages)
+    }
+
     /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4).
-    private func invalidate(after head: ResponseHead, _ job: Job) {
+    func invalidate(after head: ResponseHead, _ job: Job) {
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         for url in rules.urlsInvalidated(by: response, to: job.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
@@ -81,12 +73,12 @@ extension Loader {
         }
     }
 
-    private func beginBody(_ job: Job) throws(ImageCacheError) -> BodyWriter {
+    func beginBody(_ job: Job) throws(ImageCacheError) -> BodyWriter {
         do throws(StoreError) { return try store.beginBody(for: job.key) } catch { throw ImageCacheError(error) }
     }
 
     /// Commits a whole body.
-    private func store(
+    func store(
         _ result: TransferResult, sink: DownloadSink, writer: BodyWriter, job: Job, _ status: CacheStatus
     ) throws(ImageCacheError) -> CachedFile {
         do throws(ImageCacheError) {
@@ -121,10 +113,10 @@ extension Loader {
         }
     }
 
-    /// A 304: refreshes what is stored and serves it.
-    private func confirm(
-        _ result: TransferResult, validation: CacheValidation, candidates: [Candidate], job: Job, flight: Flight,
-        _ status: CacheStatus
+    /// A 304: refreshes what is stored and serves it; if that is gone, `fetchAnew` asks without a condition.
+    func confirm(
+        _ result: TransferResult, validation: CacheValidation, candidates: [Candidate], job: Job,
+        _ status: CacheStatus, fetchAnew: (Plan) async throws(ImageCacheError) -> CachedFile
     ) async throws(ImageCacheError) -> CachedFile {
         let outcome = rules.afterNotModified(
             HTTPResponse(status: result.head.status, headerFields: result.head.fields), validation: validation,
@@ -145,9 +137,8 @@ extension Loader {
                 if let file { return file }
             }
         }
-        // What the origin confirmed is not here (any more): ask without a condition.
-        let anew = Plan.forward(CacheForward(reason: .uriMiss), candidates: [])
-        return try await fetch(job, plan: anew, flight: flight)
+        // What the origin confirmed is not here (any more).
+        return try await fetchAnew(.forward(CacheForward(reason: .uriMiss), candidates: []))
     }
 
     func update(_ candidate: Candidate, with response: StoredResponse) throws(ImageCacheError) -> Candidate {
@@ -163,29 +154,16 @@ extension Loader {
 
     /// An error status: a stale file where the rules allow it, else the error.
     private func fail(
-        _ result: TransferResult, validation: CacheValidation?, candidates: [Candidate], fallback: Int?, job: Job,
-        _ cacheStatus: CacheStatus
+        _ result: TransferResult, _ question: OriginQuestion, job: Job, _ cacheStatus: CacheStatus
     ) throws(ImageCacheError) -> CachedFile {
         let status = result.head.status
-        if let index = validation?.candidate ?? fallback,
-            rules.mayServeStale(
-                candidates[index].record.response, after: .status(status), for: job.cacheRequest, now: now())
-                || mayServeWhileRevalidating(candidates[index], job),
+        if let index = question.staleCandidate(for: job, after: status, by: self),
             let file = try openStale(
-                candidates[index], for: job, cacheStatus, bytesTransferred: result.bytesReceived)
+                question.candidates[index], for: job, cacheStatus, bytesTransferred: result.bytesReceived)
         {
             return file
         }
         throw Self.failure(result, job)
-    }
-
-    /// Whether `stale-while-revalidate` (RFC 5861 section 3) would have served it without waiting for an answer.
-    private func mayServeWhileRevalidating(_ candidate: Candidate, _ job: Job) -> Bool {
-        if case .serveAndRevalidate = rules.decide(job.cacheRequest, stored: [candidate.record.response], now: now()) {
-            true
-        } else {
-            false
-        }
     }
 
     static func failure(_ result: TransferResult, _ job: Job) -> ImageCacheError {
@@ -199,7 +177,7 @@ extension Loader {
     // MARK: Stale
 
     /// Opens what is served although stale, because the origin failed.
-    private func openStale(
+    func openStale(
         _ candidate: Candidate, for job: Job, _ status: CacheStatus, bytesTransferred: Int64
     ) throws(ImageCacheError) -> CachedFile? {
         var status = status

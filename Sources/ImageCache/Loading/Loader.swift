@@ -31,15 +31,26 @@ struct Loader: Sendable {
 
     func load(_ request: FileRequest, flight: Flight) async throws(ImageCacheError) -> CachedFile {
         let job = try Job(request)
+        return try await load(job, flight: flight) { (plan, _) async throws(ImageCacheError) in
+            try await fetch(job, plan: plan, flight: flight)
+        }
+    }
+
+    /// The store's answer, or what `fetch` brings, which is called by one caller at a time for one key.
+    ///
+    /// - Parameter waits: whether it waits for another who has the key; otherwise both fetch.
+    func load(
+        _ job: Job, flight: Flight, waits: Bool = true,
+        fetch: (Plan, KeyLock?) async throws(ImageCacheError) -> CachedFile
+    ) async throws(ImageCacheError) -> CachedFile {
         let began = now()
         var plan = try answer(job, flight: flight)
         if case .file(let file) = plan { return file }
 
-        let lock: KeyLock
+        var lock: KeyLock?
         do {
-            if let free = try store.tryLock(job.key) {
-                lock = free
-            } else {
+            lock = try store.tryLock(job.key)
+            if lock == nil, waits {
                 flight.report { $0.phase = .waitingForOther }
                 lock = try await store.lock(job.key)
                 // The other one may have brought what we came for, whatever our policy says of older entries.
@@ -52,10 +63,10 @@ struct Loader: Sendable {
         } catch let error as ImageCacheError {
             throw error
         } catch {
-            throw ImageCacheError(.cancelled, url: request.url, message: "cancelled", cause: error)
+            throw ImageCacheError(.cancelled, url: job.request.url, message: "cancelled", cause: error)
         }
-        defer { lock.release() }
-        return try await fetch(job, plan: plan, flight: flight)
+        defer { lock?.release() }
+        return try await fetch(plan, lock)
     }
 
     func close() async {
@@ -90,7 +101,10 @@ struct Loader: Sendable {
 
     func candidates(for job: Job) throws(ImageCacheError) -> [Candidate] {
         do throws(StoreError) {
-            return try store.entries(for: job.key).compactMap(Candidate.init)
+            let candidates = try store.entries(for: job.key).compactMap(Candidate.init)
+            // A proxy stores errors too; nobody gets one for a file.
+            return job.request.transfer.passesEveryStatus
+                ? candidates : candidates.filter { $0.record.response.status.kind == .successful }
         } catch {
             throw ImageCacheError(error)
         }

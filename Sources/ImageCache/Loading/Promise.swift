@@ -10,10 +10,10 @@ final class Promise<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// Gives the value to everybody who waits, and who will. Called once.
+    /// Gives the value to everybody who waits, and who will. The first one counts.
     func fulfill(_ value: Value) {
         let waiters = state.withLock { state in
-            state.value = value
+            if state.value == nil { state.value = value }
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }

@@ -45,6 +45,7 @@ final class EngineLoop {
             finishDone(multi)
             fireTimers()
             startReady(multi)
+            for transfer in active.values { transfer.tellLull() }
             checkStalls()
             clibcurl_multi_poll(multi, pollTimeout())
             now = .now

@@ -7,6 +7,8 @@ import HTTPTypes
 struct HeadCollector {
     enum Progress: Equatable {
         case more
+        /// An interim head (1xx, RFC 9110 section 15.2) is complete.
+        case interim(status: Int, HTTPFields)
         /// A head that is not interim is complete.
         case complete(status: Int)
         /// Out of bounds, in words.
@@ -50,8 +52,9 @@ struct HeadCollector {
         guard line.count <= 2, line.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) else { return .more }
         if (100..<200).contains(status) {
             interim += 1
-            bytes.removeAll(keepingCapacity: true)
-            return interim <= Self.maxInterim ? .more : .violation("interim responses without end")
+            guard interim <= Self.maxInterim else { return .violation("interim responses without end") }
+            defer { bytes.removeAll(keepingCapacity: true) }
+            return .interim(status: status, parsed().fields)
         }
         isComplete = true
         interim = 0

@@ -28,8 +28,11 @@ final class PreparedRequest: @unchecked Sendable {
         url = parsed.url
         host = URLText.origin(of: parsed.url)
         credentials = request.options.credentials ?? parsed.credentials
-        mayResume = request.method == .get && request.body == nil && !request.options.acceptsContentCoding
-        for name in [HTTPField.Name.range, .ifRange] where request.fields[name] != nil {
+        let hasOwnRange = request.fields.contains(.range) || request.fields.contains(.ifRange)
+        mayResume =
+            request.method == .get && request.body == nil && !request.options.acceptsContentCoding && !hasOwnRange
+        for name in [HTTPField.Name.range, .ifRange]
+        where request.fields.contains(name) && !request.options.passesEveryStatus {
             throw TransferError(
                 .invalidRequest, url: parsed.url, "the field \(name) is the transfer's own; it cannot be requested")
         }

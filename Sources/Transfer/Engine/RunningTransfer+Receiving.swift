@@ -29,6 +29,9 @@ extension RunningTransfer {
         }
         switch progress {
         case .more: return .taken
+        case .interim(let status, let fields):
+            if options.passesEveryStatus { events(.interim(.init(code: status), fields)) }
+            return .taken
         case .violation(let text):
             failure = error(.protocolViolation, text)
             return .stop
@@ -41,12 +44,18 @@ extension RunningTransfer {
             lastActivity = .now
             headTime = mailbox.configuration.now()
             if options.reportsHeads { events(.responseHead(MaskedHead.lines(collector.bytes))) }
-            if (200..<300).contains(status) { return judgeHead() ? .taken : .stop }
+            if (200..<300).contains(status) || passesWithoutBody(status) { return judgeHead() ? .taken : .stop }
             // A redirect, or a challenge to authenticate: another head may follow. Whoever sends a body has the last
             // word, else the attempt's end.
             if collector.isRedirect { pendingURL = handle?.effectiveURL(otherThan: prepared.url) ?? prepared.url }
             return .taken
         }
+    }
+
+    /// Whether the head of such a status can be passed on before its body, because no other can follow it.
+    private func passesWithoutBody(_ status: Int) -> Bool {
+        options.passesEveryStatus && options.maxRedirects == 0 && status != 304 && prepared.credentials == nil
+            && options.netrc == .off
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Reception {
@@ -91,6 +100,7 @@ extension RunningTransfer {
         received += count
         mailbox.counts.bytesReceived.add(Int(count), ordering: .relaxed)
         bytesReceived += count
+        hasNews = true
         let now = MonotonicTime.now
         lastActivity = now
         report(now: now)
@@ -114,7 +124,7 @@ extension RunningTransfer {
         case .restart, .fail: return false
         case .alreadyComplete, .proveTotal, .status, .notModified:
             phase = .discard(0)
-            return head.declaredLength.isAtMost(Self.discardLimit)
+            return plan.isHead || head.declaredLength.isAtMost(Self.discardLimit)
         }
     }
 

@@ -66,6 +66,8 @@ final class RunningTransfer {
     var addressRefusal: String?
     var isSinkOpen = false
     var isPaused = false
+    /// Whether the sink was given bytes since the last lull.
+    var hasNews = false
     /// Body bytes of this attempt that the sink took, and how many it must become.
     var received: Int64 = 0
     var expected: Int64?
@@ -117,7 +119,7 @@ final class RunningTransfer {
         attempts += 1
         plan = ResumePlan(
             method: request.method, fields: request.fields, held: heldNow, mayResume: prepared.mayResume,
-            provingTotal: provingTotal)
+            passesEveryStatus: options.passesEveryStatus, provingTotal: provingTotal)
         provingTotal = nil
         collector.reset()
         phase = .head
@@ -313,6 +315,13 @@ final class RunningTransfer {
         } catch {
             return refused(error)
         }
+    }
+
+    /// Tells the sink that nothing more has come for now.
+    func tellLull() {
+        guard hasNews else { return }
+        hasNews = false
+        if isSinkOpen { sink.lull() }
     }
 
     func noteRestart(_ reason: String) {

@@ -22,6 +22,15 @@ extension ResumePlan {
     func judge(_ head: ResponseHead) -> ResumeAction {
         if head.status == .notModified { return judgeNotModified() }
         if isHead { return .status }
+        let action = judgeBody(head)
+        // What is held is not continued by it, and stays as it is.
+        if passesEveryStatus, action == .status || head.status == .partialContent && question == .whole {
+            return judgeWhole(head, isHeldVoid: false)
+        }
+        return action
+    }
+
+    private func judgeBody(_ head: ResponseHead) -> ResumeAction {
         switch head.status.code {
         case 206: return judgePartial(head)
         case 200, 203: return judgeWhole(head)
@@ -40,10 +49,12 @@ extension ResumePlan {
             : .restart("304 Not Modified to a range request")
     }
 
-    private func judgeWhole(_ head: ResponseHead) -> ResumeAction {
+    private func judgeWhole(_ head: ResponseHead, isHeldVoid: Bool = true) -> ResumeAction {
         let dropping =
-            question == .whole
-            ? refusal : "\(head.status.code) to a range request: the representation changed, or ranges are ignored"
+            !isHeldVoid
+            ? nil
+            : question == .whole
+                ? refusal : "\(head.status.code) to a range request: the representation changed, or ranges are ignored"
         switch head.declaredLength {
         case .contradictory: return .fail("the response has contradictory Content-Length fields")
         case .unknown: return .take(.whole(length: nil), length: nil, dropping: dropping)

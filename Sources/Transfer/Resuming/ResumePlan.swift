@@ -19,13 +19,18 @@ struct ResumePlan: Equatable {
     /// The request has preconditions of its own, so a 304 and a 412 are answers to those.
     let isConditional: Bool
     let isHead: Bool
+    /// Every status is a body for the sink.
+    let passesEveryStatus: Bool
 
     /// - Parameters:
     ///   - held: What the sink holds.
     ///   - provingTotal: Ask for the last byte of that many, because a 416 gave this total without a validator.
     init(
-        method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool, provingTotal: Int64? = nil
+        method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool,
+        passesEveryStatus: Bool = false,
+        provingTotal: Int64? = nil
     ) {
+        self.passesEveryStatus = passesEveryStatus
         isHead = method == .head
         isConditional = [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince].contains { fields[$0] != nil }
         guard let held, mayResume, method == .get, held.heldBytes > 0 || held.defect != nil else {

@@ -1,0 +1,280 @@
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import HTTPTypes
+import Locking
+import Transfer
+
+/// Answers requests between a client and its origin: from the store, by one request for all who ask at a time, or by
+/// passing the answer on.
+final class Forwarder: Sendable {
+    /// What a load under way will answer: a key, and of a response that varies one variant, once that is known.
+    struct FillKey: Hashable {
+        var key: EntryKey
+        var variant: String?
+    }
+
+    /// One request to the origin that everybody shares who asks for the same thing meanwhile.
+    struct Fill: Sendable {
+        var url: String
+        var flight: Flight
+        var opening: Promise<Opening>
+    }
+
+    /// What there is to answer with, as soon as there is something.
+    enum Opening: Sendable {
+        /// A stored file: found, confirmed by the origin, or complete by now.
+        case file(CachedFile)
+        /// The body goes into the store, and can be followed there.
+        case growing(StoredResponse, CacheStatus, version: Int)
+        /// It goes past the store, to the one who asked first.
+        case passed(HTTPResponse, CacheStatus, PassedBody)
+        /// It has no body.
+        case head(HTTPResponse, CacheStatus)
+        case failed(ImageCacheError)
+    }
+
+    let loader: Loader
+    private let executor: BlockingExecutor
+    private let fills = Locked<[FillKey: Fill]>([:])
+    private let passing = Locked(RecentKeys())
+
+    init(loader: Loader, executor: BlockingExecutor) {
+        self.loader = loader
+        self.executor = executor
+    }
+
+    func answer(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedAnswer {
+        guard request.mayBeStored else { return try await pass(request, because: nil) }
+        let question = try Question(request)
+        let loader = loader
+        let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
+            try loader.storedAnswer(question) { [weak self] job in self?.refresh(job) }
+        }
+        if let stored { return ForwardedAnswer(stored) }
+        if request.method == .head {
+            return ForwardedAnswer(
+                try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
+                    try await loader.head(question)
+                })
+        }
+        if passing.withLock({ $0.contains(question.job.key, now: .now) }) {
+            return try await pass(request, because: .miss)
+        }
+        var variant: String?
+        for _ in 0..<3 {
+            let (fill, interest, isFirst) = join(question, variant)
+            guard let opening = await fill.opening.value() else { throw .cancelled }
+            switch opening {
+            case .failed(let error): throw error
+            case .head(let head, let status): return ForwardedAnswer(head, nil, status)
+            case .passed(let head, let status, let body):
+                guard isFirst else { return try await pass(request, because: .miss) }
+                if head.status.kind == .successful { passing.withLock { $0.insert(question.job.key, now: .now) } }
+                let reader = PassedBody.Reader(body, keeping: interest)
+                return ForwardedAnswer(head, AnswerContent(.passed(reader), length: head.contentLength), status)
+            case .file(let file):
+                if isFirst || matches(file.response, question) {
+                    return ForwardedAnswer(try loader.answer(question, from: file.sharing(!isFirst)))
+                }
+                variant = variantKey(of: file.response, question)
+            case .growing(let response, var status, let version):
+                if isFirst || matches(response, question) {
+                    status.collapsed = !isFirst
+                    let body = GrowingBody(
+                        flight: fill.flight, interest: interest, url: question.job.url, version: version)
+                    if isFirst { lingerForSmall(response, interest) }
+                    return try await answer(question, from: response, status, body)
+                }
+                variant = variantKey(of: response, question)
+            }
+        }
+        return try await pass(request, because: .varyMiss)
+    }
+
+    /// The transfers under way.
+    var running: [(url: String, progress: DownloadProgress)] {
+        fills.withLock { $0.values.map { ($0.url, $0.flight.latest) } }
+    }
+
+    func cancelAll() {
+        for fill in fills.withLock({ Array($0.values) }) { fill.flight.cancelAll() }
+    }
+
+    // MARK: Following a body
+
+    /// The answer to a request while the body that it is about arrives.
+    private func answer(
+        _ question: Question, from response: StoredResponse, _ status: CacheStatus, _ body: GrowingBody
+    ) async throws(ImageCacheError) -> ForwardedAnswer {
+        var body = body
+        guard case .complete(let length) = response.extent, body.flight.growth.version == body.version,
+            length != nil || !question.asked.fields.contains(.range),
+            let served = loader.rules.served(response, for: question.asked, now: loader.now())
+        else {
+            return ForwardedAnswer(try loader.answer(question, from: try await body.interest.outcome().get()))
+        }
+        let head = loader.rules.head(of: served, from: response)
+        switch served.body {
+        case .none: return ForwardedAnswer(head, nil, status)
+        case .whole:
+            guard response.status.mayHaveContent else { return ForwardedAnswer(head, nil, status) }
+            return ForwardedAnswer(head, AnswerContent(.growing(body), length: length), status)
+        case .range(let range, _):
+            body.range = range
+            return ForwardedAnswer(
+                head, AnswerContent(.growing(body), length: range.upperBound - range.lowerBound), status)
+        }
+    }
+
+    private func variantKey(of response: StoredResponse, _ question: Question) -> String? {
+        loader.rules.variantKey(of: question.asked.fields, for: response.fields)
+    }
+
+    private func matches(_ response: StoredResponse, _ question: Question) -> Bool {
+        let asked = variantKey(of: response, question)
+        return asked != nil && asked == loader.rules.variantKey(of: response.requestFields, for: response.fields)
+    }
+
+    /// A small body is loaded to its end though nobody reads it any more: who asked whether it changed, and who left, will
+    /// come again.
+    private func lingerForSmall(_ response: StoredResponse, _ interest: Flight.Interest) {
+        guard case .complete(let length?) = response.extent, length <= 4 << 20 else { return }
+        Task.detached(priority: .background) { _ = await interest.outcome() }
+    }
+
+    // MARK: Asking the origin, for all
+
+    private func join(_ question: Question, _ variant: String?) -> (Fill, Flight.Interest, isFirst: Bool) {
+        let key = FillKey(key: question.job.key, variant: variant)
+        while true {
+            let (fill, isFirst) = fills.withLock { fills in
+                if let fill = fills[key] { return (fill, false) }
+                let flight = Flight { [weak self] in self?.forget($0, key) }
+                let fill = Fill(url: question.job.url, flight: flight, opening: Promise())
+                fills[key] = fill
+                return (fill, true)
+            }
+            guard let interest = fill.flight.join() else {
+                forget(fill.flight.work, key)
+                continue
+            }
+            if isFirst { start(fill, question.job, variant) }
+            return (fill, interest, isFirst)
+        }
+    }
+
+    private func start(_ fill: Fill, _ job: Job, _ variant: String?) {
+        let loader = loader
+        fill.flight.start(on: executor, priority: nil) { flight in
+            let outcome: Flight.Outcome
+            do throws(ImageCacheError) {
+                let file = try await loader.load(job, flight: flight, waits: variant == nil) {
+                    (plan, lock) async throws(ImageCacheError) in
+                    try await loader.forward(job, plan: plan, flight: flight) { opening in
+                        // What goes past the store is of no use to another process that waits for it.
+                        if case .passed = opening { lock?.release() }
+                        fill.opening.fulfill(opening)
+                    }
+                }
+                outcome = .success(file)
+                fill.opening.fulfill(.file(file))
+            } catch {
+                let error = error.with(url: job.request.url)
+                outcome = .failure(error)
+                fill.opening.fulfill(.failed(error))
+            }
+            return outcome
+        }
+    }
+
+    private func forget(_ work: Flight.Work, _ key: FillKey) {
+        fills.withLock { fills in
+            if fills[key]?.flight.work === work { fills[key] = nil }
+        }
+    }
+
+    /// Asks the origin for something newer than what was just served stale.
+    private func refresh(_ job: Job) {
+        var job = job
+        job.cacheRequest.policy = .reloadRevalidatingCacheData
+        guard let question = try? Question(job.request).refreshing(job) else { return }
+        let (_, interest, _) = join(question, nil)
+        Task.detached(priority: .background) { _ = await interest.outcome() }
+    }
+
+    // MARK: Asking the origin, for one
+
+    /// Sends the request on, and the answer back, past the store.
+    private func pass(
+        _ request: FileRequest, because reason: ForwardReason?
+    ) async throws(ImageCacheError) -> ForwardedAnswer {
+        let job = try Job(passing: request)
+        let opening = Promise<Opening>()
+        let loader = loader
+        let isSafe = [.get, .head, .options, .trace].contains(request.method)
+        let status = CacheStatus(
+            cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
+        let task = Task(executorPreference: executor) {
+            do throws(ImageCacheError) {
+                try await loader.pass(job, status) { opening.fulfill($0) }
+            } catch {
+                opening.fulfill(.failed(error.with(url: request.url)))
+            }
+        }
+        guard let opened = await opening.value() else {
+            task.cancel()
+            throw .cancelled
+        }
+        switch opened {
+        case .passed(let head, let status, let body):
+            return ForwardedAnswer(
+                head, AnswerContent(.passed(PassedBody.Reader(body)), length: head.contentLength), status)
+        case .head(let head, let status): return ForwardedAnswer(head, nil, status)
+        case .failed(let error): throw error
+        case .file, .growing: throw ImageCacheError(.store(.io), message: "a passed answer is not stored")
+        }
+    }
+}
+
+extension FileRequest {
+    /// Whether the answer may come from the store or go there.
+    fileprivate var mayBeStored: Bool {
+        guard method == .get || method == .head, body == nil else { return false }
+        // Preconditions on the state at the origin are not for caches (RFC 9111 section 4.3.2).
+        guard !fields.contains(.ifMatch), !fields.contains(.ifUnmodifiedSince) else { return false }
+        return !fields[values: .cacheControl].contains { $0.lowercased().contains("no-store") }
+    }
+}
+
+extension HTTPResponse {
+    fileprivate var contentLength: Int64? { headerFields[.contentLength].flatMap { Int64($0) } }
+}
+
+extension HTTPResponse.Status {
+    fileprivate var mayHaveContent: Bool { code >= 200 && code != 204 && code != 304 }
+}
+
+extension CachedFile {
+    fileprivate func sharing(_ isShared: Bool) -> CachedFile {
+        var file = self
+        if isShared { file.cacheStatus.collapsed = true }
+        return file
+    }
+}
+
+/// Keys whose answers were not storable lately: those who ask for one of them do not wait for each other.
+private struct RecentKeys {
+    private static let life = Duration.seconds(120)
+    private static let limit = 4096
+
+    private var ends: [EntryKey: ContinuousClock.Instant] = [:]
+
+    mutating func insert(_ key: EntryKey, now: ContinuousClock.Instant) {
+        if ends.count >= Self.limit { ends = ends.filter { $0.value > now } }
+        if ends.count >= Self.limit { ends.removeAll() }
+        ends[key] = now + Self.life
+    }
+
+    func contains(_ key: EntryKey, now: ContinuousClock.Instant) -> Bool { ends[key].map { $0 > now } ?? false }
+}

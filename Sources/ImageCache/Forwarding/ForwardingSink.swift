@@ -1,0 +1,141 @@
+import DiskStore
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// Takes an answer for whoever waits for it: into the store where it may be kept, past it to one reader where not.
+///
+/// `@unchecked Sendable`: used before and after `TransferEngine.run` by the one who runs it, during it by the engine's
+/// thread, as `BodySink` guarantees.
+final class ForwardingSink: BodySink, @unchecked Sendable {
+    /// Where a body that may be stored goes.
+    struct Storing {
+        var download: DownloadSink
+        var writer: BodyWriter
+    }
+
+    /// What became of the answer's beginning.
+    enum Beginning: Sendable {
+        /// It goes into the store, and may be followed there.
+        case stored(StoredResponse, version: Int)
+        /// It goes past the store.
+        case passed(ResponseHead, PassedBody)
+    }
+
+    /// An error status in whose place something stale is served.
+    struct StaleIsBetter: Error {
+        var head: ResponseHead
+    }
+
+    private let job: Job
+    private let rules: CacheRules
+    private let growth: BodyGrowth
+    /// For the answer 200; another one must not touch what is held of it.
+    private let whole: Storing?
+    private let makeStoring: () throws -> Storing
+    private let mayServeStale: (HTTPResponse.Status) -> Bool
+    private let began: (Beginning) -> Void
+    private var transfer: TransferHandle?
+    /// Where the present body goes.
+    private(set) var target: Storing?
+    private(set) var passed: PassedBody?
+    private var hasBegun = false
+
+    /// - Parameters:
+    ///   - whole: Where the file goes; `nil`: everything is passed on.
+    ///   - makeStoring: Makes the place for a body with another status.
+    ///   - mayServeStale: Whether something stale is better than that status.
+    ///   - began: Told once, on the engine's thread.
+    init(
+        job: Job, rules: CacheRules, growth: BodyGrowth = BodyGrowth(), whole: Storing? = nil,
+        makeStoring: @escaping () throws -> Storing = { throw CancellationError() },
+        mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
+        began: @escaping (Beginning) -> Void
+    ) {
+        self.job = job
+        self.rules = rules
+        self.growth = growth
+        self.whole = whole
+        self.makeStoring = makeStoring
+        self.mayServeStale = mayServeStale
+        self.began = began
+    }
+
+    func attach(_ transfer: TransferHandle) { self.transfer = transfer }
+
+    func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
+
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        // The reader has its head, and perhaps some bytes: there is no second beginning.
+        if passed != nil {
+            throw ImageCacheError(.unreachable, url: job.url, message: "the answer was cut, and cannot be continued")
+        }
+        if head.status.kind == .serverError, mayServeStale(head.status) { throw StaleIsBetter(head: head) }
+        guard isStorable(head, placement), let storing = storing(for: head) else { return pass(head) }
+        do {
+            try storing.download.begin(head, placement)
+        } catch let error as StoreError where !hasBegun && error.code != .incomplete && error.code != .wrongLength {
+            // Too large, or the disk is full: whoever asked gets it all the same.
+            return pass(head)
+        }
+        target = storing
+        guard !hasBegun, let response = storing.download.record?.response else { return }
+        hasBegun = true
+        began(.stored(response.withLength(of: placement), version: growth.version))
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+        if let passed { return passed.write(bytes) }
+        return try target?.download.write(bytes) ?? .taken
+    }
+
+    func lull() {
+        if passed == nil { target?.download.lull() }
+    }
+
+    func end(_ ending: AttemptEnding) throws {
+        if passed == nil { try (target ?? whole)?.download.end(ending) }
+    }
+
+    /// The bytes of an attempt that was cut stay for the next one; what is nobody's goes.
+    func leavePartials() {
+        whole?.download.leavePartial()
+        if let target, target.writer !== whole?.writer { try? target.writer.discard() }
+    }
+
+    private func isStorable(_ head: ResponseHead, _ placement: BodyPlacement) -> Bool {
+        guard case .whole = placement else { return true }
+        let response = HTTPResponse(status: head.status, headerFields: head.fields)
+        return rules.storability(of: response, to: job.cacheRequest, receivedAt: head.responseTime).isStorable
+            // `Vary: *` answers nobody else.
+            && rules.variantKey(of: job.cacheRequest.fields, for: head.fields) != nil
+    }
+
+    private func storing(for head: ResponseHead) -> Storing? {
+        guard let whole else { return nil }
+        if head.status == .ok || head.status == .partialContent { return whole }
+        return try? makeStoring()
+    }
+
+    private func pass(_ head: ResponseHead) {
+        let body = PassedBody()
+        if let transfer { body.attach(transfer) }
+        passed = body
+        hasBegun = true
+        began(.passed(head, body))
+    }
+}
+
+extension StoredResponse {
+    /// With the length that the answer's head told: its body has yet to come.
+    fileprivate func withLength(of placement: BodyPlacement) -> StoredResponse {
+        var response = self
+        switch placement {
+        case .whole(let length): response.extent = .complete(length: length)
+        case .range(_, let total), .alreadyComplete(let total):
+            response.extent = .complete(length: total)
+            response.status = .ok
+        }
+        return response
+    }
+}

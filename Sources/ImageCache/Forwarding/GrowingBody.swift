@@ -1,0 +1,76 @@
+import HTTPCaching
+
+/// The bytes of a body in order while it arrives, and after that from the finished file.
+struct GrowingBody: AsyncSequence, Sendable {
+    typealias Piece = AnswerContent.Piece
+
+    let flight: Flight
+    /// Keeps the load going.
+    let interest: Flight.Interest
+    let url: String
+    /// The bytes that are wanted; an open end is the body's.
+    var range: Range<Int64> = 0..<Int64.max
+    /// Which beginning of the body is wanted: another one is another representation. `nil`: the first that is seen.
+    var version: Int?
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(body: self, position: range.lowerBound, stands: flight.growth.follow().makeAsyncIterator())
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        private let body: GrowingBody
+        private var position: Int64
+        private var version: Int?
+        private var stands: AsyncStream<BodyGrowth.Stand>.Iterator
+        /// The whole body, when it is there; held while it is read.
+        private(set) var file: CachedFile?
+
+        init(body: GrowingBody, position: Int64, stands: AsyncStream<BodyGrowth.Stand>.Iterator) {
+            self.body = body
+            self.position = position
+            self.stands = stands
+            version = body.version
+        }
+
+        mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(ImageCacheError) -> Piece? {
+            while file == nil, position < body.range.upperBound {
+                guard let stand = await stands.next(isolation: actor) else {
+                    let whole = try await body.interest.outcome().get()
+                    try check(body.flight.growth.version)
+                    file = whole
+                    let end = Swift.min(body.range.upperBound, whole.size)
+                    guard position < end else { return nil }
+                    defer { position = end }
+                    return .stored(descriptor: whole.body.descriptor, range: position..<end)
+                }
+                try check(stand.version)
+                if let piece = take(from: stand) { return piece }
+            }
+            return nil
+        }
+
+        /// What stands there of what is still to be read.
+        private mutating func take(from stand: BodyGrowth.Stand) -> Piece? {
+            let onDisk = Swift.min(stand.available, body.range.upperBound)
+            if position < onDisk {
+                defer { position = onDisk }
+                return .stored(descriptor: stand.descriptor, range: position..<onDisk)
+            }
+            let inMemory = Swift.min(stand.available + Int64(stand.tail.count), body.range.upperBound)
+            guard position < inMemory else { return nil }
+            defer { position = inMemory }
+            return .bytes(Array(stand.tail[Int(position - stand.available)..<Int(inMemory - stand.available)]))
+        }
+
+        private mutating func check(_ now: Int) throws(ImageCacheError) {
+            if version == nil || body.version == nil && position == body.range.lowerBound { version = now }
+            guard version == now else {
+                throw ImageCacheError(
+                    .wrongBytes, url: body.url,
+                    message: "the file changed at the origin after \(position) bytes of the old one had been given out")
+            }
+        }
+    }
+}

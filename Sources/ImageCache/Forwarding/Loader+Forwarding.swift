@@ -1,0 +1,134 @@
+import DiskStore
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// The origin's side of a request that is passed on.
+extension Loader {
+    typealias Opening = Forwarder.Opening
+
+    /// Asks the origin, tells what to answer with as soon as that is known, and stores the body if it may be.
+    ///
+    /// - Throws: `.notStorable` after an answer that went past the store.
+    func forward(
+        _ job: Job, plan: Plan, flight: Flight, opening: @escaping @Sendable (Opening) -> Void
+    ) async throws(ImageCacheError) -> CachedFile {
+        let question = OriginQuestion(plan)
+        if let file = question.file { return file }
+        sweeper?.startOnce()
+        let writer = try beginBody(job)
+        let download = DownloadSink(job: job, rules: rules, writer: writer, growth: flight.growth)
+        let sink = ForwardingSink(
+            job: job, rules: rules, growth: flight.growth, whole: .init(download: download, writer: writer),
+            makeStoring: { [store, rules] in
+                let writer = try store.beginBody(for: job.key.ofStatus)
+                return .init(
+                    download: DownloadSink(job: job, rules: rules, writer: writer, growth: flight.growth),
+                    writer: writer)
+            },
+            mayServeStale: { question.staleCandidate(for: job, after: $0, by: self) != nil },
+            began: { beginning in
+                var status = question.status
+                switch beginning {
+                case .stored(let response, let version):
+                    status.forwardStatus = response.status.code
+                    status.stored = true
+                    opening(.growing(response, status, version: version))
+                case .passed(let head, let body):
+                    status.forwardStatus = head.status.code
+                    opening(.passed(rules.passedHead(head), status, body))
+                }
+            })
+        let result: TransferResult
+        do throws(TransferError) {
+            result = try await engine.run(
+                job.transferRequest(adding: question.conditions), into: sink, events: { job.report($0, to: flight) })
+        } catch {
+            sink.passed?.finish(.failure(ImageCacheError(error)))
+            sink.leavePartials()
+            if let stale = try openStale(after: error, question, job) { return stale }
+            throw ImageCacheError(error)
+        }
+        invalidate(after: result.head, job)
+        var status = question.status
+        status.forwardStatus = result.head.status.code
+        if let passed = sink.passed {
+            passed.finish(.success(()))
+            sink.leavePartials()
+            throw ImageCacheError(.notStorable, url: job.url, message: "was passed on, and must not be stored")
+        }
+        switch result.outcome {
+        case .body:
+            guard let target = sink.target else { break }
+            flight.report { $0.phase = .storing }
+            let file = try store(result, sink: target.download, writer: target.writer, job: job, status)
+            if target.writer !== writer { download.leavePartial() }
+            replace(question, by: file, job)
+            return file
+        case .notModified:
+            try? writer.discard()
+            if let validation = question.validation {
+                return try await confirm(
+                    result, validation: validation, candidates: question.candidates, job: job, status
+                ) { (anew) async throws(ImageCacheError) in
+                    try await forward(job, plan: anew, flight: flight, opening: opening)
+                }
+            }
+        case .status: sink.leavePartials()
+        }
+        throw ImageCacheError(
+            .wrongBytes, url: job.url, message: "the server answered \(result.head.status) to what was not asked")
+    }
+
+    /// Sends a request on whose answer is not stored. Returns when the answer has ended.
+    func pass(
+        _ job: Job, _ status: CacheStatus, opening: @escaping @Sendable (Opening) -> Void
+    ) async throws(ImageCacheError) {
+        let sink = ForwardingSink(job: job, rules: rules) { beginning in
+            guard case .passed(let head, let body) = beginning else { return }
+            var status = status
+            status.forwardStatus = head.status.code
+            opening(.passed(rules.passedHead(head), status, body))
+        }
+        let result: TransferResult
+        do throws(TransferError) {
+            result = try await engine.run(
+                job.transferRequest(adding: HTTPFields()), into: sink, events: job.reportInterim)
+        } catch {
+            sink.passed?.finish(.failure(ImageCacheError(error)))
+            throw ImageCacheError(error)
+        }
+        invalidate(after: result.head, job)
+        if let passed = sink.passed { return passed.finish(.success(())) }
+        var status = status
+        status.forwardStatus = result.head.status.code
+        opening(.head(rules.passedHead(result.head), status))
+    }
+
+    private func openStale(
+        after error: TransferError, _ question: OriginQuestion, _ job: Job
+    ) throws(ImageCacheError) -> CachedFile? {
+        var status = question.status
+        let index: Int?
+        if let better = error.cause as? ForwardingSink.StaleIsBetter {
+            status.forwardStatus = better.head.status.code
+            index = question.staleCandidate(for: job, after: better.head.status, by: self)
+        } else {
+            index = error.code == .cancelled || error.code == .refusedBySink ? nil : question.fallback
+        }
+        guard let index else { return nil }
+        return try openStale(question.candidates[index], for: job, status, bytesTransferred: error.bytesReceived)
+    }
+}
+
+extension CacheRules {
+    /// The head of an answer that is passed on (RFC 9110 section 7.6.1).
+    fileprivate func passedHead(_ head: ResponseHead) -> HTTPResponse {
+        HTTPResponse(status: head.status, headerFields: endToEndFields(of: head.fields))
+    }
+}
+
+extension EntryKey {
+    /// For what arrives of a body that belongs to another status than 200.
+    fileprivate var ofStatus: EntryKey { EntryKey("status " + value) }
+}

@@ -1,0 +1,104 @@
+import Locking
+import Transfer
+
+/// A body on its way from the origin to one reader, who sets the pace: nothing of it is kept.
+final class PassedBody: Sendable {
+    /// Bytes that may wait for the reader; then the origin has to.
+    private static let limit = 512 << 10
+
+    private struct State {
+        var waiting: [UInt8] = []
+        var isPaused = false
+        var ending: Result<Void, ImageCacheError>?
+        var reader: CheckedContinuation<Void, Never>?
+        var transfer: TransferHandle?
+    }
+
+    private let state = Locked(State())
+
+    // MARK: The engine's side
+
+    func attach(_ transfer: TransferHandle) { state.withLock { $0.transfer = transfer } }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> SinkVerdict {
+        let (verdict, reader) = state.withLock { state -> (SinkVerdict, CheckedContinuation<Void, Never>?) in
+            guard state.waiting.count < Self.limit else {
+                state.isPaused = true
+                return (.pause, nil)
+            }
+            state.waiting.append(contentsOf: bytes)
+            defer { state.reader = nil }
+            return (.taken, state.reader)
+        }
+        reader?.resume()
+        return verdict
+    }
+
+    func finish(_ ending: Result<Void, ImageCacheError>) {
+        let reader = state.withLock { state in
+            state.ending = state.ending ?? ending
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.resume()
+    }
+
+    // MARK: The reader's side
+
+    private func next() async throws(ImageCacheError) -> [UInt8]? {
+        while true {
+            let (bytes, ending, paused) = state.withLock { state in
+                defer {
+                    state.waiting = []
+                    state.isPaused = false
+                }
+                return (state.waiting, state.ending, state.isPaused ? state.transfer : nil)
+            }
+            paused?.resume()
+            if !bytes.isEmpty { return bytes }
+            if let ending {
+                try ending.get()
+                return nil
+            }
+            if Task.isCancelled { throw .cancelled }
+            await wait()
+        }
+    }
+
+    private func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mustWait = state.withLock { state in
+                    guard state.waiting.isEmpty, state.ending == nil, !Task.isCancelled else { return false }
+                    state.reader = continuation
+                    return true
+                }
+                if !mustWait { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { state in
+                defer { state.reader = nil }
+                return state.reader
+            }?.resume()
+        }
+    }
+
+    /// The one who reads. The transfer is cancelled when it goes away before the end.
+    final class Reader: Sendable {
+        private let body: PassedBody
+        /// In the load that brings the body.
+        private let interest: Flight.Interest?
+
+        init(_ body: PassedBody, keeping interest: Flight.Interest? = nil) {
+            self.body = body
+            self.interest = interest
+        }
+
+        deinit {
+            let transfer = body.state.withLock { $0.ending == nil ? $0.transfer : nil }
+            transfer?.cancel()
+        }
+
+        func next() async throws(ImageCacheError) -> [UInt8]? { try await body.next() }
+    }
+}

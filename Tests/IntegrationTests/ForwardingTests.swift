@@ -1,0 +1,369 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// What a proxy needs of the library: every method and status, heads at once, bodies while they arrive.
+@Suite(.fewAtATime) struct ForwardingTests {
+    private let directory: TestDirectory
+    private let clock = Locked(Date())
+    private let cache: ImageCache
+    private let representation = Representation(seed: 91, size: 3_000_000)
+
+    init() throws {
+        directory = try TestDirectory()
+        var configuration = ImageCache.Configuration()
+        configuration.now = { [clock] in clock.withLock { $0 } }
+        configuration.rules = CacheRules(mode: .shared)
+        configuration.maxTransfersPerHost = 64
+        configuration.maxTransfers = 64
+        configuration.store.capacity = 16 << 20
+        cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+    }
+
+    private func origin(
+        _ representation: Representation? = nil,
+        _ change: @escaping @Sendable (inout Behaviour, ReceivedRequest) -> Void = { _, _ in }
+    ) throws -> ScriptedOrigin {
+        try ScriptedOrigin { [own = self.representation, clock] request in
+            Behaviour(representation ?? own).with {
+                $0.date = clock.withLock { $0 }
+                change(&$0, request)
+            }
+        }
+    }
+
+    private func request(
+        _ url: String, _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], body: [UInt8]? = nil
+    ) -> FileRequest {
+        var request = FileRequest(url)
+        request.method = method
+        request.fields = fields
+        request.body = body
+        request.transfer.retry.baseDelay = .milliseconds(1)
+        request.transfer.retry.maxRetries = 2
+        return request
+    }
+
+    private func bytes(of answer: ForwardedAnswer) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        guard let content = answer.content else { return [] }
+        for try await piece in content { bytes += try read(piece) }
+        return bytes
+    }
+
+    private func read(_ piece: AnswerContent.Piece) throws -> [UInt8] {
+        switch piece {
+        case .bytes(let bytes): return bytes
+        case .stored(let descriptor, let range):
+            var bytes = [UInt8](repeating: 0, count: range.count)
+            try #require(pread(descriptor, &bytes, range.count, off_t(range.lowerBound)) == range.count)
+            return bytes
+        }
+    }
+
+    private func status(of answer: ForwardedAnswer) -> String { answer.head.headerFields[.cacheStatus] ?? "" }
+
+    // MARK: Files
+
+    @Test func `a file goes through while it is stored, and the next one is a hit`() async throws {
+        let origin = try origin()
+        let first = try await cache.exchange(request(origin.url()))
+        #expect(first.head.status == .ok)
+        #expect(first.head.headerFields[.contentLength] == "3000000")
+        #expect(status(of: first) == "imgcache; fwd=uri-miss; fwd-status=200; stored")
+        #expect(try await bytes(of: first) == representation.content.bytes())
+        let second = try await cache.exchange(request(origin.url()))
+        #expect(status(of: second) == "imgcache; hit; ttl=3600")
+        #expect(try await bytes(of: second) == representation.content.bytes())
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `the head comes before the body, and the body's bytes as they arrive`() async throws {
+        let gate = Gate()
+        let small = Representation(seed: 3, size: 100_000)
+        let origin = try origin(small) { behaviour, _ in behaviour.bodyGate = (40_000, gate) }
+        let answer = try await cache.exchange(request(origin.url()))
+        #expect(answer.content?.length == 100_000)
+        var received: [UInt8] = []
+        for try await piece in try #require(answer.content) {
+            received += try read(piece)
+            // The origin sends no more before these are here.
+            if received.count == 40_000 { gate.open() }
+        }
+        #expect(received == small.content.bytes())
+    }
+
+    @Test func `all who ask while a body arrives share one request, and one who leaves stops nothing`() async throws {
+        let gate = Gate()
+        let origin = try origin { behaviour, _ in behaviour.bodyGate = (1_000_000, gate) }
+        let url = origin.url()
+        let first = try await cache.exchange(request(url))
+        var others: [ForwardedAnswer] = []
+        for _ in 0..<20 { others.append(try await cache.exchange(request(url))) }
+        #expect(others.allSatisfy { status(of: $0).contains("collapsed") })
+        let leaving = Task { try await bytes(of: first) }
+        leaving.cancel()
+        _ = try? await leaving.value
+        gate.open()
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for other in others {
+                group.addTask { try await bytes(of: other) == representation.content.bytes() }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `a cut origin is resumed by range under the reader`() async throws {
+        let origin = try origin { behaviour, request in
+            behaviour.cutAfter = request["range"] == nil ? 1_200_000 : request.number < 3 ? 600_000 : nil
+        }
+        let answer = try await cache.exchange(request(origin.url()))
+        #expect(try await bytes(of: answer) == representation.content.bytes())
+        #expect(origin.requests.count == 3)
+        #expect(origin.bodyBytesSent < 3_000_000 + 2 * 262_144 + 100_000)
+    }
+
+    @Test func `when the version changes under the reader, its content ends with an error, and the next one is right`()
+        async throws
+    {
+        let other = Representation(seed: 92, size: 2_000_000)
+        let gate = Gate()
+        let origin = try origin { behaviour, request in
+            if request.number == 1 {
+                behaviour.cutAfter = 1_200_000
+            } else {
+                behaviour = Behaviour(other)
+                behaviour.bodyGate = (500_000, gate)
+            }
+        }
+        let answer = try await cache.exchange(request(origin.url()))
+        await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: answer) }
+        gate.open()
+        #expect(try await bytes(of: cache.exchange(request(origin.url()))) == other.content.bytes())
+    }
+
+    @Test func `a range of what is not stored is answered as soon as its bytes are there`() async throws {
+        let gate = Gate()
+        let origin = try origin { behaviour, _ in behaviour.bodyGate = (1_000_000, gate) }
+        let answer = try await cache.exchange(request(origin.url(), .get, [.range: "bytes=100-600000"]))
+        #expect(answer.head.status == .partialContent)
+        #expect(answer.head.headerFields[.contentRange] == "bytes 100-600000/3000000")
+        #expect(try await bytes(of: answer) == representation.content.bytes(100..<600_001))
+        gate.open()
+        #expect(origin.requests.allSatisfy { $0["range"] == nil })
+    }
+
+    @Test func `a client's own condition is answered as soon as the head is there`() async throws {
+        let origin = try origin()
+        let answer = try await cache.exchange(request(origin.url(), .get, [.ifNoneMatch: "\"v91\""]))
+        #expect(answer.head.status == .notModified)
+        #expect(answer.content == nil)
+        #expect(origin.requests.first?["if-none-match"] == nil)
+    }
+
+    @Test func `variants of one URL are told apart, also while the first one arrives`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { request in
+            var representation = Representation(seed: request["accept"] == "image/webp" ? 1 : 2, size: 600_000)
+            representation.fields = [("Vary", "Accept")]
+            return Behaviour(representation).with { if request.number == 1 { $0.bodyGate = (300_000, gate) } }
+        }
+        let webp = try await cache.exchange(request(origin.url(), .get, [.accept: "image/webp"]))
+        let other = try await cache.exchange(request(origin.url(), .get, [.accept: "*/*"]))
+        #expect(try await bytes(of: other) == Content(seed: 2, size: 600_000).bytes())
+        gate.open()
+        #expect(try await bytes(of: webp) == Content(seed: 1, size: 600_000).bytes())
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `a stale file is confirmed, and served stale when the origin fails and may be`() async throws {
+        let mode = Locked(0)
+        let origin = try origin(Representation(seed: 5, size: 10_000, cacheControl: "max-age=60, stale-if-error=600")) {
+            behaviour, _ in if mode.withLock({ $0 }) == 1 { behaviour.status = 503 }
+        }
+        #expect(try await bytes(of: cache.exchange(request(origin.url()))).count == 10_000)
+        clock.withLock { $0 += 100 }
+        let confirmed = try await cache.exchange(request(origin.url()))
+        #expect(status(of: confirmed).contains("fwd=stale; fwd-status=304"))
+        clock.withLock { $0 += 100 }
+        mode.withLock { $0 = 1 }
+        let stale = try await cache.exchange(request(origin.url()))
+        #expect(stale.head.status == .ok)
+        #expect(status(of: stale).contains("fwd-status=503"))
+        #expect(status(of: stale).contains("stale-if-error"))
+        #expect(try await bytes(of: stale) == Content(seed: 5, size: 10_000).bytes())
+    }
+
+    @Test func `stale-while-revalidate serves at once and asks behind the answer`() async throws {
+        let origin = try origin(
+            Representation(seed: 5, size: 10_000, cacheControl: "max-age=60, stale-while-revalidate=600"))
+        _ = try await bytes(of: cache.exchange(request(origin.url())))
+        clock.withLock { $0 += 100 }
+        let stale = try await cache.exchange(request(origin.url()))
+        #expect(status(of: stale).contains("stale-while-revalidate"))
+        #expect(await origin.waits { $0.count == 2 })
+        #expect(origin.requests.last?["if-none-match"] == "\"v5\"")
+    }
+
+    // MARK: What is not stored
+
+    @Test func `what must not be stored is passed to each who asks, at their own pace`() async throws {
+        let origin = try origin(Representation(seed: 9, size: 2_000_000, cacheControl: "no-store"))
+        for _ in 0..<2 {
+            let answer = try await cache.exchange(request(origin.url()))
+            #expect(status(of: answer).contains("fwd-status=200"))
+            #expect(!status(of: answer).contains("stored"))
+            #expect(try await bytes(of: answer) == Content(seed: 9, size: 2_000_000).bytes())
+        }
+        #expect(origin.requests.count == 2)
+        #expect(try cache.statistics().entries == 0)
+    }
+
+    @Test func `a reader who stops reading stops the origin of what is passed, and nobody else's`() async throws {
+        let origin = try origin(Representation(seed: 9, size: 8_000_000, cacheControl: "private"))
+        let answer = try await cache.exchange(request(origin.url()))
+        var iterator = try #require(answer.content).makeAsyncIterator()
+        let first = try #require(try await iterator.next())
+        #expect(try read(first) == Array(Content(seed: 9, size: 8_000_000).bytes(0..<Int64(try read(first).count))))
+        let other = try await cache.exchange(request(origin.url()))
+        #expect(try await bytes(of: other).count == 8_000_000)
+        // A few buffers on the way, and no more.
+        #expect(origin.requests[0].bodyBytesSent < 7_000_000)
+    }
+
+    @Test func `a body that is larger than the store is passed on`() async throws {
+        let origin = try origin(Representation(seed: 4, size: 20 << 20))
+        let answer = try await cache.exchange(request(origin.url()))
+        #expect(try await bytes(of: answer) == Content(seed: 4, size: 20 << 20).bytes())
+        let range = try await cache.exchange(request(origin.url(), .get, [.range: "bytes=50-59"]))
+        #expect(range.head.status == .partialContent)
+        #expect(try await bytes(of: range) == Content(seed: 4, size: 20 << 20).bytes(50..<60))
+    }
+
+    @Test(arguments: [404, 410, 500, 503, 418])
+    func `an error status is an answer with its page`(code: Int) async throws {
+        let origin = try ScriptedOrigin { _ in .status(code) }
+        let answer = try await cache.exchange(request(origin.url()))
+        #expect(answer.head.status.code == code)
+        #expect(try await !bytes(of: answer).isEmpty)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `an error page with a lifetime is stored, and never taken for the file`() async throws {
+        let origin = try ScriptedOrigin { _ in .status(404, fields: [("Cache-Control", "max-age=60")]) }
+        let page = try await bytes(of: cache.exchange(request(origin.url())))
+        let again = try await cache.exchange(request(origin.url()))
+        #expect(again.head.status == .notFound)
+        #expect(status(of: again).contains("hit"))
+        #expect(try await bytes(of: again) == page)
+        #expect(origin.requests.count == 1)
+        await #expect(throws: ImageCacheError.self) { _ = try await cache.file(for: request(origin.url())) }
+    }
+
+    @Test func `an error does not touch what is held of a file, which is continued later`() async throws {
+        let origin = try origin { behaviour, request in
+            switch request.number {
+            case 1, 2, 3: behaviour.cutAfter = request.number == 1 ? 1_500_000 : 0
+            case 4: behaviour = .status(500)
+            default: break
+            }
+        }
+        let cut = try await cache.exchange(request(origin.url()))
+        await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: cut) }
+        let number = origin.requests.count
+        #expect(number == 3)
+        #expect(try await cache.exchange(request(origin.url())).head.status.code == 500)
+        #expect(try await bytes(of: cache.exchange(request(origin.url()))) == representation.content.bytes())
+        #expect(origin.requests.last?["range"] != nil)
+    }
+
+    @Test func `a redirect is an answer, and stored if it may be`() async throws {
+        let origin = try ScriptedOrigin { _ in .redirect(to: "/other", status: 301, cacheControl: "max-age=60") }
+        for _ in 0..<2 {
+            let answer = try await cache.exchange(request(origin.url()))
+            #expect(answer.head.status == .movedPermanently)
+            #expect(answer.head.headerFields[.location] == "/other")
+        }
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `other methods are sent on with their content, and one that works makes what is stored invalid`()
+        async throws
+    {
+        let origin = try origin()
+        _ = try await bytes(of: cache.exchange(request(origin.url())))
+        for method in [HTTPRequest.Method.post, .put, .patch, .delete, .options] {
+            let answer = try await cache.exchange(request(origin.url(), method, body: Array("hello".utf8)))
+            #expect(answer.head.status == .ok)
+            #expect(origin.requests.last?.request.method == method.rawValue)
+            #expect(origin.requests.last?.request.body == Array("hello".utf8))
+            _ = try await bytes(of: answer)
+        }
+        let count = origin.requests.count
+        #expect(status(of: try await cache.exchange(request(origin.url()))).contains("fwd=uri-miss"))
+        #expect(origin.requests.count == count + 1)
+    }
+
+    @Test func `HEAD is answered from the store, or by the origin's head`() async throws {
+        let origin = try origin()
+        let asked = try await cache.exchange(request(origin.url(), .head))
+        #expect(asked.head.headerFields[.contentLength] == "3000000")
+        #expect(asked.content == nil)
+        #expect(origin.requests.last?.request.method == "HEAD")
+        _ = try await bytes(of: cache.exchange(request(origin.url())))
+        let stored = try await cache.exchange(request(origin.url(), .head))
+        #expect(status(of: stored).contains("hit"))
+        #expect(origin.requests.count == 2)
+        let gone = try ScriptedOrigin { _ in .status(404) }
+        #expect(try await cache.exchange(request(gone.url(), .head)).head.status == .notFound)
+    }
+
+    @Test func `hop-by-hop fields of an answer end here, the others go on`() async throws {
+        let fields = [("Connection", "X-Hop"), ("X-Hop", "1"), ("Keep-Alive", "timeout=5"), ("X-End", "2")]
+        for cacheControl in ["max-age=60", "no-store"] {
+            var representation = Representation(seed: 1, size: 10, cacheControl: cacheControl)
+            representation.fields = fields.map { (name: $0.0, value: $0.1) }
+            let origin = try origin(representation)
+            let head = try await cache.exchange(request(origin.url())).head
+            #expect(head.headerFields[HTTPField.Name("X-End")!] == "2")
+            for name in ["Connection", "X-Hop", "Keep-Alive"] {
+                #expect(head.headerFields[HTTPField.Name(name)!] == nil, "\(name), \(cacheControl)")
+            }
+        }
+    }
+
+    @Test func `interim responses are told to who asked`() async throws {
+        let origin = try ScriptedOrigin(script: { [representation] request in
+            [.raw("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")]
+                + Behaviour(representation).script(for: request)
+        })
+        let heard = Locked<[String]>([])
+        var request = request(origin.url())
+        request.interim = { head in heard.withLock { $0.append("\(head.status.code) \(head.headerFields.count)") } }
+        _ = try await bytes(of: cache.exchange(request))
+        #expect(heard.withLock { $0 } == ["103 1"])
+    }
+
+    @Test func `only-if-cached is answered with 504, and nothing is asked`() async throws {
+        let origin = try origin()
+        let answer = try await cache.exchange(request(origin.url(), .get, [.cacheControl: "only-if-cached"]))
+        #expect(answer.head.status == .gatewayTimeout)
+        #expect(origin.requests.isEmpty)
+    }
+
+    @Test func `without an origin there is no answer`() async throws {
+        let origin = try origin()
+        let url = origin.url()
+        origin.stop()
+        for method in [HTTPRequest.Method.get, .head, .post] {
+            await #expect(throws: ImageCacheError.self) { _ = try await cache.exchange(request(url, method)) }
+        }
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static var cacheStatus: Self { Self("Cache-Status") ?? .cacheControl }
+}
