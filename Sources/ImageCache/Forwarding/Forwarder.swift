@@ -166,14 +166,19 @@ final class Forwarder: Sendable {
 
     private func start(_ fill: Fill, _ job: Job, _ variant: String?) {
         let loader = loader
+        let key = FillKey(key: job.key, variant: variant)
+        let forget: @Sendable (Flight.Work) -> Void = { [weak self] in self?.forget($0, key) }
         fill.flight.start(on: executor, priority: nil) { flight in
             let outcome: Flight.Outcome
             do throws(ImageCacheError) {
                 let file = try await loader.load(job, flight: flight, waits: variant == nil) {
                     (plan, lock) async throws(ImageCacheError) in
                     try await loader.forward(job, plan: plan, flight: flight) { opening in
-                        // What goes past the store is of no use to another process that waits for it.
-                        if case .passed = opening { lock?.release() }
+                        // What goes past the store is of no use to anybody who comes later, here or in another process.
+                        if case .passed = opening {
+                            lock?.release()
+                            forget(flight.work)
+                        }
                         fill.opening.fulfill(opening)
                     }
                 }

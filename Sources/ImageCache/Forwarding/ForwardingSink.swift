@@ -118,6 +118,8 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     }
 
     private func pass(_ head: ResponseHead) {
+        // At once: whoever asks next may be answered with the file, and continue it.
+        leavePartials()
         let body = PassedBody()
         if let transfer { body.attach(transfer) }
         passed = body
