@@ -91,12 +91,14 @@ let package = Package(
                 "CLinux", "ImageCache", "Locking", httpTypes, logging,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
+            resources: [.embedInCode("Administering/Page")],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -130,6 +132,7 @@ let package = Package(
             name: "ThumbnailServerTests",
             dependencies: [
                 "ImageCache", "Locking", "ThumbnailServer", httpTypes,
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ],

@@ -11,6 +11,9 @@ public struct ServerConfiguration: Sendable {
     /// Nil: no admin listener.
     var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
 
+    /// Names that the admin listener answers to beside its own, `localhost` and addresses.
+    var adminHosts: [String] = []
+
     // The cache.
     var cacheDirectory = ImageCache.defaultDirectory
     /// Bytes on disk; nil: the store's own default.

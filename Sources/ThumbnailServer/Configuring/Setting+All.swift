@@ -33,6 +33,9 @@ extension Setting {
                 }
                 return nil
             }, text: { $0.admin?.description ?? "off" }),
+        list("admin-hosts", "HOST,…", \.adminHosts, "Names that the admin listener goes by, beside localhost.") {
+            hostProblem($0)
+        },
     ]
 
     private static let caching: [Setting] = [

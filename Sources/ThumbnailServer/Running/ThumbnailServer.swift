@@ -23,6 +23,22 @@ public struct ThumbnailServer: Service {
     }
 
     public func run() async throws {
+        let admin = try await parts.administration.listen(
+            configuration, cache: parts.cache, rules: parts.rules, logger: logger)
+        let sampling = Task.detached { [parts] in await parts.administration.sampler(of: parts.cache).run() }
+        do {
+            try await serve()
+        } catch {
+            sampling.cancel()
+            await admin?.stop()
+            throw error
+        }
+        sampling.cancel()
+        await admin?.stop()
+    }
+
+    /// Serves clients until it is told to stop.
+    private func serve() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
         let connections = ConnectionRegistry(limit: configuration.maxConnections)
         let data: any Channel
@@ -38,6 +54,7 @@ public struct ThumbnailServer: Service {
             logger.notice(
                 "listening on \(ListenAddress(host: ip, port: port))", metadata: ["origin": "\(parts.origin)"])
         }
+        parts.administration.readiness.start()
         await withGracefulShutdownHandler {
             await withTaskCancellationHandler {
                 try? await data.closeFuture.get()
@@ -47,6 +64,7 @@ public struct ThumbnailServer: Service {
         } onGracefulShutdown: {
             data.close(promise: nil)
         }
+        parts.administration.readiness.stop()
         logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
         await connections.drain(within: configuration.gracePeriod)
         await end(group)
@@ -63,6 +81,9 @@ public struct ThumbnailServer: Service {
 /// What a server is made of.
 struct ServerParts: Sendable {
     let cache: ImageCache
+    /// The rules that the cache goes by.
+    let rules: CacheRules
+    let administration: Administration
     let log: AccessLog
     let metrics: ServerMetrics
     let listener: Listener
@@ -71,8 +92,10 @@ struct ServerParts: Sendable {
 
     init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingMistake) {
         log = try AccessLog(configuration.accessLog)
-        metrics = ServerMetrics()
+        administration = try Administration(configuration)
+        metrics = ServerMetrics(factory: administration.metricsFactory)
         var cacheConfiguration = try configuration.cacheConfiguration()
+        rules = cacheConfiguration.rules
         cacheConfiguration.logger = logger
         do {
             cache = try ImageCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)

@@ -1,6 +1,6 @@
 import Metrics
 
-/// Counts what the data listener does, in swift-metrics: whoever bootstraps a backend sees it.
+/// Counts what the data listener does, in swift-metrics: for `/metrics`, and for whoever bootstraps a backend.
 ///
 /// * `imgcache_requests_total{cache,status}`: answers by cache outcome and class of status (`2xx` …)
 /// * `imgcache_request_duration_seconds{cache}`: from the request's last byte to the answer's last
@@ -20,21 +20,25 @@ struct ServerMetrics: Sendable {
 
     private static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
 
-    init() {
+    init(factory: any MetricsFactory = MetricsSystem.factory) {
         requests = CacheOutcome.allCases.map { outcome in
             Self.classes.map {
-                Counter(label: "imgcache_requests_total", dimensions: [("cache", outcome.rawValue), ("status", $0)])
+                Counter(
+                    label: "imgcache_requests_total", dimensions: [("cache", outcome.rawValue), ("status", $0)],
+                    factory: factory)
             }
         }
         durations = CacheOutcome.allCases.map {
-            Timer(label: "imgcache_request_duration_seconds", dimensions: [("cache", $0.rawValue)])
+            Timer(label: "imgcache_request_duration_seconds", dimensions: [("cache", $0.rawValue)], factory: factory)
         }
-        bytes = Counter(label: "imgcache_response_bytes_total")
-        refusedByQueue = Counter(label: "imgcache_requests_refused_total", dimensions: [("reason", "queue")])
-        refusedAsMalformed = Counter(label: "imgcache_requests_refused_total", dimensions: [("reason", "malformed")])
-        connections = Gauge(label: "imgcache_connections")
-        running = Gauge(label: "imgcache_requests_running")
-        waiting = Gauge(label: "imgcache_requests_waiting")
+        bytes = Counter(label: "imgcache_response_bytes_total", factory: factory)
+        refusedByQueue = Counter(
+            label: "imgcache_requests_refused_total", dimensions: [("reason", "queue")], factory: factory)
+        refusedAsMalformed = Counter(
+            label: "imgcache_requests_refused_total", dimensions: [("reason", "malformed")], factory: factory)
+        connections = Gauge(label: "imgcache_connections", factory: factory)
+        running = Gauge(label: "imgcache_requests_running", factory: factory)
+        waiting = Gauge(label: "imgcache_requests_waiting", factory: factory)
     }
 
     func record(outcome: CacheOutcome, status: Int, bytesSent: Int64, duration: Duration) {

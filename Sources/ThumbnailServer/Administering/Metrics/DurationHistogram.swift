@@ -1,0 +1,71 @@
+/// How often which duration was seen: bounds of ten a decade from 10 µs to 100 s, so that a percentile is off by an eighth at
+/// most.
+struct DurationHistogram: Sendable, Equatable {
+    /// Upper bounds, inclusive, in nanoseconds, ascending. What is above the last one has a bucket of its own.
+    static let bounds: [Int64] =
+        (0..<7).flatMap { decade -> [Int64] in
+            let scale = (0..<decade).reduce(Int64(100)) { scale, _ in scale * 10 }
+            return [100, 125, 150, 200, 250, 300, 400, 500, 600, 800].map { $0 * scale }
+        } + [100_000_000_000]
+
+    /// One a bound, and the last one without end.
+    private(set) var counts = [Int](repeating: 0, count: Self.bounds.count + 1)
+    private(set) var count = 0
+    /// Nanoseconds.
+    private(set) var sum: Int64 = 0
+
+    mutating func note(_ nanoseconds: Int64) {
+        let value = max(0, nanoseconds)
+        counts[Self.bucket(of: value)] += 1
+        count += 1
+        sum = sum.addingReportingOverflow(value).overflow ? .max : sum + value
+    }
+
+    /// The first bound that is not below the value.
+    private static func bucket(of value: Int64) -> Int {
+        var low = 0
+        var high = bounds.count
+        while low < high {
+            let middle = (low + high) / 2
+            if bounds[middle] < value { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    mutating func add(_ other: DurationHistogram) {
+        for index in counts.indices { counts[index] += other.counts[index] }
+        count += other.count
+        sum += other.sum
+    }
+
+    /// What was noted since `earlier`, a former value of the same histogram.
+    func since(_ earlier: DurationHistogram) -> DurationHistogram {
+        var difference = self
+        for index in counts.indices { difference.counts[index] -= earlier.counts[index] }
+        difference.count -= earlier.count
+        difference.sum -= earlier.sum
+        return difference
+    }
+
+    /// The duration in nanoseconds that a share of all is not above, reckoned within its bucket; nil when there is none.
+    func percentile(_ share: Double) -> Double? {
+        guard count > 0 else { return nil }
+        let wanted = max(1, (share * Double(count)).rounded(.up))
+        var seen = 0.0
+        for (index, number) in counts.enumerated() where number > 0 {
+            let before = seen
+            seen += Double(number)
+            guard seen >= wanted else { continue }
+            guard index < Self.bounds.count else { return Double(Self.bounds[Self.bounds.count - 1]) }
+            let lower = index == 0 ? 0 : Double(Self.bounds[index - 1])
+            return lower + (Double(Self.bounds[index]) - lower) * (wanted - before) / Double(number)
+        }
+        return nil
+    }
+
+    /// The bounds that a monitoring system is given, three a decade.
+    static let exported: [Int] = bounds.indices.filter { [0, 4, 7].contains($0 % 10) }
+
+    /// How many were not above the bound with an index.
+    func cumulative(at index: Int) -> Int { counts[...index].reduce(0, +) }
+}

@@ -1,0 +1,111 @@
+/// Metrics in the text format that Prometheus reads (version 0.0.4).
+struct PrometheusText {
+    static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private(set) var text = ""
+
+    enum Kind: String {
+        case counter, gauge, histogram
+    }
+
+    /// One metric that has no dimensions.
+    mutating func add(_ name: String, _ kind: Kind, _ value: some BinaryInteger, help: String) {
+        begin(name, kind, help: help)
+        line(name, [], String(value))
+    }
+
+    mutating func add(_ name: String, _ kind: Kind, _ value: Double, help: String) {
+        begin(name, kind, help: help)
+        line(name, [], Self.number(value))
+    }
+
+    /// One metric with a value for each of a dimension's.
+    mutating func add(_ name: String, _ kind: Kind, by dimension: String, _ values: [(String, Int64)], help: String) {
+        begin(name, kind, help: help)
+        for (value, count) in values { line(name, [(dimension, value)], String(count)) }
+    }
+
+    /// Everything that a registry holds, in order of names and dimensions.
+    mutating func add(_ registry: MetricsRegistry) {
+        let families = Dictionary(grouping: registry.all) { Self.sanitized($0.key.label) }
+        for (name, members) in families.sorted(by: { $0.key < $1.key }) {
+            let members = members.sorted { left, right in
+                left.key.dimensions.map(\.value).lexicographicallyPrecedes(right.key.dimensions.map(\.value))
+            }
+            guard let first = members.first else { continue }
+            begin(name, Kind(first.value), help: MetricHelp.texts[name])
+            for (identity, cell) in members where Kind(cell) == Kind(first.value) {
+                add(name, identity.dimensions.map { ($0.name, $0.value) }, cell)
+            }
+        }
+    }
+
+    private mutating func add(_ name: String, _ dimensions: [(String, String)], _ cell: MetricsRegistry.Cell) {
+        switch cell {
+        case .counter(let counter): line(name, dimensions, String(counter.value))
+        case .gauge(let gauge): line(name, dimensions, Self.number(gauge.value))
+        case .timer(let timer):
+            let histogram = timer.value
+            for index in DurationHistogram.exported {
+                let bound = Self.number(Double(DurationHistogram.bounds[index]) / 1e9)
+                line(name + "_bucket", dimensions + [("le", bound)], String(histogram.cumulative(at: index)))
+            }
+            line(name + "_bucket", dimensions + [("le", "+Inf")], String(histogram.count))
+            line(name + "_sum", dimensions, Self.number(Double(histogram.sum) / 1e9))
+            line(name + "_count", dimensions, String(histogram.count))
+        }
+    }
+
+    private mutating func begin(_ name: String, _ kind: Kind, help: String?) {
+        if let help { text += "# HELP \(name) \(Self.escaped(help, quote: false))\n" }
+        text += "# TYPE \(name) \(kind.rawValue)\n"
+    }
+
+    private mutating func line(_ name: String, _ dimensions: [(String, String)], _ value: String) {
+        text += name
+        if !dimensions.isEmpty {
+            let pairs = dimensions.map { "\(Self.sanitized($0.0))=\"\(Self.escaped($0.1, quote: true))\"" }
+            text += "{\(pairs.joined(separator: ","))}"
+        }
+        text += " \(value)\n"
+    }
+
+    static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
+        if value == value.rounded(), abs(value) < 1e15 { return String(Int64(value)) }
+        return "\(value)"
+    }
+
+    /// Letters, digits and underscores, none of the digits in front.
+    static func sanitized(_ name: String) -> String {
+        let letters = name.unicodeScalars.map { scalar -> Character in
+            let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+            return isPlain || scalar == ":" ? Character(scalar) : "_"
+        }
+        return letters.first.map { $0.isNumber ? "_" : "" }.map { $0 + String(letters) } ?? "_"
+    }
+
+    private static func escaped(_ text: String, quote: Bool) -> String {
+        var escaped = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "\\": escaped += "\\\\"
+            case "\n": escaped += "\\n"
+            case "\"" where quote: escaped += "\\\""
+            default: escaped.unicodeScalars.append(character)
+            }
+        }
+        return escaped
+    }
+}
+
+extension PrometheusText.Kind {
+    fileprivate init(_ cell: MetricsRegistry.Cell) {
+        switch cell {
+        case .counter: self = .counter
+        case .gauge: self = .gauge
+        case .timer: self = .histogram
+        }
+    }
+}

@@ -1,0 +1,112 @@
+// The charts, and what they are drawn from: series that grow at their end.
+import { get } from "./api.js";
+import { Chart } from "./chart.js";
+import { find } from "./elements.js";
+import { bytes, milliseconds, percent, rate } from "./format.js";
+
+/** The hit ratio of one second jumps about; that of ten shows where it goes. */
+const window = 10;
+
+const perSecond = (value) => (value === null ? "–" : `${bytes(value)}/s`);
+
+let step = 1;
+let series = null;
+let charts = [];
+
+export function startCharts() {
+  const host = find("charts");
+  charts = [
+    new Chart(host, {
+      name: "Requests", format: rate, stacked: true,
+      series: [
+        { key: "hits", name: "hits", tone: "accent", area: true },
+        { key: "misses", name: "misses", tone: "grey", area: true },
+        { key: "passed", name: "passed", tone: "faint", area: true },
+        { key: "errors", name: "errors", tone: "warn", area: true },
+      ],
+    }),
+    new Chart(host, {
+      name: "Hit ratio", format: percent, top: 1,
+      series: [{ key: "ratio", name: "of what may be cached", tone: "accent", area: true }],
+    }),
+    new Chart(host, {
+      name: "Latency", format: milliseconds,
+      series: [
+        { key: "p99", name: "p99", tone: "faint" },
+        { key: "p95", name: "p95", tone: "grey" },
+        { key: "p50", name: "p50", tone: "accent" },
+      ],
+    }),
+    new Chart(host, {
+      name: "Traffic", format: perSecond, floor: 1024, base: 1024,
+      series: [
+        { key: "sent", name: "to clients", tone: "accent", area: true },
+        { key: "origin", name: "from the origin", tone: "grey", area: true },
+        { key: "saved", name: "saved", tone: "faint" },
+      ],
+    }),
+  ];
+  listen(find("span"));
+}
+
+function listen(group) {
+  const choices = [...group.children];
+  const choose = (button) => {
+    for (const choice of choices) {
+      choice.setAttribute("aria-checked", String(choice === button));
+      choice.tabIndex = choice === button ? 0 : -1;
+    }
+    step = Number(button.dataset.step);
+    series = null;
+    void refreshCharts();
+  };
+  for (const choice of choices) choice.addEventListener("click", () => choose(choice));
+  group.addEventListener("keydown", (event) => {
+    const move = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const next = choices[(choices.indexOf(document.activeElement) + move + choices.length) % choices.length];
+    next.focus();
+    choose(next);
+  });
+}
+
+/** How long to wait before it is worth asking again, in seconds. */
+export function chartsInterval() {
+  return step === 1 ? 1 : 15;
+}
+
+export async function refreshCharts() {
+  const asked = step;
+  const since = series ? series.start + series.length * series.step : null;
+  const news = await get("api/series", { step: asked, since });
+  if (asked !== step) return;
+  series = series && news.start === since ? joined(series, news) : news;
+  const shown = { ...series, series: { ...series.series, ratio: ratio(series.series) } };
+  for (const chart of charts) chart.show(shown);
+}
+
+function joined(old, news) {
+  const series = {};
+  for (const key of Object.keys(old.series)) {
+    series[key] = [...old.series[key], ...news.series[key]].slice(-old.capacity);
+  }
+  const length = Math.min(old.capacity, old.length + news.length);
+  return { ...old, series, length, start: news.start + news.length * news.step - length * old.step };
+}
+
+function ratio({ hits, misses }) {
+  let hit = 0;
+  let all = 0;
+  return hits.map((_, index) => {
+    hit += hits[index];
+    all += hits[index] + misses[index];
+    const gone = index - window;
+    if (gone >= 0) {
+      hit -= hits[gone];
+      all -= hits[gone] + misses[gone];
+    }
+    // Sums of fractions drift.
+    return all > 1e-6 ? Math.min(1, Math.max(0, hit / all)) : null;
+  });
+}

@@ -1,0 +1,67 @@
+import FoundationEssentials
+import ImageCache
+
+/// `GET /api/entries?search=&after=&limit=`: what is cached, the newest first.
+struct EntriesAnswer: Encodable {
+    var entries: [Entry]
+    /// What `after` is for the next page; nil: there is none.
+    var next: String?
+
+    struct Entry: Encodable {
+        var id: String
+        var url: String
+        var size: Int64
+        var allocated: Int64
+        /// Seconds since 1970.
+        var stored: Double
+        var lastUsed: Double
+        var type: String?
+        /// What was made of the original, for an image that the cache made.
+        var recipe: String?
+        var etag: String?
+        var vary: String?
+        /// Where a small picture of it is, relative to the page.
+        var preview: String?
+        var freshness: FreshnessWords
+    }
+
+    init(_ page: CacheEntryPage, now: Date, rules: CacheRules) {
+        entries = page.entries.map { Entry($0, now: now, rules: rules) }
+        next = page.next.map(EntryID.text)
+    }
+}
+
+extension EntriesAnswer.Entry {
+    init(_ entry: CacheEntry, now: Date, rules: CacheRules) {
+        id = EntryID.text(entry.id)
+        url = entry.url
+        size = entry.size
+        allocated = entry.allocatedSize
+        stored = entry.storedAt.timeIntervalSince1970.rounded()
+        lastUsed = entry.lastAccessDate.timeIntervalSince1970.rounded()
+        recipe = entry.recipe
+        freshness = FreshnessWords(entry.explanation(at: now, rules: rules))
+        let fields = entry.record?.response.fields
+        let declared = fields?[.contentType].map { $0.prefix { $0 != ";" }.lowercased() }
+        // What the cache made says its own format; its record is the original's.
+        let made = entry.recipe.flatMap { recipe in ImageFormat.allCases.first { recipe.contains($0.rawValue) } }
+        type = made?.mediaType ?? declared
+        if entry.recipe == nil {
+            etag = fields?[.eTag]
+            vary = fields?[.vary]
+        }
+        if let type, ImageFormat.allCases.contains(where: { $0.isSupported && $0.mediaType == type }) {
+            preview = "api/entries/\(id)/thumbnail"
+        }
+    }
+}
+
+/// An entry's number as it stands in addresses: too large for a number in JavaScript.
+enum EntryID {
+    static func text(_ id: Int64) -> String { String(UInt64(bitPattern: id), radix: 16) }
+
+    static func number(_ text: String) -> Int64? {
+        guard text.utf8.count <= 16 else { return nil }
+        return UInt64(text, radix: 16).map { Int64(bitPattern: $0) }
+    }
+}

@@ -1,0 +1,67 @@
+import FoundationEssentials
+import HTTPCaching
+
+/// An entry's freshness as the page says it.
+struct FreshnessWords: Sendable, Equatable, Encodable {
+    enum State: String, Sendable, Encodable {
+        case fresh, stale
+        /// It must be confirmed before each use.
+        case confirm
+        /// Its record is damaged: it counts as a miss.
+        case unknown
+    }
+
+    var state: State
+    /// In few words: "Fresh for 3 h 12 min".
+    var words: String
+    /// Whole sentences: why, and what the next request does.
+    var because: String
+    var next: String
+
+    init(_ explanation: Explanation?) {
+        because = explanation?.because ?? ""
+        next = explanation?.next ?? ""
+        guard let explanation else {
+            (state, words) = (.unknown, "Its record is damaged; fetched anew")
+            return
+        }
+        let freshness = explanation.freshness
+        if freshness.isFresh {
+            (state, words) = (.fresh, "Fresh for \(Self.words(freshness.remaining))")
+        } else if freshness.mustValidate {
+            (state, words) = (.confirm, "Confirmed with the origin before each use")
+        } else {
+            state = .stale
+            words = "Stale for \(Self.words(-freshness.remaining)), \(Self.use(explanation.decision))"
+        }
+    }
+
+    /// What becomes of a stale one.
+    private static func use(_ decision: CacheDecision) -> String {
+        switch decision {
+        case .serve: "may be served all the same"
+        case .serveAndRevalidate: "may be served while it is revalidated"
+        case .validate(let validation) where validation.mayServeStaleOnError:
+            "revalidated first, served if the origin fails"
+        case .validate: "revalidated first"
+        case .forward: "fetched anew"
+        case .fail: "not served"
+        }
+    }
+
+    /// The two largest units of a time in seconds: "3 h 12 min".
+    static func words(_ seconds: Int) -> String {
+        var left = max(0, seconds)
+        var words: [String] = []
+        for (length, unit) in [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")] {
+            if left >= length || (length == 1 && words.isEmpty) {
+                words.append("\(left / length) \(unit)")
+                left %= length
+            } else if !words.isEmpty {
+                break
+            }
+            if words.count == 2 { break }
+        }
+        return words.joined(separator: " ")
+    }
+}

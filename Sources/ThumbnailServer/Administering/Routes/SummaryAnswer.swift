@@ -1,0 +1,96 @@
+import FoundationEssentials
+import ImageCache
+
+/// `GET /api/summary`: how the server is doing, in one look. Times are seconds, latencies milliseconds, sizes bytes.
+struct SummaryAnswer: Encodable {
+    var now: Double
+    var started: Double
+    var version: String
+    var origin: String
+    var state: Readiness.State
+    var canPurge: Bool
+    /// Requests under way.
+    var active: Int
+    var totals: Totals
+    var recent: Recent
+    var store: Store
+    var memory: Memory
+    var evictions: Evictions
+
+    struct Totals: Encodable {
+        var requests, hits, misses, passed, errors: Int
+        var sentBytes, originBytes, savedBytes, originRequests, resumes, resumedBytes: Int
+
+        init(_ totals: TrafficTotals) {
+            (requests, hits, misses) = (totals.requests, totals.hits, totals.misses)
+            (passed, errors) = (totals.passed, totals.errors)
+            (sentBytes, originBytes, savedBytes) = (totals.sentBytes, totals.originBytes, totals.savedBytes)
+            (originRequests, resumes, resumedBytes) = (totals.originRequests, totals.resumes, totals.resumedBytes)
+        }
+    }
+
+    /// The last minute.
+    struct Recent: Encodable {
+        var requestsPerSecond: Double
+        var hitRatio, p50, p95, p99: Double?
+
+        init(_ point: TrafficPoint?) {
+            let point = point ?? .nothing
+            requestsPerSecond = rounded(point.requests)
+            let asked = point.hits + point.misses
+            hitRatio = asked > 0 ? point.hits / asked : nil
+            (p50, p95, p99) = (point.p50.map(rounded), point.p95.map(rounded), point.p99.map(rounded))
+        }
+    }
+
+    struct Store: Encodable {
+        var entries, bodyBytes, partialBytes, doomedBytes, indexBytes, usedBytes, capacity, freeSpace: Int64
+        var partials: Int
+
+        init(_ statistics: StoreStatistics) {
+            (entries, bodyBytes) = (statistics.entries, statistics.bodyBytes)
+            (partials, partialBytes) = (statistics.partials, statistics.partialBytes)
+            (doomedBytes, indexBytes) = (statistics.doomedBytes, statistics.indexBytes)
+            (usedBytes, capacity, freeSpace) = (statistics.usedBytes, statistics.capacity, statistics.freeSpace)
+        }
+    }
+
+    struct Memory: Encodable {
+        var usedBytes = 0
+        var capacity = 0
+        var entries = 0
+
+        init(_ statistics: MemoryCacheStatistics?) {
+            guard let statistics else { return }
+            (usedBytes, capacity, entries) = (statistics.bytes, statistics.limits.capacity, statistics.entries)
+        }
+    }
+
+    struct Evictions: Encodable {
+        var count: Int
+        var bytes: Int64
+        var last: Last?
+        var medianAge: Double?
+        var ages: [Band]
+
+        struct Last: Encodable {
+            var at, age: Double
+        }
+
+        struct Band: Encodable {
+            /// Seconds; nil: without end.
+            var upTo: Double?
+            var count: Int
+        }
+
+        init(_ statistics: EvictionStatistics) {
+            (count, bytes) = (statistics.count, statistics.bytes)
+            last = statistics.last.map { Last(at: $0.date.timeIntervalSince1970, age: rounded($0.age.seconds)) }
+            medianAge = statistics.medianAge.map { rounded($0.seconds) }
+            ages = statistics.ages.map { Band(upTo: $0.upTo?.seconds, count: $0.count) }
+        }
+    }
+}
+
+/// Three digits behind the point are enough for a chart, and a fifth of the bytes.
+func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }

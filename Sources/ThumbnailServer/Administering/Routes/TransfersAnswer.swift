@@ -1,0 +1,56 @@
+import ImageCache
+
+/// `GET /api/transfers`: what is being fetched right now, the furthest behind last.
+struct TransfersAnswer: Encodable {
+    var transfers: [Transfer]
+    /// Those that are not listed, because there are too many.
+    var more: Int
+
+    struct Transfer: Encodable {
+        /// The same as long as the transfer lasts.
+        var id: String
+        var url: String
+        /// `queued`, `waiting` (for another process), `transferring`, `retrying`, `storing`.
+        var phase: String
+        var received: Int64
+        var total: Int64?
+        var resumedFrom: Int64
+        /// Seconds, and the reason, while it waits to try again.
+        var retryAfter: Double?
+        var because: String?
+    }
+
+    /// - Parameter running: as ``ImageCache/ImageCache/running`` has it.
+    init(_ running: [(url: String, progress: DownloadProgress)], limit: Int = 100) {
+        let sorted = running.sorted {
+            ($0.progress.received, $1.url) > ($1.progress.received, $0.url)
+        }
+        // One URL may be fetched for several owners or variants at once.
+        var seen: [String: Int] = [:]
+        transfers = sorted.prefix(limit).map { url, progress in
+            seen[url, default: 0] += 1
+            return Transfer(id: "\(seen[url] ?? 1) \(url)", url, progress)
+        }
+        more = max(0, running.count - limit)
+    }
+}
+
+extension TransfersAnswer.Transfer {
+    fileprivate init(id: String, _ url: String, _ progress: DownloadProgress) {
+        self.id = id
+        self.url = url
+        received = progress.received
+        total = progress.total
+        resumedFrom = progress.resumedFrom
+        switch progress.phase {
+        case .queued: phase = "queued"
+        case .waitingForOther: phase = "waiting"
+        case .transferring: phase = "transferring"
+        case .storing: phase = "storing"
+        case .retrying(let delay, let reason):
+            phase = "retrying"
+            retryAfter = rounded(delay.seconds)
+            because = reason
+        }
+    }
+}

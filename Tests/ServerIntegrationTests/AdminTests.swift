@@ -1,0 +1,327 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The admin listener through real sockets.
+@Suite struct AdminTests {
+    private let origin: ScriptedOrigin
+    private let server: ServerProcess
+    private let admin: UInt16
+
+    private static let token = "a token for tests"
+    private static let authorized = "Authorization: Bearer \(token)"
+
+    init() async throws {
+        let picture = try Self.picture()
+        origin = try ScriptedOrigin { request in
+            let body = request.path.hasSuffix(".png") ? picture : Array("text of \(request.path)".utf8)
+            let type = request.path.hasSuffix(".png") ? "image/png" : "text/plain"
+            let fields = [
+                ("Cache-Control", "max-age=3600"), ("ETag", "\"1\""), ("Content-Type", type),
+                ("Content-Length", "\(body.count)"),
+            ]
+            return [.head(status: 200, fields: fields), .body(body)]
+        }
+        server = try await ServerProcess(
+            origin: origin.url(""), "--admin", "127.0.0.1:0", environment: ["IMGCACHE_ADMIN_TOKEN": Self.token])
+        admin = try server.adminPort()
+    }
+
+    /// A PNG of 64 × 48 pixels.
+    private static func picture() throws -> [UInt8] {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("TestAssets/png")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        let name = try #require(files.first { $0.contains("hopper") } ?? files.first)
+        return Array(try Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+
+    private func ask(
+        _ method: String, _ path: String, _ fields: [String] = [], body: String? = nil, at port: UInt16? = nil
+    ) throws -> Client.Answer {
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        for field in fields { head += field + "\r\n" }
+        if let body { head += "Content-Length: \(body.utf8.count)\r\n" }
+        return try #require(try Client(port ?? admin).ask(head + "\r\n" + (body ?? "")))
+    }
+
+    private func get(_ path: String, _ fields: String...) throws -> Client.Answer { try ask("GET", path, fields) }
+
+    private func json(_ answer: Client.Answer) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+    }
+
+    private func fetch(_ paths: String...) throws {
+        for path in paths { #expect(try #require(Client(server.port).get(path)).status == 200) }
+    }
+
+    private func entries(_ search: String = "") throws -> [[String: Any]] {
+        try #require(try json(get("/api/entries?search=\(search)"))["entries"] as? [[String: Any]])
+    }
+
+    @Test("the server says that it lives and that it is ready")
+    func health() throws {
+        #expect(try get("/healthz").text == #"{"status":"ok"}"#)
+        #expect(try get("/readyz").status == 200)
+        #expect(try ask("HEAD", "/healthz").status == 200)
+    }
+
+    @Test("a server that is told to stop is no longer ready while it finishes what runs")
+    func stopping() async throws {
+        let gate = Gate()
+        let slow = try ScriptedOrigin { _ in
+            [.head(status: 200, fields: [("Content-Length", "4")]), .wait(for: gate), .body(Array("done".utf8))]
+        }
+        let server = try await ServerProcess(origin: slow.url(""), "--admin", "127.0.0.1:0")
+        let admin = try server.adminPort()
+        let client = try Client(server.port)
+        client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        try await until { slow.requests.count == 1 }
+        server.process.send(signal: 15)
+        try await until { try ask("GET", "/readyz", at: admin).status == 503 }
+        gate.open()
+        #expect(client.answer()?.text == "done")
+        #expect(await server.process.end() == .exited(0))
+    }
+
+    @Test("metrics count requests by outcome, and what the store holds, in Prometheus's format")
+    func metrics() async throws {
+        try fetch("/a", "/a", "/b")
+        let answer = try get("/metrics")
+        #expect(answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+        let lines = Set(answer.text.split(separator: "\n"))
+        #expect(lines.contains(#"imgcache_requests_total{cache="hit",status="2xx"} 1"#))
+        #expect(lines.contains(#"imgcache_requests_total{cache="miss",status="2xx"} 2"#))
+        #expect(lines.contains(#"imgcache_request_duration_seconds_count{cache="hit"} 1"#))
+        #expect(lines.contains("imgcache_response_bytes_total 30"))
+        #expect(lines.contains("imgcache_store_entries 2"))
+        #expect(lines.contains("imgcache_origin_requests_total 2"))
+        #expect(lines.contains("imgcache_evictions_total 0"))
+        #expect(lines.contains("# TYPE imgcache_request_duration_seconds histogram"))
+        // Every line is a comment or a name, perhaps dimensions, and a number.
+        let form = /[a-zA-Z_:][a-zA-Z0-9_:]*(\{[a-zA-Z_]+="[^"]*"(,[a-zA-Z_]+="[^"]*")*\})? [-+0-9.eInfNa]+/
+        for line in lines where !line.hasPrefix("#") { #expect(line.wholeMatch(of: form) != nil, "\(line)") }
+    }
+
+    @Test("the page's figures follow what happens")
+    func figures() async throws {
+        try fetch("/a", "/a", "/a", "/b")
+        try await until {
+            let totals = try json(get("/api/summary"))["totals"] as? [String: Any]
+            return totals?["requests"] as? Int == 4 && totals?["hits"] as? Int == 2 && totals?["misses"] as? Int == 2
+        }
+        let summary = try json(get("/api/summary"))
+        #expect(summary["state"] as? String == "ready")
+        #expect(summary["canPurge"] as? Bool == true)
+        #expect(summary["origin"] as? String == origin.url(""))
+        #expect((summary["store"] as? [String: Any])?["entries"] as? Int == 2)
+        let series = try json(get("/api/series?step=1"))
+        let requests = try #require((series["series"] as? [String: Any])?["requests"] as? [Double])
+        #expect(requests.count == 600)
+        #expect(requests.reduce(0, +) > 0)
+        let since = try #require(series["start"] as? Int) + 599
+        #expect(try json(get("/api/series?step=1&since=\(since)"))["start"] as? Int == since)
+        #expect(try json(get("/api/series?step=60"))["length"] as? Int == 1440)
+        #expect(try get("/api/series?step=7").status == 400)
+    }
+
+    @Test("what is being fetched is listed with its progress")
+    func transfers() async throws {
+        let gate = Gate()
+        let slow = try ScriptedOrigin { _ in
+            [
+                .head(
+                    status: 200,
+                    fields: [("Content-Length", "600000"), ("Cache-Control", "max-age=60"), ("ETag", "\"1\"")]),
+                .body([UInt8](repeating: 1, count: 300_000)), .wait(for: gate),
+                .body([UInt8](repeating: 1, count: 300_000)),
+            ]
+        }
+        let server = try await ServerProcess(origin: slow.url(""), "--admin", "127.0.0.1:0")
+        let admin = try server.adminPort()
+        let client = try Client(server.port)
+        client.send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        try await until {
+            let transfers = try json(ask("GET", "/api/transfers", at: admin))["transfers"] as? [[String: Any]]
+            return transfers?.first?["url"] as? String == slow.url("/large")
+                && transfers?.first?["total"] as? Int == 600_000
+                && (transfers?.first?["received"] as? Int ?? 0) > 0
+        }
+        gate.open()
+        #expect(client.answer()?.body.count == 600_000)
+    }
+
+    @Test("entries are found by their URL, page by page, each with its freshness in words")
+    func listing() throws {
+        try fetch("/cats/1", "/cats/2", "/dogs/1", "/cats/3")
+        #expect(try entries("CATS").map { $0["url"] as? String } == ["3", "2", "1"].map { origin.url("/cats/\($0)") })
+        let words = try #require((try entries("dogs").first?["freshness"] as? [String: Any])?["words"] as? String)
+        #expect(words == "Fresh for 1 h" || words.hasPrefix("Fresh for 59 min"))
+        let first = try json(get("/api/entries?limit=3"))
+        #expect((first["entries"] as? [Any])?.count == 3)
+        let next = try #require(first["next"] as? String)
+        let second = try json(get("/api/entries?limit=3&after=\(next)"))
+        #expect((second["entries"] as? [[String: Any]])?.map { $0["url"] as? String } == [origin.url("/cats/1")])
+        #expect(try get("/api/entries?limit=0").status == 400)
+        #expect(try get("/api/entries?after=zz").status == 400)
+    }
+
+    @Test("an entry that is an image has a small picture, another one has none")
+    func previews() throws {
+        try fetch("/a.png", "/a.txt")
+        let found = try entries()
+        let picture = try #require(found.first { ($0["url"] as? String)?.hasSuffix("png") == true })
+        let answer = try get("/" + #require(picture["preview"] as? String))
+        #expect(answer.status == 200)
+        #expect(answer["Content-Type"]?.hasPrefix("image/") == true)
+        #expect(answer["Cache-Control"]?.contains("immutable") == true)
+        let text = try #require(found.first { ($0["url"] as? String)?.hasSuffix("txt") == true })
+        #expect(text["preview"] == nil)
+        #expect(try get("/api/entries/\(text["id"] as? String ?? "")/thumbnail").status == 204)
+        #expect(try get("/api/entries/1/thumbnail").status == 204)
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test("one entry is purged, and the next request asks the origin")
+    func deleting() throws {
+        try fetch("/a", "/b")
+        let id = try #require(try entries("/a").first?["id"] as? String)
+        #expect(try ask("DELETE", "/api/entries/\(id)").status == 401)
+        #expect(try entries().count == 2)
+        let answer = try json(ask("DELETE", "/api/entries/\(id)", [Self.authorized]))
+        #expect(answer["purged"] as? Int == 1)
+        #expect(try entries().count == 1)
+        try fetch("/a")
+        #expect(origin.requests.count == 3)
+    }
+
+    @Test("a purge takes what it names: a URL, a beginning, a host, everything")
+    func purging() throws {
+        func purge(_ body: String) throws -> Int? {
+            let fields = [Self.authorized, "Content-Type: application/json"]
+            return try json(ask("POST", "/purge", fields, body: body))["purged"] as? Int
+        }
+        try fetch("/a/1", "/a/2", "/b/1", "/b/2", "/c")
+        #expect(try purge(#"{"url":"\#(origin.url("/a/1"))"}"#) == 1)
+        #expect(try purge(#"{"prefix":"\#(origin.url("/b/"))"}"#) == 2)
+        #expect(try purge(#"{"host":"elsewhere.example"}"#) == 0)
+        #expect(try purge(#"{"host":"127.0.0.1"}"#) == 2)
+        try fetch("/d")
+        #expect(try purge(#"{"all":true}"#) == 1)
+        #expect(try entries().isEmpty)
+        // PURGE, as other caches have it.
+        try fetch("/e?x=1")
+        #expect(try ask("PURGE", "/e?x=1").status == 401)
+        #expect(try ask("PURGE", "/e?x=1", [Self.authorized]).status == 200)
+        #expect(try ask("PURGE", "/e?x=1", [Self.authorized]).status == 404)
+    }
+
+    @Test(
+        "what may not purge, or does not say what, is refused and purges nothing",
+        arguments: [
+            ([], #"{"all":true}"#, 401), (["Authorization: Bearer wrong"], #"{"all":true}"#, 403),
+            (["Authorization: Basic eDp5"], #"{"all":true}"#, 401), ([authorized], "{}", 400),
+            ([authorized], "all", 400),
+            ([authorized], #"{"prefix":""}"#, 400),
+            ([authorized, "X: text"], String(repeating: " ", count: 70_000), 413),
+        ] as [([String], String, Int)])
+    func refused(fields: [String], body: String, status: Int) throws {
+        try fetch("/a")
+        #expect(try ask("POST", "/purge", fields + ["Content-Type: application/json"], body: body).status == status)
+        #expect(try entries().count == 1)
+    }
+
+    @Test("a purge that a form of another page could send is refused")
+    func formPurge() throws {
+        try fetch("/a")
+        for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+            #expect(
+                try ask("POST", "/purge", [Self.authorized, "Content-Type: \(type)"], body: #"{"all":true}"#).status
+                    == 415)
+        }
+        #expect(try entries().count == 1)
+    }
+
+    @Test("without a configured token nobody purges")
+    func noToken() async throws {
+        let server = try await ServerProcess(origin: origin.url(""), "--admin", "127.0.0.1:0")
+        let client = try Client(try server.adminPort())
+        let head = "POST /purge HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 12\r\n"
+        #expect(client.ask(head + "Authorization: Bearer x\r\n\r\n{\"all\":true}")?.status == 403)
+    }
+
+    @Test(
+        "a name that was made to lead here is not the admin listener's",
+        arguments: ["evil.example", "evil.example:80", ""])
+    func rebinding(host: String) throws {
+        for path in ["/", "/metrics", "/api/entries"] {
+            let answer = try #require(try Client(admin).ask("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n"))
+            #expect(answer.status == 421)
+            #expect(!answer.text.contains(origin.url("")))
+        }
+    }
+
+    @Test("the page comes with a strict policy, and is not sent again when it is known")
+    func page() throws {
+        let page = try get("/")
+        #expect(page.status == 200)
+        #expect(page["Content-Type"] == "text/html; charset=utf-8")
+        #expect(page["Content-Security-Policy"]?.hasPrefix("default-src 'none'; script-src 'self'") == true)
+        #expect(page["X-Content-Type-Options"] == "nosniff")
+        #expect(page["Cross-Origin-Resource-Policy"] == "same-origin")
+        #expect(page["Referrer-Policy"] == "no-referrer")
+        #expect(try get("/", "If-None-Match: \(#require(page["ETag"]))").status == 304)
+        // All that it names is there.
+        for name in ["page.css", "theme.js", "main.js", "icon.svg"] {
+            #expect(page.text.contains("\"\(name)\""))
+            #expect(try get("/" + name).status == 200)
+        }
+        #expect(try get("/main.js")["Content-Type"] == "text/javascript; charset=utf-8")
+    }
+
+    @Test(
+        "no path leads out of what there is",
+        arguments: [
+            "/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/api/entries/..%2f..%2fetc/thumbnail", "//etc/passwd",
+            "/api/entries/%00/thumbnail", "/index.html/../../etc/passwd", "/nothing", "/api",
+        ])
+    func paths(path: String) throws {
+        let answer = try get(path)
+        #expect([400, 404].contains(answer.status))
+        #expect(answer.text.hasPrefix(#"{""#))
+        #expect(!answer.text.contains("root:"))
+    }
+
+    @Test("a file holds the token, and its line end is not part of it")
+    func tokenFile() async throws {
+        let folder = try TestDirectory()
+        let file = folder.path("token")
+        let secret: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        #expect(FileManager.default.createFile(atPath: file, contents: Data("from a file\n".utf8), attributes: secret))
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--admin", "127.0.0.1:0", "--admin-token-file", file)
+        let client = try Client(try server.adminPort())
+        let answer = client.ask("PURGE /a HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer from a file\r\n\r\n")
+        #expect(answer?.status == 404)
+    }
+}
+
+/// Waits until a condition holds.
+private func until(_ condition: () throws -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(30)
+    while try !condition() {
+        guard ContinuousClock.now < end else { throw TestSetupFailure("it did not come to that") }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+}
+
+extension ServerProcess {
+    /// Where the admin listener is.
+    func adminPort() throws -> UInt16 {
+        let after = process.errorOutput.components(separatedBy: "administered on 127.0.0.1:").last ?? ""
+        guard let port = UInt16(after.prefix { $0.isNumber }) else {
+            throw TestSetupFailure("no admin port: \(process.errorOutput)")
+        }
+        return port
+    }
+}
