@@ -61,24 +61,18 @@ enum CacheOutcome: String, Sendable, CaseIterable {
     /// Made here: an error, an answer to OPTIONS.
     case none
 
-    /// What the newest member of a Cache-Status field says (RFC 9211).
-    init(cacheStatus value: String?) {
-        guard let value else {
-            self = .none
+    /// What the cache says of an answer (RFC 9211).
+    init(_ status: CacheStatus) {
+        guard status.forward != nil else {
+            self = !status.hit ? .none : status.detail == nil ? .hit : .stale
             return
         }
-        let member = value.utf8.lastIndex(of: UInt8(ascii: ",")).map { value[$0...] } ?? Substring(value)
-        func has(_ parameter: String) -> Bool { member.contains(parameter) }
-        if has("; hit") {
-            self = has("stale") ? .stale : .hit
-        } else if has("fwd-status=304") {
+        if status.forwardStatus == 304 {
             self = .revalidated
-        } else if has("; collapsed") {
+        } else if status.collapsed {
             self = .collapsed
-        } else if has("; stored") {
-            self = .miss
         } else {
-            self = has("fwd=") ? .pass : .none
+            self = status.stored ? .miss : .pass
         }
     }
 }

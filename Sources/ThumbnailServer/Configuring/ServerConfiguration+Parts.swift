@@ -38,6 +38,11 @@ extension ServerConfiguration {
         transfer.connectTimeout = originConnectTimeout
         transfer.stallTimeout = originTimeout
         transfer.maxFileSize = maxResponseSize
+        // Somebody waits: soon, or not at all.
+        transfer.retry.maxRetries = originRetries
+        transfer.retry.baseDelay = .milliseconds(200)
+        transfer.retry.maxDelay = .seconds(2)
+        transfer.retry.retryAfterLimit = .zero
         // The client's own is passed on; without one, none is made up.
         transfer.userAgent = ""
         return transfer

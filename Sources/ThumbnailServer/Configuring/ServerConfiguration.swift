@@ -24,6 +24,8 @@ public struct ServerConfiguration: Sendable {
     var originConnections = 64
     var originConnectTimeout: Duration = .seconds(10)
     var originTimeout: Duration = .seconds(30)
+    /// Attempts without progress after the first.
+    var originRetries = 2
     /// Bytes of one answer of an origin; nil: any number.
     var maxResponseSize: Int64?
     var viaName = "imgcache"

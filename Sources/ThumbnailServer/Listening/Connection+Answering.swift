@@ -1,5 +1,6 @@
 import Glibc
 import HTTPTypes
+import ImageCache
 import NIOCore
 
 extension Connection {
@@ -82,7 +83,7 @@ extension Connection {
         task = nil
         let wasWaitedFor = phase == .answering
         phase = .reading
-        if turn.keepsAlive {
+        if turn.keepsAlive, !isDraining {
             if wasWaitedFor { advance(context) }
         } else {
             linger(context)

@@ -20,14 +20,9 @@ struct ProxyEndpoint: Endpoint {
     }
 
     let options: Options
-    let cache: any Forwarding
+    let cache: ImageCache
 
-    func readyResponse(to exchange: Exchange) -> Response? {
-        guard exchange.method == .get || exchange.method == .head, let request = request(for: exchange),
-            let ready = cache.readyAnswer(to: request)
-        else { return nil }
-        return finished(ready.head, body: exchange.method == .head ? .none : .bytes(ready.body), of: exchange)
-    }
+    func readyResponse(to exchange: Exchange) -> Response? { nil }
 
     func response(to exchange: Exchange) async -> Response {
         guard Via.passes(of: options.name, in: exchange.head.fields) < Via.mostPasses else {
@@ -39,7 +34,9 @@ struct ProxyEndpoint: Endpoint {
         addHopFields(to: &request.fields, exchange)
         do {
             let answer = try await cache.exchange(request)
-            return finished(answer.head, body: answer.content.map { .content($0) } ?? .none, of: exchange)
+            return finished(
+                answer.head, body: answer.content.map { .content($0) } ?? .none, CacheOutcome(answer.cacheStatus),
+                of: exchange)
         } catch {
             return Response(failure: error)
         }
@@ -65,11 +62,12 @@ struct ProxyEndpoint: Endpoint {
         }
     }
 
-    private func finished(_ head: HTTPResponse, body: Response.Body, of exchange: Exchange) -> Response {
+    private func finished(
+        _ head: HTTPResponse, body: Response.Body, _ outcome: CacheOutcome, of exchange: Exchange
+    ) -> Response {
         var head = head
         HopByHop.removeFromAnswer(&head.headerFields)
         Via.append(options.name, minorVersion: 1, to: &head.headerFields)
-        let outcome = CacheOutcome(cacheStatus: head.headerFields[.cacheStatus])
         if options.tellsTiming { ServerTiming.append(outcome, since: exchange.received, to: &head.headerFields) }
         return Response(head, body: body, outcome: outcome)
     }
