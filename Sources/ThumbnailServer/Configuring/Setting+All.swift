@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import ImageCache
 import Logging
@@ -32,7 +33,7 @@ extension Setting {
                     configuration.admin = address
                 }
                 return nil
-            }, text: { $0.admin?.description ?? "off" }),
+            }, text: { $0.admin?.description ?? "off" }, copy: { $1.admin = $0.admin }),
         list("admin-hosts", "HOST,…", \.adminHosts, "Names that the admin listener goes by, beside localhost.") {
             hostProblem($0)
         },
@@ -50,6 +51,7 @@ extension Setting {
         count("origin-connections", \.originConnections, 1...10_000, "Transfers from the origin at a time."),
         time("origin-connect-timeout", \.originConnectTimeout, "To resolve, connect and shake hands."),
         time("origin-timeout", \.originTimeout, "Without a byte from the origin. Then: 504."),
+        count("origin-retries", \.originRetries, 0...100, "Further attempts when one has brought nothing."),
         bytes("max-response-size", \.maxResponseSize, atLeast: 1, "The largest answer that is taken from the origin."),
         text("via-name", "NAME", \.viaName, "What the server calls itself in Via.") {
             HTTPField.Name($0) == nil ? "is no token" : nil
@@ -81,11 +83,11 @@ extension Setting {
                 }
                 configuration.widths = widths
                 return nil
-            }, text: { $0.widths.map(String.init).joined(separator: ",") }),
+            }, text: { $0.widths.map(String.init).joined(separator: ",") }, copy: { $1.widths = $0.widths }),
         list(
             "signing-key-files", "FILE,…", \.signingKeyFiles,
             "Keys that URLs are signed with, one a file, the newest first."
-        ).reloadable,
+        ) { fileProblem($0) }.reloadable,
         flag("require-signature", \.requiresSignature, "Refuses images whose URL is not signed.").reloadable,
         bytes("max-image-bytes", \.maxImageBytes, atLeast: 1, "The largest original that an image is made of.")
             .reloadable,
@@ -127,7 +129,7 @@ extension Setting {
                 default: configuration.accessLog = .file(text)
                 }
                 return nil
-            }, text: { $0.accessLog.settingText }),
+            }, text: { $0.accessLog.settingText }, copy: { $1.accessLog = $0.accessLog }),
         Setting(
             name: "log-level", placeholder: "LEVEL",
             help: "trace, debug, info, notice, warning, error or critical; to standard error.", isReloadable: true,
@@ -137,12 +139,13 @@ extension Setting {
                 }
                 configuration.logLevel = level
                 return nil
-            }, text: { $0.logLevel.rawValue }),
+            }, text: { $0.logLevel.rawValue }, copy: { $1.logLevel = $0.logLevel }),
         text(
             "admin-token", "TOKEN", \.adminToken, "What purging wants as Authorization: Bearer. Better kept in a file."
         )
         .secret.reloadable,
-        text("admin-token-file", "FILE", \.adminTokenFile, "The file that holds the token.").reloadable,
+        text("admin-token-file", "FILE", \.adminTokenFile, "The file that holds the token.") { fileProblem($0) }
+            .reloadable,
     ]
 
     private static func address(_ name: String, _ place: Place<ListenAddress>, _ help: String) -> Setting {
@@ -152,7 +155,7 @@ extension Setting {
                 guard let address = ListenAddress(text) else { return "is no HOST:PORT" }
                 configuration[keyPath: place] = address
                 return nil
-            }, text: { $0[keyPath: place].description })
+            }, text: { $0[keyPath: place].description }, copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
     /// What is wrong with an origin's URL.
@@ -160,7 +163,7 @@ extension Setting {
         let scheme = ["https://", "http://"].first { text.lowercased().hasPrefix($0) }
         guard let scheme else { return "is no http or https URL" }
         let rest = text.utf8.dropFirst(scheme.utf8.count)
-        let authority = rest.prefix { $0 != UInt8(ascii: "/") }
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         // Credentials may stand before the host.
         let host =
             authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] } ?? authority
@@ -169,6 +172,11 @@ extension Setting {
             return "has a query, a fragment or a character that must be percent-encoded"
         }
         return nil
+    }
+
+    /// What is wrong with a file that must be readable.
+    private static func fileProblem(_ path: String) -> String? {
+        access(path, R_OK) == 0 ? nil : "cannot be read: " + String(cString: strerror(errno))
     }
 
     private static func hostProblem(_ text: String) -> String? {

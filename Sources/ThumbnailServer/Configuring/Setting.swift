@@ -23,6 +23,8 @@ struct Setting: Sendable {
     let read: @Sendable (String, inout ServerConfiguration) -> String?
     /// The value as text, nil when there is none.
     let text: @Sendable (ServerConfiguration) -> String?
+    /// Takes the value of another configuration over.
+    let copy: @Sendable (_ source: ServerConfiguration, _ target: inout ServerConfiguration) -> Void
 
     /// The environment's name for it.
     var variable: String {
@@ -56,7 +58,8 @@ extension Setting {
                 }
                 configuration[keyPath: place] = number
                 return nil
-            }, text: { String($0[keyPath: place]) })
+            }, text: { String($0[keyPath: place]) },
+            copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
     static func bytes(
@@ -69,7 +72,8 @@ extension Setting {
                 guard bytes >= least else { return "is less than \(SettingText.text(ofBytes: least))" }
                 configuration[keyPath: place] = bytes
                 return nil
-            }, text: { SettingText.text(ofBytes: $0[keyPath: place]) })
+            }, text: { SettingText.text(ofBytes: $0[keyPath: place]) },
+            copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
     static func bytes(
@@ -82,7 +86,8 @@ extension Setting {
                 guard bytes >= least else { return "is less than \(SettingText.text(ofBytes: least))" }
                 configuration[keyPath: place] = bytes
                 return nil
-            }, text: { $0[keyPath: place].map(SettingText.text(ofBytes:)) })
+            }, text: { $0[keyPath: place].map(SettingText.text(ofBytes:)) },
+            copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
     static func time(_ name: String, _ place: Place<Duration>, _ help: String) -> Setting {
@@ -94,7 +99,8 @@ extension Setting {
                 }
                 configuration[keyPath: place] = duration
                 return nil
-            }, text: { SettingText.text(of: $0[keyPath: place]) })
+            }, text: { SettingText.text(of: $0[keyPath: place]) },
+            copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
     static func flag(_ name: String, _ place: Place<Bool>, _ help: String) -> Setting {
@@ -104,7 +110,8 @@ extension Setting {
                 guard let value = SettingText.flag(text) else { return "is neither true nor false" }
                 configuration[keyPath: place] = value
                 return nil
-            }, text: { String($0[keyPath: place]) })
+            }, text: { String($0[keyPath: place]) },
+            copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
     /// - Parameter problem: what is wrong with a value, nil when nothing is.
@@ -118,17 +125,22 @@ extension Setting {
                 if let problem = problem(text) { return problem }
                 configuration[keyPath: place] = text
                 return nil
-            }, text: { $0[keyPath: place] })
+            }, text: { $0[keyPath: place] },
+            copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
-    static func text(_ name: String, _ placeholder: String, _ place: Place<String?>, _ help: String) -> Setting {
+    static func text(
+        _ name: String, _ placeholder: String, _ place: Place<String?>, _ help: String,
+        problem: @escaping @Sendable (String) -> String? = { $0.isEmpty ? "is empty" : nil }
+    ) -> Setting {
         Setting(
             name: name, placeholder: placeholder, help: help,
             read: { text, configuration in
-                guard !text.isEmpty else { return "is empty" }
+                if let problem = problem(text) { return problem }
                 configuration[keyPath: place] = text
                 return nil
-            }, text: { $0[keyPath: place] })
+            }, text: { $0[keyPath: place] },
+            copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
     /// - Parameter problem: what is wrong with a member of the list, nil when nothing is.
@@ -145,6 +157,7 @@ extension Setting {
                 }
                 configuration[keyPath: place] = members
                 return nil
-            }, text: { $0[keyPath: place].joined(separator: ",") })
+            }, text: { $0[keyPath: place].joined(separator: ",") },
+            copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Locking
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -24,28 +25,38 @@ public enum ServerCommand {
             }
             let environment = ProcessInfo.processInfo.environment
             let file = line.file ?? environment["IMGCACHE_CONFIG"]
-            let sources = try SettingSources(options: line.options, environment: environment, file: file)
-            let configuration = try sources.configuration()
+            let read = { @Sendable () throws(SettingMistake) in
+                try SettingSources(options: line.options, environment: environment, file: file).configuration()
+            }
+            let configuration = try read()
             if line.action == .printConfiguration {
                 print(configuration.masked)
                 return 0
             }
-            return try await serve(configuration)
+            return try await serve(configuration, Supervisor(socket: environment["NOTIFY_SOCKET"]), rereading: read)
         } catch {
             say("imgcache-server: \(error)\n")
             return 2
         }
     }
 
-    private static func serve(_ configuration: ServerConfiguration) async throws(SettingMistake) -> Int32 {
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
-        var logger = Logger(label: "imgcache-server")
-        logger.logLevel = configuration.logLevel
+    private static func serve(
+        _ configuration: ServerConfiguration, _ supervisor: Supervisor,
+        rereading read: @escaping @Sendable () throws(SettingMistake) -> ServerConfiguration
+    ) async throws(SettingMistake) -> Int32 {
+        let level = Locked(configuration.logLevel)
+        LoggingSystem.bootstrap { LevelledLogHandler(label: $0, level: level) }
+        let logger = Logger(label: "imgcache-server")
+        let current = CurrentConfiguration(configuration)
+        current.observe { new in level.withLock { $0 = new.logLevel } }
         raiseDescriptorLimit()
-        let server = try ThumbnailServer(configuration: configuration, logger: logger)
-        var group = ServiceGroupConfiguration(
-            services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        group.logger.logLevel = .error
+        let server = try ThumbnailServer(current, supervisor: supervisor, logger: logger)
+        let reloading = ReloadService(current: current, read: read, supervisor: supervisor, logger: logger)
+        let group = ServiceGroupConfiguration(
+            services: [
+                .init(service: server),
+                .init(service: reloading),
+            ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         do {
             try await ServiceGroup(configuration: group).run()
             return 0

@@ -11,15 +11,19 @@ public import ServiceLifecycle
 /// the grace period, and closes the cache, which keeps what has arrived of unfinished transfers.
 public struct ThumbnailServer: Service {
     let configuration: ServerConfiguration
+    let supervisor: Supervisor
     let logger: Logger
     private let parts: ServerParts
 
     /// Opens the cache; nothing listens yet.
     /// - Throws: `SettingMistake` when a file or folder that a setting names cannot be used.
-    init(configuration: ServerConfiguration, logger: Logger) throws(SettingMistake) {
-        self.configuration = configuration
+    init(_ current: CurrentConfiguration, supervisor: Supervisor, logger: Logger) throws(SettingMistake) {
+        configuration = current.value
+        self.supervisor = supervisor
         self.logger = logger
-        parts = try ServerParts(configuration, logger: logger)
+        let parts = try ServerParts(configuration, logger: logger)
+        current.observe { parts.listener.admission.limits = $0.admissionLimits }
+        self.parts = parts
     }
 
     public func run() async throws {
@@ -55,6 +59,7 @@ public struct ThumbnailServer: Service {
                 "listening on \(ListenAddress(host: ip, port: port))", metadata: ["origin": "\(parts.origin)"])
         }
         parts.administration.readiness.start()
+        supervisor.tell(.ready)
         await withGracefulShutdownHandler {
             await withTaskCancellationHandler {
                 try? await data.closeFuture.get()
@@ -65,6 +70,7 @@ public struct ThumbnailServer: Service {
             data.close(promise: nil)
         }
         parts.administration.readiness.stop()
+        supervisor.tell(.stopping)
         logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
         await connections.drain(within: configuration.gracePeriod)
         await end(group)

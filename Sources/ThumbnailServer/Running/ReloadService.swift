@@ -1,0 +1,30 @@
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// Reads the settings again on SIGHUP. A mistake in them changes nothing and is told in the log.
+struct ReloadService: Service {
+    let current: CurrentConfiguration
+    let read: @Sendable () throws(SettingMistake) -> ServerConfiguration
+    let supervisor: Supervisor
+    let logger: Logger
+
+    func run() async throws {
+        let signals = await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown()
+        for await _ in signals {
+            supervisor.tell(.reloading)
+            do throws(SettingMistake) {
+                let waiting = current.reload(try read())
+                logger.notice("configuration read again")
+                if !waiting.isEmpty {
+                    logger.warning(
+                        "changed settings that take effect after a restart only",
+                        metadata: ["settings": "\(waiting.joined(separator: ", "))"])
+                }
+            } catch {
+                logger.error("configuration not read again, the former stays: \(error)")
+            }
+            supervisor.tell(.ready)
+        }
+    }
+}

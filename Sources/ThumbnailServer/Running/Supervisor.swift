@@ -1,0 +1,43 @@
+import Glibc
+
+/// Tells systemd what the service is doing (sd_notify(3)): a datagram to the socket that it names in the environment. Without
+/// one, nothing.
+struct Supervisor: Sendable {
+    enum State: Sendable {
+        case ready, reloading, stopping
+    }
+
+    /// The socket's path, or an abstract name that begins with `@`.
+    let socket: String?
+
+    func tell(_ state: State) {
+        switch state {
+        case .ready: send("READY=1")
+        case .reloading:
+            var now = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &now)
+            send("RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)")
+        case .stopping: send("STOPPING=1")
+        }
+    }
+
+    private func send(_ text: String) {
+        guard let name = socket, let first = name.utf8.first else { return }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var path = Array(name.utf8)
+        guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+        if first == UInt8(ascii: "@") { path[0] = 0 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let length = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
+        let bytes = Array(text.utf8)
+        _ = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, length)
+            }
+        }
+    }
+}
