@@ -131,7 +131,7 @@ let package = Package(
         .testTarget(
             name: "ThumbnailServerTests",
             dependencies: [
-                "ImageCache", "Locking", "ThumbnailServer", httpTypes,
+                "ImageCache", "Locking", "TestSupport", "ThumbnailServer", httpTypes,
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

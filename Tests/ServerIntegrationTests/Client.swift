@@ -6,6 +6,8 @@ import TestSupport
 final class Client {
     private let descriptor: Int32
     private var received: [UInt8] = []
+    /// Whether the server has ended its side, or the connection was reset.
+    private var hasEnded = false
 
     init(_ port: UInt16) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -87,6 +89,12 @@ final class Client {
         return answer
     }
 
+    /// Waits until so many bytes, heads included, have come that are not read as an answer yet.
+    func receive(atLeast count: Int) -> Bool {
+        while received.count < count { guard fill() else { return false } }
+        return true
+    }
+
     /// Sends a request and reads the answer.
     func ask(_ text: String) -> Answer? {
         send(text)
@@ -105,7 +113,7 @@ final class Client {
     }
 
     /// Whether the server ends the connection now, without a further byte.
-    var isEnded: Bool { received.isEmpty && rest().isEmpty }
+    var isEnded: Bool { received.isEmpty && rest().isEmpty && hasEnded }
 
     private func take(_ count: Int) -> [UInt8]? {
         while received.count < count { guard fill() else { return nil } }
@@ -126,7 +134,10 @@ final class Client {
     private func fill() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &buffer, buffer.count, 0)
-        guard count > 0 else { return false }
+        guard count > 0 else {
+            hasEnded = count == 0 || errno == ECONNRESET
+            return false
+        }
         received += buffer.prefix(count)
         return true
     }

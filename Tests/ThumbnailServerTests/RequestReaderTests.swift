@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import ThumbnailServer
@@ -100,6 +101,6 @@ struct RequestReaderTests {
 
     @Test("what is no HTTP/1.1 request is refused", arguments: MalformedRequest.all)
     func malformed(request: MalformedRequest) {
-        #expect(status(request.bytes) == request.status, "\(request.name)")
+        #expect(status(request.bytes) == request.status, "\(request)")
     }
 }

@@ -1,12 +1,11 @@
-import Testing
-
 /// One row of the table of requests that somebody on the way could take for another one (RFC 9112 section 11.2), or that are none.
-struct MalformedRequest: Sendable, CustomTestStringConvertible {
-    var name: String
-    var bytes: String
-    var status = 400
+public struct MalformedRequest: Sendable, CustomStringConvertible {
+    public var name: String
+    public var bytes: String
+    /// What it is answered with.
+    public var status = 400
 
-    var testDescription: String { name }
+    public var description: String { name }
 
     private static func request(_ name: String, _ fields: String, _ content: String = "", status: Int = 400) -> Self {
         MalformedRequest(
@@ -21,7 +20,7 @@ struct MalformedRequest: Sendable, CustomTestStringConvertible {
         request(name, "Transfer-Encoding: chunked", content)
     }
 
-    static let all: [MalformedRequest] = lengths + codings + chunks + lineEnds + fields + lines + hosts
+    public static let all: [MalformedRequest] = lengths + codings + chunks + lineEnds + fields + lines + hosts
 
     private static let lengths = [
         request("two lengths that differ", "Content-Length: 3\r\nContent-Length: 4", "abcd"),

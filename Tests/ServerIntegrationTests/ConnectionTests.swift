@@ -1,0 +1,136 @@
+import TestSupport
+import Testing
+
+struct ConnectionTests {
+    private static let file = Representation(seed: 7, size: 20_000)
+
+    @Test("pipelined requests are answered in their order, however long the first one takes")
+    func pipelining() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { request in
+            var behaviour = Behaviour(
+                Representation(seed: request.path == "/slow" ? 1 : 2, size: request.path == "/slow" ? 1000 : 2000))
+            if request.path == "/slow" { behaviour.gate = gate }
+            return behaviour
+        }
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        client.send(
+            ["/slow", "/quick", "/slow?2", "/quick"].map { "GET \($0) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined())
+        await origin.waits { $0.count == 1 }
+        gate.open()
+        #expect((0..<4).map { _ in client.answer()?.body.count } == [1000, 2000, 1000, 2000])
+    }
+
+    @Test("a thousand pipelined requests are all answered")
+    func manyPipelined() async throws {
+        let origin = try ScriptedOrigin(serving: Self.file)
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        let first = try #require(client.get("/a"))
+        client.send(String(repeating: "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", count: 1000))
+        var right = 0
+        for _ in 0..<1000 where client.answer()?.body == first.body { right += 1 }
+        #expect(right == 1000)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test("a connection lives on or ends as version and Connection say")
+    func keepAlive() async throws {
+        let origin = try ScriptedOrigin(serving: Self.file)
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        #expect(client.get("/a")?["Connection"] == nil)
+        #expect(client.ask("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")?["Connection"] == "keep-alive")
+        let last = client.get("/a", "Connection: close")
+        #expect(last?["Connection"] == "close")
+        #expect(last?.body.count == 20_000)
+        #expect(client.isEnded)
+
+        let old = try Client(server.port)
+        let answer = old.ask("GET /a HTTP/1.0\r\n\r\n")
+        #expect(answer?.statusLine == "HTTP/1.1 200 OK")
+        #expect(answer?["Content-Length"] == "20000")
+        #expect(answer?["Connection"] == "close")
+        #expect(old.isEnded)
+    }
+
+    @Test("HEAD gets the head alone")
+    func head() async throws {
+        let origin = try ScriptedOrigin(serving: Self.file)
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        for _ in 0..<2 {
+            let answer = client.ask("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(answer?.status == 200)
+            #expect(answer?["Content-Length"] == "20000")
+        }
+        // What follows is read as the next answer: no content came in between.
+        #expect(client.get("/a")?.body.count == 20_000)
+    }
+
+    @Test("absolute-form asks for the path, OPTIONS * is the server's own, TRACE and CONNECT are refused")
+    func forms() async throws {
+        let origin = try ScriptedOrigin(serving: Self.file)
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        #expect(client.ask("GET http://elsewhere.example/a?b HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 200)
+        #expect(origin.requests.map(\.request.target) == ["/a?b"])
+        #expect(origin.requests.first?["Host"] == "127.0.0.1:\(origin.port)")
+        let options = client.ask("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(options?.status == 204)
+        #expect(options?["Allow"]?.contains("GET") == true)
+        let trace = client.ask("TRACE / HTTP/1.1\r\nHost: x\r\nCookie: a=b\r\n\r\n")
+        #expect(trace?.status == 405)
+        #expect(trace?["Allow"]?.contains("TRACE") == false)
+        #expect(client.ask("OPTIONS /a HTTP/1.1\r\nHost: x\r\nMax-Forwards: 0\r\n\r\n")?.status == 204)
+        #expect(client.ask("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n")?.status == 501)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test("what is too large is refused with the status for it")
+    func limits() async throws {
+        let origin = try ScriptedOrigin(serving: Self.file)
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--max-url-length", "200", "--max-header-size", "1KiB", "--max-header-fields", "8",
+            "--max-request-body", "100")
+        func status(_ request: String) throws -> Int? { try Client(server.port).ask(request)?.status }
+        let long = String(repeating: "a", count: 2000)
+        #expect(try status("GET /\(long) HTTP/1.1\r\nHost: x\r\n\r\n") == 414)
+        #expect(try status("GET / HTTP/1.1\r\nHost: x\r\nA: \(long)\r\n\r\n") == 431)
+        let many = String(repeating: "A: b\r\n", count: 9)
+        #expect(try status("GET / HTTP/1.1\r\nHost: x\r\n\(many)\r\n") == 431)
+        #expect(try status("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n") == 413)
+        #expect(
+            try status("PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n") == 413)
+        #expect(origin.requests.isEmpty)
+    }
+
+    @Test("a head, and content, that do not come in time are answered with 408; an idle connection ends without a word")
+    func timeouts() async throws {
+        let origin = try ScriptedOrigin(serving: Self.file)
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--header-timeout", "200ms", "--body-timeout", "200ms", "--idle-timeout", "200ms")
+        let head = try Client(server.port)
+        #expect(head.ask("GET / HTTP/1.1\r\nHo")?.status == 408)
+        #expect(head.isEnded)
+        let content = try Client(server.port)
+        #expect(content.ask("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")?.status == 408)
+        #expect(content.isEnded)
+        let silent = try Client(server.port)
+        #expect(silent.isEnded)
+        let idle = try Client(server.port)
+        #expect(idle.get("/a")?.status == 200)
+        #expect(idle.isEnded)
+    }
+
+    @Test("a client that does not read is let go, and holds up nobody else")
+    func slowReader() async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 3, size: 32 << 20), sendBuffer: nil)
+        let server = try await ServerProcess(origin: origin.url(""), "--write-timeout", "300ms")
+        let slow = try Client(server.port)
+        slow.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try Client(server.port).get("/a")?.body.count == 32 << 20)
+        #expect(await server.logs { $0.contains { $0["cut_short"] as? Bool == true } })
+    }
+}

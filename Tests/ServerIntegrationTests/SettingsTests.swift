@@ -1,0 +1,108 @@
+import Foundation
+import TestSupport
+import Testing
+
+struct SettingsTests {
+    private func run(
+        _ arguments: String..., file: String? = nil, environment: [String: String] = [:]
+    ) async throws -> CommandRunner.Outcome {
+        let directory = try TestDirectory()
+        var arguments = arguments
+        if let file { arguments += ["--config", try directory.write(file, to: "server.json")] }
+        var variables = ["HOME": directory.path, "PATH": "/usr/bin:/bin"]
+        variables.merge(environment) { $1 }
+        return await CommandRunner.outcome(
+            of: try ChildProcess(ServerProcess.executable, arguments, environment: variables))
+    }
+
+    @Test("the command line wins over the environment, the environment over the file; secrets are masked")
+    func precedence() async throws {
+        let outcome = try await run(
+            "--print-config", "--max-requests=3", "--widths", "100", "--widths", "200",
+            file: """
+                {"origin": "https://user:word@images.example/base", "max-requests": 1, "queue-length": 1,
+                 "retry-after": 9, "forwarded": true, "widths": [64], "capacity": "1500MB", "admin-token": "hidden"}
+                """, environment: ["IMGCACHE_MAX_REQUESTS": "2", "IMGCACHE_QUEUE_LENGTH": "2"])
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        let shown = try #require(
+            try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: any Sendable])
+        #expect(shown["max-requests"] as? Int == 3)
+        #expect(shown["queue-length"] as? Int == 2)
+        #expect(shown["retry-after"] as? Int == 9)
+        #expect(shown["forwarded"] as? Bool == true)
+        #expect(shown["widths"] as? [String] == ["100", "200"])
+        #expect(shown["capacity"] as? String == "1500000000")
+        #expect(shown["origin"] as? String == "https://***@images.example/base")
+        #expect(shown["admin-token"] as? String == "***")
+        #expect(!outcome.output.contains("hidden") && !outcome.output.contains("word@"))
+    }
+
+    @Test("a mistake names file, key and value, and ends with 2 before anything listens")
+    func mistakes() async throws {
+        let origin = #""origin": "http://a""#
+        for (file, parts) in [
+            (#"{\#(origin), "max-requests": "many"}"#, ["server.json", "max-requests", "\"many\"", "whole number"]),
+            (#"{\#(origin), "max-requests": 0}"#, ["server.json", "max-requests", "\"0\""]),
+            (#"{\#(origin), "listen": "8080"}"#, ["server.json", "listen", "\"8080\"", "HOST:PORT"]),
+            (#"{\#(origin), "max_requests": 3}"#, ["server.json", "max_requests", "did you mean \"max-requests\""]),
+            (#"{\#(origin), "widths": [1, 0]}"#, ["server.json", "widths", "\"0\""]),
+            (#"{\#(origin), "capacity": "a lot"}"#, ["server.json", "capacity", "\"a lot\"", "number of bytes"]),
+            (#"{\#(origin), "idle-timeout": "-1s"}"#, ["server.json", "idle-timeout", "\"-1s\""]),
+            (#"{\#(origin), "queue-length": {"a": 1}}"#, ["server.json", "queue-length"]),
+            (
+                #"{\#(origin), "signing-key-files": ["/nowhere/key"]}"#,
+                ["server.json", "signing-key-files", "/nowhere/key"]
+            ),
+            (#"{"origin": "ftp://a"}"#, ["server.json", "origin", "\"ftp://a\""]),
+            (#"{"origin": "http://a?b"}"#, ["server.json", "origin", "query"]),
+            (#"{"listen": "127.0.0.1:0"}"#, ["origin", "is missing"]),
+            (#"{"origin": "#, ["server.json", "not valid JSON"]),
+            ("[]", ["server.json", "no JSON object"]),
+        ] {
+            let outcome = try await run(file: file)
+            #expect(outcome.ending == .exited(2), "\(file): \(outcome)")
+            for part in parts { #expect(outcome.errorOutput.contains(part), "\(file): \(outcome.errorOutput)") }
+            #expect(!outcome.errorOutput.contains("listening"))
+        }
+    }
+
+    @Test("mistakes on the command line and in the environment are named as they stand there")
+    func otherMistakes() async throws {
+        let option = try await run("--origin", "http://a", "--retry-after", "soon")
+        #expect(option.ending == .exited(2))
+        #expect(option.errorOutput.contains("--retry-after \"soon\""), "\(option)")
+        let unknown = try await run("--origin", "http://a", "--retry")
+        #expect(unknown.ending == .exited(2))
+        #expect(unknown.errorOutput.contains("did you mean \"retry-after\""), "\(unknown)")
+        let variable = try await run("--origin", "http://a", environment: ["IMGCACHE_LOG_LEVEL": "loud"])
+        #expect(variable.ending == .exited(2))
+        #expect(variable.errorOutput.contains("IMGCACHE_LOG_LEVEL \"loud\""), "\(variable)")
+        let secret = try await run("--origin", "http://a", "--admin-token", "")
+        #expect(secret.ending == .exited(2))
+        let missing = try await run("--origin", "http://a", "--config", "/nowhere/server.json")
+        #expect(missing.ending == .exited(2))
+        #expect(missing.errorOutput.contains("/nowhere/server.json"), "\(missing)")
+    }
+
+    @Test("an address that is taken, and a cache folder that cannot be, are mistakes too")
+    func cannotStart() async throws {
+        let origin = try ScriptedOrigin { _ in [] }
+        let directory = try TestDirectory()
+        let taken = try await run(
+            "--origin", "http://a", "--listen", "127.0.0.1:\(origin.port)", "--cache-dir", directory.path("c"))
+        #expect(taken.ending == .exited(2), "\(taken)")
+        #expect(taken.errorOutput.contains("listen \"127.0.0.1:\(origin.port)\""), "\(taken)")
+        let folder = try await run("--origin", "http://a", "--listen", "127.0.0.1:0", "--cache-dir", "/dev/null/c")
+        #expect(folder.ending == .exited(2), "\(folder)")
+        #expect(folder.errorOutput.contains("cache-dir \"/dev/null/c\""), "\(folder)")
+    }
+
+    @Test("the help names every setting")
+    func help() async throws {
+        let outcome = try await run("--help")
+        #expect(outcome.ending == .exited(0))
+        for name in ["--origin URL", "--listen HOST:PORT", "--max-requests N", "--forwarded", "--print-config"] {
+            #expect(outcome.output.contains(name), "\(name)")
+        }
+    }
+}
