@@ -35,6 +35,10 @@ extension ImageCache {
         /// The memory cache of images and thumbnails: 100 MiB, purged to 60 MiB by default.
         public var memory = MemoryCacheLimits.default
 
+        /// Files of at most 256 KiB in memory for ``ImageCache/readyAnswer(to:)``: 32 MiB, purged to 24 MiB by default, and
+        /// nothing as long as nobody calls ``ImageCache/exchange(_:)``.
+        public var answers = MemoryCacheLimits.answers
+
         /// Whether images in memory are purged when the system, or the control group, runs short of it. Default true.
         public var watchesMemoryPressure = true
 
@@ -64,5 +68,12 @@ extension ImageCache {
         if let base = environment("XDG_CACHE_HOME"), base.hasPrefix("/") { return base + "/imgcache" }
         if let home = environment("HOME") { return home + "/.cache/imgcache" }
         return "/var/tmp/imgcache-\(getuid())"
+    }
+}
+
+extension MemoryCacheLimits {
+    /// 32 MiB, purged to 24 MiB.
+    fileprivate static var answers: MemoryCacheLimits {
+        (try? MemoryCacheLimits(capacity: 32 << 20, preferredUsage: 24 << 20)) ?? .default
     }
 }

@@ -208,6 +208,61 @@ import Testing
         #expect(origin.requests.last?["if-none-match"] == "\"v5\"")
     }
 
+    // MARK: From memory
+
+    @Test func `a small file that was asked for twice is answered from memory, also its parts and conditions`()
+        async throws
+    {
+        let small = Representation(seed: 6, size: 20_000)
+        let origin = try origin(small)
+        let url = origin.url("/small")
+        _ = try await bytes(of: cache.exchange(request(url)))
+        #expect(cache.readyAnswer(to: request(url)) == nil)
+        _ = try await cache.exchange(request(url))
+        clock.withLock { $0 += 5 }
+        let ready = try #require(cache.readyAnswer(to: request(url)))
+        #expect(ready.body == small.content.bytes())
+        #expect(ready.head.headerFields[.age] == "5")
+        #expect(ready.head.headerFields[.cacheStatus] == "imgcache; hit; ttl=3595")
+        let part = try #require(cache.readyAnswer(to: request(url, .get, [.range: "bytes=5-9"])))
+        #expect(part.head.status == .partialContent)
+        #expect(part.body == small.content.bytes(5..<10))
+        let same = try #require(cache.readyAnswer(to: request(url, .get, [.ifNoneMatch: "\"v6\""])))
+        #expect(same.head.status == .notModified)
+        #expect(cache.readyAnswer(to: request(url, .get, [.authorization: "Basic eDp5"])) == nil)
+        #expect(cache.readyAnswer(to: request(url, .get, [.cacheControl: "no-cache"])) == nil)
+        #expect(cache.readyAnswer(to: request(url, .post)) == nil)
+        clock.withLock { $0 += 3600 }
+        #expect(cache.readyAnswer(to: request(url)) == nil)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `what is removed or replaced is forgotten in memory at once`(byPost: Bool) async throws {
+        let origin = try origin(Representation(seed: 6, size: 20_000))
+        let url = origin.url("/small")
+        _ = try await bytes(of: cache.exchange(request(url)))
+        _ = try await cache.exchange(request(url))
+        #expect(cache.readyAnswer(to: request(url)) != nil)
+        if byPost {
+            _ = try await bytes(of: cache.exchange(request(url, .post, body: [1])))
+        } else {
+            try cache.remove(request(url))
+        }
+        #expect(cache.readyAnswer(to: request(url)) == nil)
+    }
+
+    @Test func `a variant in memory answers only those whom Vary does not tell apart`() async throws {
+        var representation = Representation(seed: 6, size: 20_000)
+        representation.fields = [("Vary", "Accept")]
+        let origin = try origin(representation)
+        let webp = request(origin.url("/a"), .get, [.accept: "image/webp"])
+        _ = try await bytes(of: cache.exchange(webp))
+        _ = try await cache.exchange(webp)
+        #expect(cache.readyAnswer(to: webp) != nil)
+        #expect(cache.readyAnswer(to: request(origin.url("/a"))) == nil)
+    }
+
     // MARK: What is not stored
 
     @Test func `what must not be stored is passed to each who asks, at their own pace`() async throws {

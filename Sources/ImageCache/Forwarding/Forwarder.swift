@@ -49,7 +49,9 @@ final class Forwarder: Sendable {
         let question = try Question(request)
         let loader = loader
         let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-            try loader.storedAnswer(question) { [weak self] job in self?.refresh(job) }
+            let stored = try loader.storedAnswer(question) { [weak self] job in self?.refresh(job) }
+            if let stored { loader.answers.keep(stored, to: question) }
+            return stored as CachedAnswer?
         }
         if let stored { return ForwardedAnswer(stored) }
         if request.method == .head {

@@ -69,6 +69,7 @@ extension Loader {
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         for url in rules.urlsInvalidated(by: response, to: job.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
+            answers.forget(url)
             _ = try? store.remove(job.key(ofURL: url))
         }
     }
@@ -100,6 +101,7 @@ extension Loader {
         do throws(StoreError) {
             let entry = NewEntry(
                 key: job.key, variant: variant, url: record.url, metadata: record.encoded)
+            answers.forget(job.url)
             let body = sink.isStorable ? try writer.commit(entry) : try writer.commitTransient()
             var status = status
             status.stored = sink.isStorable
@@ -144,6 +146,7 @@ extension Loader {
     func update(_ candidate: Candidate, with response: StoredResponse) throws(ImageCacheError) -> Candidate {
         var candidate = candidate
         candidate.record.response = response
+        answers.forget(candidate.record.url)
         do throws(StoreError) {
             try store.updateMetadata(of: candidate.entry, candidate.record.encoded)
         } catch {

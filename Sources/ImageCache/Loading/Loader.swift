@@ -12,6 +12,7 @@ struct Loader: Sendable {
     let engine: TransferEngine
     let revalidatesInBackground: Bool
     let sweeper: Sweeper?
+    let answers: ReadyAnswers
     private let executor: BlockingExecutor
 
     init(store: DiskStore, configuration: ImageCache.Configuration, executor: BlockingExecutor) {
@@ -19,6 +20,7 @@ struct Loader: Sendable {
         self.store = store
         rules = configuration.rules
         now = configuration.now
+        answers = ReadyAnswers(limits: configuration.answers, rules: configuration.rules, now: configuration.now)
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
         var limits = TransferEngine.Configuration()

@@ -1,0 +1,179 @@
+import FoundationEssentials
+import Glibc
+import HTTPCaching
+public import HTTPTypes
+import MemoryCache
+
+/// An answer from memory.
+public struct ReadyAnswer: Sendable {
+    /// As ``ForwardedAnswer/head``.
+    public let head: HTTPResponse
+    /// The content; empty for HEAD and 304.
+    public let body: [UInt8]
+}
+
+/// Small files in memory, ready to be sent without a look at the disk: what is asked for again and again.
+///
+/// One variant of a URL at a time. What this process stores, confirms or removes is forgotten here at once; of what other
+/// processes do to the store it learns within ``lookInterval``.
+final class ReadyAnswers: Sendable {
+    /// Larger files are sent from the kernel's page cache.
+    private static let sizeLimit: Int64 = 256 << 10
+    /// For how long an answer is good without another look at the store, which also counts as a use there.
+    private static let lookInterval = Duration.seconds(1)
+
+    private final class Entry: Sendable {
+        let response: StoredResponse
+        /// The head of a hit without `Age` and `Cache-Status`.
+        let head: HTTPResponse
+        let body: [UInt8]
+        /// Equal for requests that `Vary` does not tell apart; `nil` when there is none.
+        let variant: String?
+        /// Seconds since 1970 at which the age was 0, and until which the response is fresh.
+        let bornAt: Double
+        let freshUntil: Double
+        let lookedAt: ContinuousClock.Instant
+
+        init(
+            _ response: StoredResponse, head: HTTPResponse, body: [UInt8], variant: String?, bornAt: Double,
+            freshUntil: Double
+        ) {
+            self.response = response
+            self.head = head
+            self.body = body
+            self.variant = variant
+            self.bornAt = bornAt
+            self.freshUntil = freshUntil
+            lookedAt = .now
+        }
+    }
+
+    private struct Key: MemoryCacheKey {
+        /// Normalised.
+        var url: String
+    }
+
+    private let memory: MemoryCache<Key, Entry>
+    private let rules: CacheRules
+    private let now: @Sendable () -> Date
+
+    init(limits: MemoryCacheLimits, rules: CacheRules, now: @escaping @Sendable () -> Date) {
+        memory = MemoryCache(limits: limits)
+        self.rules = rules
+        self.now = now
+    }
+
+    // MARK: Answering
+
+    func answer(to request: FileRequest) -> ReadyAnswer? {
+        guard request.owner == nil, request.transfer.credentials == nil, request.body == nil,
+            let entry = memory.value(for: Key(url: request.url)), .now - entry.lookedAt < Self.lookInterval
+        else { return nil }
+        switch Kind(request) {
+        case .plain: return plain(entry, request)
+        case .conditional: return conditional(entry, request)
+        case .other: return nil
+        }
+    }
+
+    private func plain(_ entry: Entry, _ request: FileRequest) -> ReadyAnswer? {
+        let now = now().timeIntervalSince1970
+        guard now < entry.freshUntil, matches(entry, request) else { return nil }
+        var head = entry.head
+        head.headerFields[.age] = String(max(0, Int(now - entry.bornAt)))
+        var status = CacheStatus(cache: "imgcache", hit: true)
+        status.timeToLive = Int((entry.freshUntil - now).rounded(.up))
+        return ReadyAnswer(head: head.with(status), body: request.method == .head ? [] : entry.body)
+    }
+
+    private func conditional(_ entry: Entry, _ request: FileRequest) -> ReadyAnswer? {
+        guard matches(entry, request) else { return nil }
+        let asked = CacheRequest(method: request.method, url: request.url, fields: request.fields)
+        let decision = rules.decide(asked, stored: [entry.response], now: now())
+        guard case .serve(let served) = decision, !served.isStale else { return nil }
+        let head = rules.head(of: served, from: entry.response).with(decision.cacheStatus())
+        switch served.body {
+        case .none: return ReadyAnswer(head: head, body: [])
+        case .whole: return ReadyAnswer(head: head, body: entry.body)
+        case .range(let range, _):
+            guard range.upperBound <= entry.body.count else { return nil }
+            return ReadyAnswer(head: head, body: Array(entry.body[Int(range.lowerBound)..<Int(range.upperBound)]))
+        }
+    }
+
+    private func matches(_ entry: Entry, _ request: FileRequest) -> Bool {
+        guard let variant = entry.variant else { return true }
+        return variant == rules.variantKey(of: request.fields, for: entry.response.fields)
+    }
+
+    private enum Kind {
+        /// Nothing in it keeps a fresh response from being the answer.
+        case plain
+        /// It says under which conditions, or which part.
+        case conditional
+        /// Another namespace or policy than everybody's.
+        case other
+
+        init(_ request: FileRequest) {
+            self = .other
+            guard request.method == .get || request.method == .head, request.ownLifetime == nil,
+                request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
+            else { return }
+            var isConditional = false
+            for field in request.fields {
+                switch field.name {
+                case .authorization, .ifMatch, .ifUnmodifiedSince, .cacheControl: return
+                case .range, .ifRange, .ifNoneMatch, .ifModifiedSince: isConditional = true
+                default: if field.name.canonicalName == "pragma" { return }
+                }
+            }
+            self = isConditional ? .conditional : .plain
+        }
+    }
+
+    // MARK: Keeping
+
+    /// Keeps what a request was just answered with from disk, if others may be answered in the same way.
+    func keep(_ answer: CachedAnswer, to question: Question) {
+        let request = question.whole
+        guard memory.limits.capacity > 0, answer.head.status == .ok, question.asked.method == .get,
+            let file = answer.file, file.source == .disk, answer.range == 0..<file.size, file.size <= Self.sizeLimit,
+            request.url == question.job.url, case .plain = Kind(request), request.owner == nil,
+            request.transfer.credentials == nil,
+            let remaining = file.cacheStatus.timeToLive, remaining > 0,
+            let age = answer.head.headerFields[.age].flatMap({ Double($0) }), let body = file.bytes()
+        else { return }
+        var head = answer.head
+        head.headerFields[.age] = nil
+        HTTPField.Name("Cache-Status").map { head.headerFields[$0] = file.response.fields[$0] }
+        var response = file.response
+        response.extent = .complete(length: file.size)
+        let now = now().timeIntervalSince1970
+        let entry = Entry(
+            response, head: head, body: body,
+            variant: response.fields.contains(.vary)
+                ? rules.variantKey(of: request.fields, for: response.fields) ?? "*" : nil,
+            bornAt: now - age, freshUntil: now + Double(remaining))
+        memory.insert(entry, for: Key(url: request.url), cost: body.count + 2048)
+    }
+
+    func forget(_ url: String) { _ = memory.remove(Key(url: url)) }
+
+    func forgetAll() { memory.removeAll() }
+}
+
+extension CachedFile {
+    /// All of a small file.
+    fileprivate func bytes() -> [UInt8]? {
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
+            while count < buffer.count {
+                let read = pread(
+                    body.descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count, off_t(count))
+                if read < 0 && errno == EINTR { continue }
+                guard read > 0 else { return }
+                count += read
+            }
+        }
+        return bytes.count == Int(size) ? bytes : nil
+    }
+}
