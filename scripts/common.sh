@@ -44,6 +44,8 @@ have() {
     libjpeg-turbo-progs) command -v djpeg && command -v cjpeg ;;
     libvips-tools) command -v vipsthumbnail ;;
     graphicsmagick) command -v gm ;;
+    varnish) PATH="$PATH:/usr/sbin" command -v varnishd ;;
+    libnginx-mod-http-image-filter) [ -e /usr/lib/nginx/modules/ngx_http_image_filter_module.so ] ;;
     imagemagick) command -v convert-im6.q16 ;;
     nginx-light) PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v nginx ;;
     apache2-bin) [ -x /usr/sbin/apache2 ] || [ -x /usr/sbin/httpd ] ;;
