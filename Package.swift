@@ -71,7 +71,8 @@ let package = Package(
         .target(
             name: "ImageCache",
             dependencies: [
-                "Digests", "DiskStore", "HTTPCaching", "ImageCodec", "Locking", "MemoryCache", "Transfer", httpTypes,
+                "CXXHash", "Digests", "DiskStore", "HTTPCaching", "ImageCodec", "Locking", "MemoryCache", "Transfer",
+                httpTypes,
                 logging,
             ],
             swiftSettings: strict

@@ -1,4 +1,6 @@
+import CXXHash
 public import FoundationEssentials
+public import HTTPCaching
 public import ImageCodec
 
 /// Where an image or thumbnail came from.
@@ -35,16 +37,27 @@ public struct Thumbnail: Sendable {
     public let source: ImageSourceKind
     /// Until when the original it was made of is fresh (RFC 9111 section 4.2): a `Cache-Control` can be derived from it.
     public let freshUntil: Date
+    /// Made of the bytes: strong (RFC 9110 section 8.8.1), the same for the same bytes on every machine.
+    public let entityTag: EntityTag
+    /// What the original's response says of its freshness: `Cache-Control` comes of it.
+    public let freshness: DerivedFreshness
+    /// The original's `Last-Modified`, as its origin wrote it.
+    public let lastModified: String?
     let made: MadeImage
 
     init?(_ made: MadeImage, _ source: ImageSourceKind) {
-        guard case .encoded(let bytes, let format, let width, let height) = made.content else { return nil }
+        guard case .encoded(let bytes, let format, let width, let height) = made.content,
+            let entityTag = made.entityTag
+        else { return nil }
         self.bytes = bytes
         self.format = format
         self.width = width
         self.height = height
         self.source = source
         freshUntil = made.freshUntil
+        self.entityTag = entityTag
+        freshness = made.response.freshness
+        lastModified = made.response.lastModified
         self.made = made
     }
 }
@@ -61,11 +74,35 @@ final class MadeImage: Sendable {
     let original: Int64
     /// Until when the original is fresh. Afterwards it must be asked for before this is used.
     let freshUntil: Date
+    let response: Response
+    /// Of the bytes of an encoded image; of pixels there is none.
+    let entityTag: EntityTag?
 
-    init(_ content: Content, original: Int64, freshUntil: Date) {
+    /// What is remembered of the original's response.
+    struct Response: Sendable {
+        let freshness: DerivedFreshness
+        let lastModified: String?
+
+        init(_ response: StoredResponse, rules: CacheRules, at now: Date) {
+            freshness = DerivedFreshness(of: response, rules: rules, at: now)
+            lastModified = response.fields[.lastModified]
+        }
+    }
+
+    init(_ content: Content, original: Int64, freshUntil: Date, response: Response) {
         self.content = content
         self.original = original
         self.freshUntil = freshUntil
+        self.response = response
+        entityTag = Self.entityTag(of: content)
+    }
+
+    /// Of the bytes themselves, so that another version of a codec, which makes others, makes another tag.
+    private static func entityTag(of content: Content) -> EntityTag? {
+        guard case .encoded(let bytes, _, _, _) = content else { return nil }
+        let hash = bytes.withUnsafeBytes { cxxhash_128bits($0.baseAddress, $0.count) }
+        let text = withUnsafeBytes(of: (hash.high64.bigEndian, hash.low64.bigEndian)) { Array($0).hexadecimal }
+        return EntityTag(opaque: text, isWeak: false)
     }
 
     /// What it counts as in memory, in bytes: width × height × 4 for pixels, its length for a file.
@@ -75,6 +112,4 @@ final class MadeImage: Sendable {
         case .encoded(let bytes, _, _, _): bytes.count
         }
     }
-
-    func fresh(until date: Date) -> MadeImage { MadeImage(content, original: original, freshUntil: date) }
 }

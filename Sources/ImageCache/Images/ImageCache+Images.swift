@@ -39,10 +39,19 @@ extension ImageCache {
     public func thumbnail(
         for request: ImageRequest, as encoder: ImageEncoder = .jpeg()
     ) async throws(ImageCacheError) -> Thumbnail {
+        try await thumbnail(for: request, as: ThumbnailEncoding.encoder(encoder))
+    }
+
+    /// The bytes of an image file in a size, and in a format that may depend on the original's.
+    ///
+    /// - Throws: What ``file(for:)`` throws, and ``ImageCacheError/Code/undecodable(_:)``.
+    public func thumbnail(
+        for request: ImageRequest, as encoding: ThumbnailEncoding
+    ) async throws(ImageCacheError) -> Thumbnail {
         // The pipeline asks this cache for files until it is done.
         defer { withExtendedLifetime(self) {} }
         do throws(ImageCacheError) {
-            let made = try await pipeline.made(request, .encoded(encoder))
+            let made = try await pipeline.made(request, encoding.output)
             guard let thumbnail = Thumbnail(made.image, made.source) else {
                 throw ImageCacheError(.undecodable(.failed), message: "no bytes")
             }
@@ -50,6 +59,15 @@ extension ImageCache {
         } catch {
             throw error.with(url: request.file.url)
         }
+    }
+
+    /// What `thumbnail(for:as:)` would answer, when it is in memory and may be used without asking
+    /// the origin; else nil.
+    ///
+    /// Synchronous: a look-up under a lock, microseconds; fit for an event loop.
+    public func readyThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail? {
+        guard request.file.method == .get else { return nil }
+        return pipeline.inMemory(ImageKey(request, encoding.output), request).flatMap { Thumbnail($0, .memory) }
     }
 
     /// The bytes of an image file of a URL in a size and format.
@@ -73,6 +91,21 @@ extension ImageCache {
 
     /// Lets go of every image in memory; what is on disk stays.
     public func removeImagesFromMemory() { pipeline.memory.removeAll() }
+}
+
+/// Which format a thumbnail gets.
+public enum ThumbnailEncoding: Sendable, Hashable {
+    case encoder(ImageEncoder)
+    /// A JPEG of a JPEG, a PNG of a PNG; of others a PNG if there is transparency, else a JPEG: for clients that read nothing
+    /// else.
+    case likeOriginal(ImageEncoder.JPEGOptions)
+
+    var output: ImageRecipe.Output {
+        switch self {
+        case .encoder(let encoder): .encoded(encoder)
+        case .likeOriginal(let options): .likeOriginal(options)
+        }
+    }
 }
 
 /// What images cost, since the cache was opened.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPCaching
 import ImageCodec
 import Locking
 
@@ -8,6 +9,7 @@ import Locking
 struct ImageMaking {
     let file: CachedFile
     let decoder: ImageDecoder
+    let rules: CacheRules
     let now: Date
     let counts: Locked<ImageStatistics>
 
@@ -53,14 +55,32 @@ struct ImageMaking {
             var image = image
             for processor in recipe.processors { image = try processor.process(image) }
             var content = MadeImage.Content.pixels(image)
-            if case .encoded(let encoder) = recipe.output {
+            if let encoder = try encoder(for: recipe.output, image) {
                 counts.withLock { $0.encodes += 1 }
                 content = .encoded(
                     try encoder.encode(image), encoder.format, width: image.width, height: image.height)
             }
-            return .success(MadeImage(content, original: file.body.entry.id, freshUntil: file.freshUntil(now)))
+            return .success(
+                MadeImage(
+                    content, original: file.body.entry.id, freshUntil: file.freshUntil(now),
+                    response: MadeImage.Response(file.response, rules: rules, at: now)))
         } catch {
             return .failure(ImageCacheError(error, file))
+        }
+    }
+
+    private func encoder(
+        for output: ImageRecipe.Output, _ image: DecodedImage
+    ) throws(ImageCodecError) -> ImageEncoder? {
+        switch output {
+        case .pixels: return nil
+        case .encoded(let encoder): return encoder
+        case .likeOriginal(let jpeg):
+            switch try ImageInfo.read(ImageSource(file), limits: decoder.limits).format {
+            case .jpeg: return ImageEncoder(.jpeg(jpeg))
+            case .png: return .png()
+            default: return image.isOpaque ? ImageEncoder(.jpeg(jpeg)) : .png()
+            }
         }
     }
 }

@@ -26,10 +26,12 @@ extension ImagePipeline {
             return nil
         }
         let freshUntil: Date
+        var response = found.record.response.response
         if found.hasOriginal {
             let file = try await loadFile(request.file)
             guard file.body.entry.id == found.record.original else { return .outdated(file) }
             freshUntil = file.freshUntil(loader.now())
+            response = file.response
         } else {
             // The original went: what is known of its response decides.
             let now = loader.now()
@@ -39,8 +41,9 @@ extension ImagePipeline {
             }
             freshUntil = now.addingTimeInterval(Double(served.remainingLifetime))
         }
+        let remembered = MadeImage.Response(response, rules: loader.rules, at: loader.now())
         let image = try await blocking.run { [self] () throws(ImageCacheError) in
-            try open(found, recipe, request, freshUntil: freshUntil)
+            try open(found, recipe, request, freshUntil: freshUntil, remembered)
         }
         return image.map { .made($0) }
     }
@@ -58,7 +61,7 @@ extension ImagePipeline {
     }
 
     private func open(
-        _ found: Found, _ recipe: ImageRecipe, _ request: ImageRequest, freshUntil: Date
+        _ found: Found, _ recipe: ImageRecipe, _ request: ImageRequest, freshUntil: Date, _ response: MadeImage.Response
     ) throws(ImageCacheError) -> MadeImage? {
         let bytes: [UInt8]
         do throws(StoreError) {
@@ -73,6 +76,9 @@ extension ImagePipeline {
         case .encoded(let encoder):
             content = .encoded(
                 bytes, encoder.format, width: found.record.width, height: found.record.height)
+        case .likeOriginal:
+            guard let format = ImageFormat.detect(bytes.prefix(ImageFormat.signatureLength)) else { return nil }
+            content = .encoded(bytes, format, width: found.record.width, height: found.record.height)
         case .pixels:
             var decoder = ImageDecoder()
             decoder.limits = request.decoder.limits
@@ -82,7 +88,7 @@ extension ImagePipeline {
             guard let image = try? decoder.decode(ImageSource(bytes)) else { return nil }
             content = .pixels(image)
         }
-        return MadeImage(content, original: found.record.original, freshUntil: freshUntil)
+        return MadeImage(content, original: found.record.original, freshUntil: freshUntil, response: response)
     }
 
     /// Stores what was made beside its original. False when it could not be: then it is made anew when it is wanted again.

@@ -60,9 +60,7 @@ final class ImagePipeline: Sendable {
             throw ImageCacheError(.invalidRequest, message: "an image comes by GET")
         }
         let key = ImageKey(request, output)
-        if let image = memory.value(for: key), isUsable(image, for: request.file) {
-            return Made(image: image, source: .memory)
-        }
+        if let image = inMemory(key, request) { return Made(image: image, source: .memory) }
         while true {
             let (work, isNew) = works.withLock { works in
                 if let work = works[key] { return (work, false) }
@@ -78,6 +76,12 @@ final class ImagePipeline: Sendable {
             }
             return try await interest.value()
         }
+    }
+
+    /// What is in memory and may be used; a GET is meant.
+    func inMemory(_ key: ImageKey, _ request: ImageRequest) -> MadeImage? {
+        guard let image = memory.value(for: key), isUsable(image, for: request.file) else { return nil }
+        return image
     }
 
     /// Whether what is in memory may be used without a look at the original.
@@ -156,7 +160,9 @@ final class ImagePipeline: Sendable {
         }
         return try await slots.run(priority: request.file.priority, memory: needed, on: decoding) { [self] in
             let recipes = group.close()
-            let made = ImageMaking(file: file, decoder: decoder, now: loader.now(), counts: counts).make(recipes)
+            let made = ImageMaking(
+                file: file, decoder: decoder, rules: loader.rules, now: loader.now(), counts: counts
+            ).make(recipes)
             let results = made.mapValues { result in
                 result.map { Made(image: $0, source: .original(file.source)) }
             }

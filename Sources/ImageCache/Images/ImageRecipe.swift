@@ -7,6 +7,8 @@ struct ImageRecipe: Sendable, Hashable {
     enum Output: Sendable, Hashable {
         case pixels
         case encoded(ImageEncoder)
+        /// A JPEG of a JPEG, a PNG of a PNG; of others the one that holds all pixels.
+        case likeOriginal(ImageEncoder.JPEGOptions)
     }
 
     let sizing: ImageSizing?
@@ -44,7 +46,7 @@ struct ImageRecipe: Sendable, Hashable {
     /// What the result is stored as: pixels without loss.
     var storedEncoder: ImageEncoder {
         switch output {
-        case .pixels: .png(level: 1)
+        case .pixels, .likeOriginal: .png(level: 1)
         case .encoded(let encoder): encoder
         }
     }
@@ -61,6 +63,7 @@ struct ImageRecipe: Sendable, Hashable {
         switch output {
         case .pixels: parts.append("pixels")
         case .encoded(let encoder): parts.append(encoder.recipe)
+        case .likeOriginal(let options): parts.append("like," + ImageEncoder(.jpeg(options)).recipe)
         }
         // A processor's identity may hold anything.
         return parts.map { "\($0.utf8.count):\($0)" }.joined(separator: " ")

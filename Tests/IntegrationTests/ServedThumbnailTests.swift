@@ -1,0 +1,112 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// What a service needs of a thumbnail beside its bytes: at once, tagged, and with what is left of its original's life.
+@Suite(.fewAtATime) struct ServedThumbnailTests {
+    private let directory: TestDirectory
+    private let clock = Locked(Date())
+
+    init() throws {
+        directory = try TestDirectory()
+    }
+
+    private func cache() throws -> ImageCache {
+        var configuration = ImageCache.Configuration()
+        configuration.now = { [clock] in clock.withLock { $0 } }
+        configuration.watchesMemoryPressure = false
+        configuration.rules = CacheRules(mode: .shared)
+        return try ImageCache(directory: directory.path("cache"), configuration: configuration)
+    }
+
+    private static func picture(_ encoder: ImageEncoder, alpha: UInt8 = 255) throws -> [UInt8] {
+        try encoder.encode(
+            try DecodedImage(width: 64, height: 48) { memory in
+                for index in 0..<(64 * 48) {
+                    memory[index * 4] = UInt8(truncatingIfNeeded: index)
+                    memory[index * 4 + 3] = alpha
+                }
+            })
+    }
+
+    private func origin(_ bytes: [UInt8], cacheControl: String = "max-age=60") throws -> ScriptedOrigin {
+        try ScriptedOrigin { [clock] request in
+            let fields = [
+                ("Date", httpDate(clock.withLock { $0 })), ("ETag", "\"1\""), ("Cache-Control", cacheControl),
+                ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            ]
+            if request["If-None-Match"] == "\"1\"" { return [.head(status: 304, fields: fields)] }
+            return [.head(status: 200, fields: fields + [("Content-Length", "\(bytes.count)")]), .body(bytes)]
+        }
+    }
+
+    @Test func `is ready when it is in memory and its original is fresh, and not before or after`() async throws {
+        let origin = try origin(try Self.picture(.jpeg()))
+        let cache = try cache()
+        let request = ImageRequest(origin.url("/a.jpg"), .fit(32, 32))
+        let encoding = ThumbnailEncoding.encoder(.webp(quality: 80))
+        #expect(cache.readyThumbnail(for: request, as: encoding) == nil)
+        let made = try await cache.thumbnail(for: request, as: encoding)
+        let ready = try #require(cache.readyThumbnail(for: request, as: encoding))
+        #expect(ready.bytes == made.bytes && ready.entityTag == made.entityTag && ready.source == .memory)
+        #expect(cache.readyThumbnail(for: request, as: .encoder(.webp(quality: 70))) == nil)
+        var anew = request
+        anew.file.policy = .reloadRevalidatingCacheData
+        #expect(cache.readyThumbnail(for: anew, as: encoding) == nil)
+        clock.withLock { $0 += 61 }
+        #expect(cache.readyThumbnail(for: request, as: encoding) == nil)
+        // The origin confirms: it lives on, with a new life.
+        let confirmed = try await cache.thumbnail(for: request, as: encoding)
+        #expect(confirmed.entityTag == made.entityTag)
+        #expect(confirmed.freshness.cacheControl(at: clock.withLock { $0 }) == "max-age=60")
+        #expect(cache.readyThumbnail(for: request, as: encoding) != nil)
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `says what is left of its original's life, from memory and from disk alike`() async throws {
+        let origin = try origin(try Self.picture(.jpeg()), cacheControl: "public, max-age=30, s-maxage=60")
+        let cache = try cache()
+        let request = ImageRequest(origin.url("/a.jpg"), .fit(32, 32))
+        let made = try await cache.thumbnail(for: request)
+        clock.withLock { $0 += 20 }
+        #expect(made.freshness.cacheControl(at: clock.withLock { $0 }) == "public, max-age=10, s-maxage=40")
+        #expect(made.lastModified == "Sun, 06 Nov 1994 08:49:37 GMT")
+        let other = try ImageCache(
+            directory: directory.path("cache"),
+            configuration: { [clock] in
+                var configuration = ImageCache.Configuration()
+                configuration.now = { clock.withLock { $0 } }
+                configuration.rules = CacheRules(mode: .shared)
+                return configuration
+            }())
+        let stored = try await other.thumbnail(for: request)
+        #expect(stored.source == .thumbnail)
+        #expect(stored.entityTag == made.entityTag && !stored.entityTag.isWeak)
+        #expect(stored.freshness.cacheControl(at: clock.withLock { $0 }) == "public, max-age=10, s-maxage=40")
+        #expect(stored.lastModified == made.lastModified)
+    }
+
+    @Test(
+        arguments: [
+            (ImageEncoder.jpeg(), 255, ImageFormat.jpeg), (.png(), 255, .png), (.png(), 128, .png),
+            (.webp(), 255, .jpeg), (.webp(isLossless: true), 128, .png),
+        ] as [(ImageEncoder, UInt8, ImageFormat)])
+    func `is of the original's kind for who reads nothing newer`(
+        original: ImageEncoder, alpha: UInt8, expected: ImageFormat
+    ) async throws {
+        let origin = try origin(try Self.picture(original, alpha: alpha))
+        let cache = try cache()
+        let request = ImageRequest(origin.url("/a"), .fit(32, 32))
+        let made = try await cache.thumbnail(for: request, as: .likeOriginal(.init(quality: 70)))
+        #expect(made.format == expected)
+        #expect(ImageFormat.detect(made.bytes) == expected)
+        cache.removeImagesFromMemory()
+        let tag = made.entityTag
+        _ = consume made
+        let stored = try await cache.thumbnail(for: request, as: .likeOriginal(.init(quality: 70)))
+        #expect(stored.source == .thumbnail)
+        #expect(stored.format == expected && stored.entityTag == tag)
+    }
+}
