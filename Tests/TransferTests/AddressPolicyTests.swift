@@ -67,6 +67,21 @@ struct AddressPolicyTests {
         #expect(policy.refusal(of: loopback, for: nil) != nil)
     }
 
+    @Test("may be public and still nobody that may be asked")
+    func hosts() throws {
+        let policy = AddressPolicy.publicOnly(except: [.init(host: "a.example", port: 80)]) { $0.host == "b.example" }
+        let (inside, outside) = (try #require(NetworkAddress("10.0.0.1")), try #require(NetworkAddress("8.8.8.8")))
+        func refusal(_ address: NetworkAddress, _ host: String) -> String? {
+            policy.refusal(of: address, for: AddressPolicy.Endpoint(host: host, port: 80))
+        }
+        #expect(refusal(inside, "a.example") == nil)
+        #expect(refusal(outside, "a.example") == nil)
+        #expect(refusal(inside, "b.example")?.contains("private") == true)
+        #expect(refusal(outside, "b.example") == nil)
+        #expect(refusal(outside, "c.example")?.contains("c.example:80") == true)
+        #expect(policy.refusal(of: outside, for: nil) != nil)
+    }
+
     @Test("what is no IP address at all is refused")
     func otherFamilies() {
         #expect(AddressPolicy.publicOnly().refusal(of: nil, for: nil) != nil)
