@@ -65,6 +65,20 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
+    @Test func `is never ready when its original must be confirmed before each use`() async throws {
+        // Its lifetime by Last-Modified would be a day.
+        let origin = try origin(try Self.picture(.jpeg()), cacheControl: "no-cache")
+        let cache = try cache()
+        let request = ImageRequest(origin.url("/a.jpg"), .fit(32, 32))
+        for asked in 1...3 {
+            let made = try await cache.thumbnail(for: request)
+            #expect(origin.requests.count == asked)
+            #expect(made.freshness.cacheControl(at: clock.withLock { $0 }) == "no-cache")
+            #expect(cache.readyThumbnail(for: request, as: .encoder(.jpeg())) == nil)
+        }
+        #expect(cache.imageStatistics.decodes == 1)
+    }
+
     @Test func `says what is left of its original's life, from memory and from disk alike`() async throws {
         let origin = try origin(try Self.picture(.jpeg()), cacheControl: "public, max-age=30, s-maxage=60")
         let cache = try cache()

@@ -10,6 +10,8 @@ struct ImageMaking {
     let file: CachedFile
     let decoder: ImageDecoder
     let rules: CacheRules
+    /// The request's.
+    let ownLifetime: OwnLifetime?
     let now: Date
     let counts: Locked<ImageStatistics>
 
@@ -62,7 +64,7 @@ struct ImageMaking {
             }
             return .success(
                 MadeImage(
-                    content, original: file.body.entry.id, freshUntil: file.freshUntil(now),
+                    content, original: file.body.entry.id, freshUntil: file.freshUntil(now, rules, ownLifetime),
                     response: MadeImage.Response(file.response, rules: rules, at: now)))
         } catch {
             return .failure(ImageCacheError(error, file))
@@ -91,8 +93,13 @@ extension ImageSource {
 
 extension CachedFile {
     /// Until when it may be used without a word to the origin.
-    func freshUntil(_ now: Date) -> Date {
-        cacheStatus.timeToLive.map { now.addingTimeInterval(Double($0)) } ?? .distantPast
+    ///
+    /// What must be confirmed before each use (`no-cache`, or behind a redirect that may lead elsewhere next time) never may.
+    func freshUntil(_ now: Date, _ rules: CacheRules, _ ownLifetime: OwnLifetime?) -> Date {
+        guard let left = cacheStatus.timeToLive,
+            !rules.freshness(of: response, at: now, ownLifetime: ownLifetime).mustValidate
+        else { return .distantPast }
+        return now.addingTimeInterval(Double(left))
     }
 }
 

@@ -30,7 +30,7 @@ extension ImagePipeline {
         if found.hasOriginal {
             let file = try await loadFile(request.file)
             guard file.body.entry.id == found.record.original else { return .outdated(file) }
-            freshUntil = file.freshUntil(loader.now())
+            freshUntil = file.freshUntil(loader.now(), loader.rules, request.file.ownLifetime)
             response = file.response
         } else {
             // The original went: what is known of its response decides.

@@ -161,7 +161,8 @@ final class ImagePipeline: Sendable {
         return try await slots.run(priority: request.file.priority, memory: needed, on: decoding) { [self] in
             let recipes = group.close()
             let made = ImageMaking(
-                file: file, decoder: decoder, rules: loader.rules, now: loader.now(), counts: counts
+                file: file, decoder: decoder, rules: loader.rules, ownLifetime: request.file.ownLifetime,
+                now: loader.now(), counts: counts
             ).make(recipes)
             let results = made.mapValues { result in
                 result.map { Made(image: $0, source: .original(file.source)) }
