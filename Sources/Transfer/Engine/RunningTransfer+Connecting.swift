@@ -16,9 +16,12 @@ extension RunningTransfer {
     fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
         let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
         let socketAddress = (UnsafeRawPointer(address) + offset).assumingMemoryBound(to: sockaddr.self)
-        addressRefusal = addressPolicy.refusal(
+        let refusal = addressPolicy.refusal(
             of: NetworkAddress(socketAddress, length: Int(address.pointee.addrlen)), for: endpoint)
-        guard addressRefusal == nil else { return -1 }
+        if let refusal {
+            addressRefusal = refusal
+            return -1
+        }
         let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
         return socket(address.pointee.family, type, address.pointee.protocol)
     }

@@ -42,6 +42,7 @@ extension RunningTransfer {
                 return .stop
             }
             lastActivity = .now
+            addressRefusal = nil
             headTime = mailbox.configuration.now()
             if options.reportsHeads { events(.responseHead(MaskedHead.lines(collector.bytes))) }
             if (200..<300).contains(status) || passesWithoutBody(status) { return judgeHead() ? .taken : .stop }

@@ -62,7 +62,8 @@ final class RunningTransfer {
     var action: ResumeAction?
     /// Our own reason to stop the attempt.
     var failure: TransferError?
-    /// Why the last socket that libcurl asked for was not opened.
+    /// Why a socket was not opened that libcurl asked for since the last head. Of a name's other addresses one may be
+    /// connected to all the same.
     var addressRefusal: String?
     var isSinkOpen = false
     var isPaused = false
@@ -354,7 +355,9 @@ final class RunningTransfer {
     }
 
     private func curlError(_ code: CURLcode) -> TransferError {
-        if let addressRefusal, code == CURLE_COULDNT_CONNECT { return error(.addressRefused, addressRefusal) }
+        if let addressRefusal, code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT, head == nil {
+            return error(.addressRefused, addressRefusal)
+        }
         let text = URLText.masked(handle?.lastError ?? "")
         let failure = CurlFailure(code, text: text, hasHead: head != nil, options: options)
         return error(failure.code, failure.message, isRetryable: failure.isRetryable)
