@@ -89,7 +89,7 @@ let package = Package(
         .target(
             name: "ThumbnailServer",
             dependencies: [
-                "CLinux", "ImageCache", "Locking", httpTypes, logging,
+                "CLinux", "ImageCache", "Locking", "URLSigning", httpTypes, logging,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -132,7 +132,7 @@ let package = Package(
         .testTarget(
             name: "ThumbnailServerTests",
             dependencies: [
-                "ImageCache", "Locking", "TestSupport", "ThumbnailServer", httpTypes,
+                "ImageCache", "Locking", "TestSupport", "ThumbnailServer", "URLSigning", httpTypes,
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -140,6 +140,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ServerIntegrationTests",
-            dependencies: ["Locking", "TestSupport", "imgcache", "imgcache-server"], swiftSettings: strict),
+            dependencies: ["ImageCache", "Locking", "TestSupport", "URLSigning", "imgcache", "imgcache-server"],
+            swiftSettings: strict),
     ]
 )

@@ -38,10 +38,8 @@ public struct ServerConfiguration: Sendable {
     var allowedHosts: [String] = []
     /// The widths that may be asked for, in pixels; empty: any.
     var widths: [Int] = []
-    /// Files with the keys that URLs are signed with, the newest first.
+    /// Files with the keys that images' URLs must be signed with; none: they need no signature.
     var signingKeyFiles: [String] = []
-    /// Whether an image's URL must be signed.
-    var requiresSignature = false
     var maxImageBytes: Int64 = 64 << 20
     var maxPixels = 100_000_000
     var imageTimeout: Duration = .seconds(30)

@@ -2,6 +2,7 @@ import Glibc
 import HTTPTypes
 import ImageCache
 import Logging
+import URLSigning
 
 extension Setting {
     /// Every setting, in the order in which the help tells them.
@@ -86,9 +87,8 @@ extension Setting {
             }, text: { $0.widths.map(String.init).joined(separator: ",") }, copy: { $1.widths = $0.widths }),
         list(
             "signing-key-files", "FILE,…", \.signingKeyFiles,
-            "Keys that URLs are signed with, one a file, the newest first."
-        ) { fileProblem($0) }.reloadable,
-        flag("require-signature", \.requiresSignature, "Refuses images whose URL is not signed.").reloadable,
+            "Keys that images' URLs must be signed with, one id:base64 a line (see imgcache sign). Default: no signature."
+        ) { keyFileProblem($0) }.reloadable,
         bytes("max-image-bytes", \.maxImageBytes, atLeast: 1, "The largest original that an image is made of.")
             .reloadable,
         count("max-pixels", \.maxPixels, 1...2_000_000_000, "The most pixels that an original may have.").reloadable,
@@ -179,9 +179,18 @@ extension Setting {
         access(path, R_OK) == 0 ? nil : "cannot be read: " + String(cString: strerror(errno))
     }
 
+    private static func keyFileProblem(_ path: String) -> String? {
+        do throws(SigningKeyError) {
+            _ = try SigningKeys(file: path)
+            return nil
+        } catch {
+            return "cannot be used: \(error)"
+        }
+    }
+
     private static func hostProblem(_ text: String) -> String? {
         let host = text.hasPrefix("*.") ? text.dropFirst(2) : text[...]
-        return host.isEmpty || !HostField.isValid(host.utf8) ? "is no host" : nil
+        return AddressPolicy.Endpoint(authority: host, scheme: "https") == nil ? "is no host, or host and port" : nil
     }
 }
 

@@ -49,7 +49,7 @@ extension HTTPField.Name {
     static let traceParent = known("traceparent")
 
     /// A name that is known to be a token.
-    private static func known(_ name: String) -> HTTPField.Name {
+    static func known(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no token") }
         return name
     }

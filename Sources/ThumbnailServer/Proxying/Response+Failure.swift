@@ -7,6 +7,8 @@ extension Response {
     init(failure error: ImageCacheError) {
         self =
             switch error.code {
+            case .addressRefused:
+                .failure(403, "address-refused", "The origin is not at an address that may be asked.")
             case .unreachable where error.isTimeout:
                 .failure(504, "origin-timeout", "The origin did not answer in time.")
             case .unreachable: .failure(502, "origin-unreachable", "The origin could not be reached, or broke off.")

@@ -1,5 +1,6 @@
 import HTTPTypes
 import ImageCache
+import Locking
 import Logging
 import NIOCore
 import NIOPosix
@@ -23,6 +24,14 @@ public struct ThumbnailServer: Service {
         self.logger = logger
         let parts = try ServerParts(configuration, logger: logger)
         current.observe { parts.listener.admission.limits = $0.admissionLimits }
+        current.observe { configuration in
+            do throws(SettingMistake) {
+                let rules = try configuration.imageRules()
+                parts.imageRules.withLock { $0 = rules }
+            } catch {
+                logger.error("images are made by the former settings: \(error)")
+            }
+        }
         self.parts = parts
     }
 
@@ -93,6 +102,8 @@ struct ServerParts: Sendable {
     let log: AccessLog
     let metrics: ServerMetrics
     let listener: Listener
+    /// Which images are made now.
+    let imageRules: Locked<ImageRules>
     /// The origin's URL without credentials and without a slash at its end.
     let origin: String
 
@@ -103,6 +114,11 @@ struct ServerParts: Sendable {
         var cacheConfiguration = try configuration.cacheConfiguration()
         rules = cacheConfiguration.rules
         cacheConfiguration.logger = logger
+        let images = Locked(try configuration.imageRules())
+        imageRules = images
+        cacheConfiguration.addressPolicy = configuration.addressPolicy { endpoint in
+            images.withLock { $0.mayAsk(endpoint) }
+        }
         do {
             cache = try ImageCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
         } catch {
@@ -113,7 +129,8 @@ struct ServerParts: Sendable {
         origin = FileRequest(base).urlWithoutUserinfo
         let proxy = ProxyEndpoint(options: configuration.proxyOptions(base: base), cache: cache)
         listener = Listener(
-            settings: configuration.connectionSettings, router: Router(proxy: proxy, images: nil),
+            settings: configuration.connectionSettings,
+            router: Router(proxy: proxy, images: ImageEndpoint(rules: images, cache: cache)),
             metrics: metrics, log: log, admission: Admission(configuration.admissionLimits), logger: logger)
     }
 }

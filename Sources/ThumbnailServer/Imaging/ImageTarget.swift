@@ -1,0 +1,71 @@
+/// An image's request target taken apart: `/image/OPTIONS/PATH?QUERY` or `/image/OPTIONS/https://HOST/PATH?QUERY`.
+struct ImageTarget: Equatable {
+    enum Original: Equatable {
+        /// Path and query at the origin, with the slash before them.
+        case path(String)
+        /// Somewhere else, or the origin by its name.
+        case url(String, AllowedHosts.Endpoint)
+        /// A URL of another scheme than http and https, or one whose host is none or is not written plainly.
+        case unfit
+    }
+
+    var options: Substring
+    var original: Original
+
+    /// - Parameter target: what follows `/image/`.
+    init(_ target: Substring) throws(ImageMistake) {
+        let bytes = target.utf8
+        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash > bytes.startIndex,
+            bytes.index(after: slash) < bytes.endIndex,
+            bytes[..<slash].allSatisfy({ $0 != UInt8(ascii: "?") })
+        else {
+            throw ImageMistake(
+                code: "bad-target", message: "An image's URL is /image/OPTIONS/PATH, such as /image/w=256/a.jpg.")
+        }
+        options = target[..<slash]
+        let rest = target[slash...]
+        let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") }
+        guard !Self.hasDotSegment(path) else {
+            throw ImageMistake(code: "bad-target", message: "A path must not have the segments . and .. in it.")
+        }
+        original = Self.absolute(rest.dropFirst()) ?? .path(String(rest))
+    }
+
+    /// A URL; proxies and browsers on the way may have made one slash of its two.
+    private static func absolute(_ text: Substring) -> Original? {
+        let scheme = text.utf8.prefix(while: isInScheme)
+        // What has no slash behind its colon is a path that only begins so.
+        guard !scheme.isEmpty, text.utf8[scheme.endIndex...].starts(with: ":/".utf8) else { return nil }
+        let name = Substring(scheme).lowercased()
+        guard name == "https" || name == "http" else { return .unfit }
+        var rest = text.utf8[scheme.endIndex...].dropFirst(2)
+        if rest.first == UInt8(ascii: "/") { rest = rest.dropFirst() }
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        guard let endpoint = AllowedHosts.Endpoint(authority: Substring(authority), scheme: name) else { return .unfit }
+        let tail = Substring(rest[authority.endIndex...])
+        return .url("\(name)://\(Substring(authority).lowercased())\(tail.hasPrefix("/") ? "" : "/")\(tail)", endpoint)
+    }
+
+    /// RFC 3986 section 3.1.
+    private static func isInScheme(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    /// libcurl would take them out, and the path would lead elsewhere than it says.
+    private static func hasDotSegment(_ path: Substring.UTF8View) -> Bool {
+        guard path.contains(UInt8(ascii: ".")) || path.contains(UInt8(ascii: "%")) else { return false }
+        return path.split(separator: UInt8(ascii: "/")).contains { segment in
+            guard segment.count <= 6, segment.first == UInt8(ascii: ".") || segment.first == UInt8(ascii: "%") else {
+                return false
+            }
+            return dotSegments.contains(String(decoding: segment, as: UTF8.self).lowercased())
+        }
+    }
+
+    private static let dotSegments: Set<String> = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
+}
