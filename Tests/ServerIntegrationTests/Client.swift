@@ -10,7 +10,17 @@ final class Client {
     private var hasEnded = false
 
     init(_ port: UInt16) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = try Self.connected(to: port)
+        // A server that does not answer fails the test instead of holding it up for ever.
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    /// A socket that is connected to that port of 127.0.0.1.
+    static func connected(to port: UInt16) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -20,13 +30,13 @@ final class Client {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else { throw SystemCallFailure("connect") }
-        // A server that does not answer fails the test instead of holding it up for ever.
-        var limit = timeval(tv_sec: 30, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard result == 0 else {
+            let failure = SystemCallFailure("connect")
+            close(descriptor)
+            throw failure
+        }
+        return descriptor
     }
-
-    deinit { close(descriptor) }
 
     func send(_ text: String) { send(Array(text.utf8)) }
 
@@ -142,3 +152,13 @@ final class Client {
         return true
     }
 }
+
+/// Runs blocking work beside the tests' few threads.
+func onThreadOfItsOwn<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+    }
+}
+
+/// Whether this is a sanitizer's build, which takes memory and time of its own.
+func isSanitized() -> Bool { dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil }

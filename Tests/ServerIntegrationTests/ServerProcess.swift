@@ -11,11 +11,14 @@ final class ServerProcess: Sendable {
     static let executable = (CommandRunner.executable as NSString).deletingLastPathComponent + "/imgcache-server"
 
     /// Starts it and waits until it listens.
+    ///
+    /// - Parameter directory: with the store of an earlier one; `nil`: a new one.
     init(
         origin: String, _ options: String..., environment: [String: String] = [:],
-        executable: String = ServerProcess.executable, leading: [String] = []
+        directory: TestDirectory? = nil, executable: String = ServerProcess.executable, leading: [String] = []
     ) async throws {
-        directory = try TestDirectory()
+        let directory = try directory ?? TestDirectory()
+        self.directory = directory
         var variables = ProcessInfo.processInfo.environment.filter {
             !$0.key.hasPrefix("IMGCACHE_") && !$0.key.lowercased().hasSuffix("_proxy")
         }
@@ -34,6 +37,13 @@ final class ServerProcess: Sendable {
             throw TestSetupFailure("no port: \(process.errorOutput)")
         }
         self.port = port
+    }
+
+    /// The most memory that it has had resident so far, in bytes.
+    var peakMemory: Int {
+        let status = (try? String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+        return (Int(line.split(separator: " ").dropFirst().first ?? "") ?? .max >> 10) << 10
     }
 
     /// Lines of the access log on standard output, as objects.
