@@ -99,11 +99,7 @@ final class Index {
         return found
     }
 
-    func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
-        let select = try database().prepared(.entryByID).bind(1, id)
-        defer { select.reset() }
-        return try select.step() ? StoredEntry(select, withAccess: true) : nil
-    }
+    func entry(_ id: Int64) throws(StoreError) -> StoredEntry? { try database().entry(id) }
 
     func exists(_ id: Int64) throws(StoreError) -> Bool {
         let select = try database().prepared(.entryExists).bind(1, id)
@@ -134,6 +130,14 @@ final class Index {
             try database().prepared(.updateMetadata).bind(1, id).bind(2, metadata).run()
             return try database().changes > 0
         }
+    }
+}
+
+extension Connection {
+    func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
+        let select = try prepared(.entryByID).bind(1, id)
+        defer { select.reset() }
+        return try select.step() ? StoredEntry(select, withAccess: true) : nil
     }
 }
 

@@ -8,8 +8,8 @@ public struct EntryPage: Sendable {
 extension DiskStore {
     /// The newest entries whose URL matches, page by page.
     ///
-    /// The index is read in steps of some hundred rows, each well below a millisecond, between which other callers get
-    /// their turn; so a search through a million entries holds nobody up.
+    /// The index is read through a connection of its own, beside everybody else's, so a search through a million entries
+    /// holds nobody up.
     ///
     /// - Parameters:
     ///   - last: ``EntryPage/next`` of the page before; nil: from the newest entry on.
@@ -21,15 +21,16 @@ extension DiskStore {
         after last: Int64? = nil, limit: Int, scanning most: Int = 200_000,
         where matches: (String) -> Bool = { _ in true }
     ) throws(StoreError) -> EntryPage {
+        let reader = try reader()
         var place = last ?? .max
         var left = most
         var page = EntryPage(entries: [], next: nil)
         while left > 0 {
-            let step = try urls(before: place, limit: min(left, Self.scanStep))
+            let step = try reader.urls(before: place, limit: min(left, Self.scanStep))
             left -= step.count
             for row in step where matches(row.url) {
                 // One that went away since then is left out.
-                guard let entry = try entry(row.id) else { continue }
+                guard let entry = try reader.entry(row.id) else { continue }
                 page.entries.append(entry)
                 if page.entries.count == limit {
                     page.next = row.id
@@ -45,19 +46,20 @@ extension DiskStore {
 
     /// Removes the entries whose URL matches.
     ///
-    /// In steps, as ``page(after:limit:scanning:where:)`` reads. What is stored while it works may stay.
+    /// In steps, between which other callers get their turn. What is stored while it works may stay.
     @discardableResult
     public func remove(where matches: (String) -> Bool) throws(StoreError) -> PruneResult {
+        let reader = try reader()
         var result = PruneResult.nothing
         var place = Int64.max
         while true {
-            let step = try urls(before: place, limit: Self.scanStep)
-            let removed = try withIndex { (index) throws(StoreError) in
-                let ids = step.filter { matches($0.url) }.map(\.id)
-                return ids.isEmpty ? .nothing : try index.removeCounted(ids)
+            let step = try reader.urls(before: place, limit: Self.scanStep)
+            let ids = step.filter { matches($0.url) }.map(\.id)
+            if !ids.isEmpty {
+                let removed = try withIndex { (index) throws(StoreError) in try index.removeCounted(ids) }
+                result.entries += removed.entries
+                result.bytes += removed.bytes
             }
-            result.entries += removed.entries
-            result.bytes += removed.bytes
             guard let end = step.last else { break }
             place = end.id
         }
@@ -71,13 +73,41 @@ extension DiskStore {
 
     private static let scanStep = 500
 
-    private func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {
-        try withIndex { (index) throws(StoreError) in
-            let select = try index.database().prepared(.urlsBefore).bind(1, id).bind(2, Int64(limit))
-            defer { select.reset() }
-            var rows: [(id: Int64, url: String)] = []
-            while try select.step() { rows.append((select.integer(0), select.text(1))) }
-            return rows
+    private func reader() throws(StoreError) -> BrowsingReader {
+        // A store that may not be written reads in a way of its own, which the index knows.
+        if configuration.isReadOnly { return BrowsingReader(store: self, connection: nil) }
+        try withIndex { (_) throws(StoreError) in }
+        return BrowsingReader(store: self, connection: try Connection(path: paths.index, readOnly: true))
+    }
+}
+
+/// Reads the index in steps, none of which leaves a transaction open: the log of changes can go on being written back.
+private struct BrowsingReader {
+    let store: DiskStore
+    /// nil: the store's own.
+    let connection: Connection?
+
+    func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {
+        guard let connection else {
+            return try store.withIndex { (index) throws(StoreError) in
+                try Self.urls(index.database(), before: id, limit: limit)
+            }
         }
+        return try Self.urls(connection, before: id, limit: limit)
+    }
+
+    func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
+        guard let connection else { return try store.entry(id) }
+        return try connection.entry(id)
+    }
+
+    private static func urls(
+        _ connection: Connection, before id: Int64, limit: Int
+    ) throws(StoreError) -> [(id: Int64, url: String)] {
+        let select = try connection.prepared(.urlsBefore).bind(1, id).bind(2, Int64(limit))
+        defer { select.reset() }
+        var rows: [(id: Int64, url: String)] = []
+        while try select.step() { rows.append((select.integer(0), select.text(1))) }
+        return rows
     }
 }
