@@ -25,6 +25,7 @@ class Origin:
 
     size = 24 << 20
     rate = 3 << 20
+    freshness = ["max-age=86400", "max-age=2, stale-while-revalidate=3600", "no-cache", "max-age=11520"]
 
     def __init__(self, painted=None):
         self.pictures = painted or pictures()
@@ -48,13 +49,17 @@ class Origin:
                 with open(path, "rb") as file:
                     body = file.read()
                 kind = path.rsplit(".", 1)[1].replace("jpg", "jpeg")
-                number = len(self.path) % 4
-                age = ["max-age=86400", "max-age=2, stale-while-revalidate=3600", "no-cache", "max-age=11520"][number]
-                self.send_response(200)
+                age = origin.freshness[len(self.path) % len(origin.freshness)]
+                tag = f'"{len(body)}"'
+                is_known = self.headers.get("If-None-Match") == tag
+                if is_known:
+                    body = b""
+                self.send_response(304 if is_known else 200)
                 self.send_header("Content-Type", f"image/{kind}")
                 self.send_header("Cache-Control", age)
-                self.send_header("ETag", f'"{len(body)}"')
-                self.send_header("Content-Length", str(len(body)))
+                self.send_header("ETag", tag)
+                if not is_known:
+                    self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
 

@@ -312,23 +312,28 @@ def screenshots(folder, minutes):
         with Chromium() as browser:
             painted = landscapes.paint(browser, folder_of_pictures)
         origin = Origin(painted)
+        origin.size, origin.rate = 12 << 20, 1 << 20
+        origin.freshness = ["max-age=86400", "max-age=120, stale-while-revalidate=3600", "max-age=3600", "max-age=11520"]
         stack.callback(origin.close)
-        service = Service(binary, origin.url)
+        # Little room, so that something is evicted.
+        service = Service(binary, origin.url, "--capacity", "40MiB")
         stack.callback(service.close)
         fill(origin, service)
-        end = time.monotonic() + minutes * 60
+        ended = threading.Event()
         names = list(origin.pictures)
 
         def ask(number):
             step = 0
-            while time.monotonic() < end + 30:
+            while not ended.is_set():
                 step += 1
                 # Mostly what is known, now and then something new, and a tide.
                 turn = step * (number + 3)
                 fresh = f"?v={turn}" if turn % 23 == 0 else ""
-                service.get(f"/gallery/{names[turn % min(24, len(names))]}{fresh}", service.data)
+                with contextlib.suppress(OSError):
+                    service.get(f"/gallery/{names[turn % min(24, len(names))]}{fresh}", service.data)
                 time.sleep(0.02 + 0.05 * (1 + math.sin(time.monotonic() / 40 + number)))
 
+        stack.callback(ended.set)
         for number in range(4):
             threading.Thread(target=ask, args=(number,), daemon=True).start()
         time.sleep(max(0, minutes * 60 - 5))

@@ -116,9 +116,9 @@ import Testing
         #expect(summary["origin"] as? String == origin.url(""))
         #expect((summary["store"] as? [String: Any])?["entries"] as? Int == 2)
         let series = try json(get("/api/series?step=1"))
-        let requests = try #require((series["series"] as? [String: Any])?["requests"] as? [Double])
+        let requests = try #require((series["series"] as? [String: Any])?["requests"] as? [Any])
         #expect(requests.count == 600)
-        #expect(requests.reduce(0, +) > 0)
+        #expect(requests.compactMap { $0 as? Double }.reduce(0, +) > 0)
         let since = try #require(series["start"] as? Int) + 599
         #expect(try json(get("/api/series?step=1&since=\(since)"))["start"] as? Int == since)
         #expect(try json(get("/api/series?step=60"))["length"] as? Int == 1440)

@@ -89,7 +89,7 @@ export class Chart {
     let below = null;
     return this.series.map((one) => {
       const own = this.data.series[one.key] ?? [];
-      const upper = this.stacked && below ? own.map((value, index) => (value ?? 0) + below[index]) : own;
+      const upper = this.stacked && below ? own.map((value, index) => (isNumber(value) ? value + below[index] : null)) : own;
       const layer = { ...one, upper, lower: this.stacked ? below : null };
       if (this.stacked) below = upper;
       return layer;

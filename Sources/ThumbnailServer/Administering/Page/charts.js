@@ -99,12 +99,12 @@ function ratio({ hits, misses }) {
   let hit = 0;
   let all = 0;
   return hits.map((_, index) => {
-    hit += hits[index];
-    all += hits[index] + misses[index];
+    hit += hits[index] ?? 0;
+    all += (hits[index] ?? 0) + (misses[index] ?? 0);
     const gone = index - window;
     if (gone >= 0) {
-      hit -= hits[gone];
-      all -= hits[gone] + misses[gone];
+      hit -= hits[gone] ?? 0;
+      all -= (hits[gone] ?? 0) + (misses[gone] ?? 0);
     }
     // Sums of fractions drift.
     return all > 1e-6 ? Math.min(1, Math.max(0, hit / all)) : null;

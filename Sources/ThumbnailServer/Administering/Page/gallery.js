@@ -74,6 +74,7 @@ function show(list, more) {
   const had = host.contains(document.activeElement) ? indexOf(document.activeElement) : -1;
   reconcile(host, entries, (entry) => entry.id, create, update);
   find("more").hidden = !next;
+  put(find("more"), entries.length ? "Show more" : "Look further");
   put(find("gallery-note"), noteText());
   const current = host.querySelector('.open[tabindex="0"]');
   if (!current && host.firstElementChild) setCurrent(host.firstElementChild);
@@ -85,6 +86,8 @@ function show(list, more) {
 }
 
 function noteText() {
+  // A search looks through so many entries at a time.
+  if (entries.length === 0 && next) return `Nothing with “${search}” among the newest entries.`;
   if (entries.length === 0) return search ? `Nothing cached has “${search}” in its URL.` : "Nothing is cached yet.";
   const number = next ? `the newest ${entries.length}` : `${entries.length}`;
   return search ? `${number} with “${search}”` : number;

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// `GET /api/series?step=1|60&since=T`: what happened over time, one value a step, as rates a second; latencies in
-/// milliseconds, null where nothing was answered.
+/// milliseconds, null where nothing was answered. Everything is null before the server started.
 struct SeriesAnswer: Encodable {
     /// When the first step begins, in seconds since 1970.
     var start: Int
@@ -14,15 +14,17 @@ struct SeriesAnswer: Encodable {
     var series: Series
 
     struct Series: Encodable {
-        var requests, hits, misses, passed, errors, sent, origin, saved: [Double]
+        var requests, hits, misses, passed, errors, sent, origin, saved: [Double?]
         var p50, p95, p99: [Double?]
     }
 
     init(_ history: TrafficHistory, _ step: TrafficHistory.Step, since: Int?, now: Date) {
         let (start, points) = history.slice(step, since: since, now: now)
-        func values(_ place: KeyPath<TrafficPoint, Double>) -> [Double] { points.map { rounded($0[keyPath: place]) } }
+        func values(_ place: KeyPath<TrafficPoint, Double>) -> [Double?] {
+            points.map { $0.map { rounded($0[keyPath: place]) } }
+        }
         func latencies(_ place: KeyPath<TrafficPoint, Double?>) -> [Double?] {
-            points.map { $0[keyPath: place].map(rounded) }
+            points.map { $0?[keyPath: place].map(rounded) }
         }
         self.start = start
         self.step = step.rawValue

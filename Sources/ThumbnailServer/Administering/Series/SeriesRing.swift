@@ -3,18 +3,15 @@ struct SeriesRing<Value: Sendable>: Sendable {
     /// Seconds.
     let step: Int
     let capacity: Int
-    /// What stands where nothing is known.
-    private let nothing: Value
     private var values: [Value] = []
     /// Where the next value goes once `values` is full.
     private var place = 0
     /// When the step after the newest one begins, in seconds since 1970; nil: nothing was noted yet.
     private(set) var end: Int?
 
-    init(step: Int, capacity: Int, nothing: Value) {
+    init(step: Int, capacity: Int) {
         self.step = step
         self.capacity = capacity
-        self.nothing = nothing
         values.reserveCapacity(capacity)
     }
 
@@ -53,14 +50,14 @@ struct SeriesRing<Value: Sendable>: Sendable {
 
     /// The values of the steps from `since` on, the oldest first; of all that the ring has room for when it is nil.
     ///
-    /// - Returns: When the first of them begins, and the values. Steps before the first note are `nothing`.
-    func slice(since: Int?, now: Int) -> (start: Int, values: [Value]) {
+    /// - Returns: When the first of them begins, and the values; nil for steps before the first note.
+    func slice(since: Int?, now: Int) -> (start: Int, values: [Value?]) {
         let end = end ?? now / step * step
         let first = end - capacity * step
         let start = min(max(since.map { $0 / step * step } ?? first, first), end)
         let wanted = (end - start) / step
         let known = min(wanted, values.count)
-        var slice = [Value](repeating: nothing, count: wanted - known)
+        var slice = [Value?](repeating: nil, count: wanted - known)
         slice.reserveCapacity(wanted)
         for index in (values.count - known)..<values.count { slice.append(values[(place + index) % values.count]) }
         return (start, slice)

@@ -14,10 +14,8 @@ final class TrafficHistory: Sendable {
     }
 
     private struct State {
-        var seconds = SeriesRing(
-            step: Step.second.rawValue, capacity: Step.second.capacity, nothing: TrafficPoint.nothing)
-        var minutes = SeriesRing(
-            step: Step.minute.rawValue, capacity: Step.minute.capacity, nothing: TrafficPoint.nothing)
+        var seconds = SeriesRing<TrafficPoint>(step: Step.second.rawValue, capacity: Step.second.capacity)
+        var minutes = SeriesRing<TrafficPoint>(step: Step.minute.rawValue, capacity: Step.minute.capacity)
         /// When the newest totals were read, and what they were.
         var last: Reading?
         /// The reading that the running minute is reckoned from.
@@ -57,7 +55,8 @@ final class TrafficHistory: Sendable {
         }
     }
 
-    func slice(_ step: Step, since: Int?, now: Date) -> (start: Int, points: [TrafficPoint]) {
+    /// What is known of the steps from `since` on; nil for those before the server started.
+    func slice(_ step: Step, since: Int?, now: Date) -> (start: Int, points: [TrafficPoint?]) {
         let now = Int(now.timeIntervalSince1970)
         let (start, values) = state.withLock { state in
             step == .second ? state.seconds.slice(since: since, now: now) : state.minutes.slice(since: since, now: now)
