@@ -303,6 +303,22 @@ import Testing
         let client = try Client(try server.adminPort())
         let answer = client.ask("PURGE /a HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer from a file\r\n\r\n")
         #expect(answer?.status == 404)
+        // Another token is taken over by SIGHUP, the former is then refused.
+        try Data("another\n".utf8).write(to: URL(fileURLWithPath: file))
+        server.process.send(signal: 1)
+        let port = try server.adminPort()
+        try await until { try ask("PURGE", "/a", ["Authorization: Bearer another"], at: port).status == 404 }
+        #expect(try ask("PURGE", "/a", ["Authorization: Bearer from a file"], at: port).status == 403)
+    }
+
+    @Test("a purged answer is not given from memory either")
+    func purgedFromMemory() async throws {
+        // Twice from the store: from then on memory answers.
+        try fetch("/m", "/m", "/m", "/m")
+        #expect(origin.requests.count == 1)
+        #expect(try ask("PURGE", "/m", [Self.authorized]).status == 200)
+        try fetch("/m")
+        #expect(origin.requests.count == 2)
     }
 }
 

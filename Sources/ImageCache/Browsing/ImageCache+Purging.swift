@@ -16,24 +16,42 @@ extension ImageCache {
     /// Removes what the target names: originals, what was made of them, and what is unfinished of them. A file that
     /// somebody reads stays readable for them.
     ///
-    /// A URL goes at once. A prefix or a host is looked for among all entries, in small steps, which holds up nobody; what
-    /// is stored meanwhile may stay.
+    /// A URL goes at once; what other owners have of it, and a prefix or a host, is looked for among all entries, which
+    /// holds up nobody. What is stored meanwhile may stay.
     ///
     /// - Returns: How many entries went, and the bytes that they occupied.
     @discardableResult
     public func purge(_ target: PurgeTarget) async throws(ImageCacheError) -> PruneResult {
         try await executor.run { [self] () throws(ImageCacheError) in
-            defer { forgetImages() }
-            return try translating {
+            var result = PruneResult.nothing
+            if case .url(let url) = target { result = try purgeByKey(FileRequest(url)) }
+            let others = try translating {
                 if target == .everything { return try store.clear() }
                 let matches = target.matcher
-                // Before the entries and after: what was being stored is found by one of them.
                 for partial in try store.partials() {
                     guard let record = ResponseRecord(decoding: partial.header), matches(record.url) else { continue }
                     try store.dropPartials(for: partial.key)
                 }
                 return try store.remove(where: matches)
             }
+            if others.entries > 0 { forgetImages() }
+            return PruneResult(entries: result.entries + others.entries, bytes: result.bytes + others.bytes)
+        }
+    }
+
+    /// Removes what belongs to nobody in particular, which is nearly all: found without a search.
+    private func purgeByKey(_ request: FileRequest) throws(ImageCacheError) -> PruneResult {
+        let job = try Job(request)
+        defer { forgetImages(of: request) }
+        return try translating {
+            var result = PruneResult.nothing
+            for key in [job.key, job.key.ofMadeImages] {
+                let bytes = try store.entries(for: key).reduce(0) { $0 + $1.allocated }
+                let count = try store.remove(key)
+                result.entries += count
+                if count > 0 { result.bytes += bytes }
+            }
+            return result
         }
     }
 

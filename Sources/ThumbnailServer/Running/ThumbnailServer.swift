@@ -32,6 +32,7 @@ public struct ThumbnailServer: Service {
                 logger.error("images are made by the former settings: \(error)")
             }
         }
+        current.observe { parts.administration.reload($0, logger: logger) }
         self.parts = parts
     }
 
