@@ -37,6 +37,21 @@ private let block = BlockMap.blockSize
         #expect(map.missing(total: nil, tail: block..<block + 7) == [block + 7..<Int64.max])
     }
 
+    @Test("What is held is what is not missing, runs joined, the tail among them")
+    func held() {
+        var map = BlockMap()
+        #expect(map.held(total: nil).isEmpty)
+        #expect(map.held(total: 10, tail: 0..<7) == [0..<7])
+        for index: Int64 in [0, 1, 4] { map[index] = true }
+        #expect(map.held(total: nil) == [0..<2 * block, 4 * block..<5 * block])
+        #expect(map.held(total: 4 * block + 1) == [0..<2 * block, 4 * block..<4 * block + 1])
+        #expect(
+            map.held(total: nil, tail: 2 * block..<2 * block + 7) == [0..<2 * block + 7, 4 * block..<5 * block])
+        #expect(map.held(total: nil, tail: 5 * block..<5 * block + 7).last == 4 * block..<5 * block + 7)
+        // A note from before its block was full says nothing.
+        #expect(map.held(total: nil, tail: 4 * block..<4 * block + 7) == map.held(total: nil))
+    }
+
     @Test("A map says of any set of blocks what the set itself would say")
     func random() {
         var generator = SeededGenerator(for: "block map")

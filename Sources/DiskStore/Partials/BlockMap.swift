@@ -45,33 +45,48 @@ struct BlockMap: Equatable, Sendable {
 
     var isEmpty: Bool { end == 0 }
 
-    /// The bytes that are not there, in order; open-ended when the total is unknown.
+    /// The bytes that are there: in order, disjoint, not empty.
     ///
     /// - Parameter tail: bytes at the start of a block that are there beside the full blocks; nil or within one block.
+    func held(total: Int64?, tail: Range<Int64>? = nil) -> [Range<Int64>] {
+        var ranges: [Range<Int64>] = []
+        func add(_ range: Range<Int64>) {
+            let range = range.clamped(to: 0..<(total ?? Int64.max))
+            if range.isEmpty { return }
+            if let last = ranges.last, last.upperBound == range.lowerBound {
+                ranges[ranges.count - 1] = last.lowerBound..<range.upperBound
+            } else {
+                ranges.append(range)
+            }
+        }
+        var tail = tail.flatMap { self[Self.index(of: $0.lowerBound)] ? nil : $0 }
+        var first: Int64 = 0
+        var next = prefix
+        while first < end {
+            if let before = tail, before.lowerBound < Self.start(of: first) {
+                add(before)
+                tail = nil
+            }
+            add(Self.start(of: first)..<Self.start(of: next))
+            first = next
+            while first < end && !self[first] { first += 1 }
+            next = first
+            while self[next] { next += 1 }
+        }
+        if let tail { add(tail) }
+        return ranges
+    }
+
+    /// The bytes that are not there, in order; open-ended when the total is unknown.
     func missing(total: Int64?, tail: Range<Int64>? = nil) -> [Range<Int64>] {
         var ranges: [Range<Int64>] = []
-        let blocks = total.map(Self.count) ?? end
-        var block = prefix
-        while block < blocks {
-            if self[block] {
-                block += 1
-                continue
-            }
-            var next = block
-            while next < blocks && !self[next] { next += 1 }
-            let stop = min(Self.start(of: next), total ?? Int64.max)
-            ranges.append(Self.start(of: block)..<stop)
-            block = next
+        var position: Int64 = 0
+        for held in held(total: total, tail: tail) {
+            if position < held.lowerBound { ranges.append(position..<held.lowerBound) }
+            position = held.upperBound
         }
-        if total == nil { ranges.append(Self.start(of: end)..<Int64.max) }
-        if let tail, !tail.isEmpty, let hit = ranges.firstIndex(where: { $0.contains(tail.lowerBound) }) {
-            let whole = ranges[hit]
-            ranges.remove(at: hit)
-            var pieces: [Range<Int64>] = []
-            if whole.lowerBound < tail.lowerBound { pieces.append(whole.lowerBound..<tail.lowerBound) }
-            if tail.upperBound < whole.upperBound { pieces.append(tail.upperBound..<whole.upperBound) }
-            ranges.insert(contentsOf: pieces, at: hit)
-        }
+        let stop = total ?? Int64.max
+        if position < stop { ranges.append(position..<stop) }
         return ranges
     }
 

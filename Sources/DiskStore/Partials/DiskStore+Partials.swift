@@ -46,53 +46,48 @@ extension DiskStore {
     }
 
     private func info(of row: PartialRow) throws(StoreError) -> PartialInfo? {
-        guard let file = try openRecord(of: row), let record = try PartialRecord(reading: file),
-            let recordStatus = file.status, let data = try? File(paths.data(row.id), O_RDONLY),
-            let dataStatus = data.status
+        guard let files = try openFiles(of: row), let recordStatus = files.recordFile.status,
+            let dataStatus = files.data.status
         else { return nil }
         // A shared lock that is let go at once tells whether the exclusive one is held; nobody waits for either.
-        let isInUse = !data.tryLock(exclusive: false)
+        let isInUse = !files.data.tryLock(exclusive: false)
         return PartialInfo(
-            key: row.key, header: record.header, total: record.total,
-            bytesHeld: try file.claimedBytes(record),
+            key: row.key, header: files.record.header, total: files.record.total,
+            bytesHeld: try files.recordFile.claimedBytes(files.record),
             allocated: recordStatus.allocated + dataStatus.allocated, updated: Index.date(row.updated), isInUse: isInUse
         )
     }
+
+    /// Opens a partial for reading, whoever has claimed it last; nothing is claimed or locked. `nil` when it is gone, or
+    /// its record is not what the index takes it for.
+    func openFiles(of row: PartialRow) throws(StoreError) -> PartialFiles? {
+        guard let recordFile = try openRecord(of: row), let record = try PartialRecord(reading: recordFile),
+            record.id == row.id, record.key == row.key, let data = try? File(paths.data(row.id), O_RDONLY)
+        else { return nil }
+        return PartialFiles(record: record, recordFile: recordFile, data: data)
+    }
+
+    private func openRecord(of row: PartialRow) throws(StoreError) -> File? {
+        if let file = try? File(paths.record(row.id, claim: row.claim), O_RDONLY) { return file }
+        let other = try withIndex { (index) throws(StoreError) in try index.recordPath(of: row.id) }
+        return other.flatMap { try? File($0, O_RDONLY) }
+    }
+}
+
+/// A partial's two files, open for reading, and what its record says.
+struct PartialFiles {
+    let record: PartialRecord
+    let recordFile: File
+    let data: File
 }
 
 extension File {
     /// Counts the slots that are filled, and the tail.
     fileprivate func claimedBytes(_ record: PartialRecord) throws(StoreError) -> Int64 {
-        var bytes: Int64 = 0
+        var bytes = try tail(of: record)?.length ?? 0
         try forEachSlot(of: record) { block, checksum in
             if checksum != .none { bytes += Int64(BlockMap.range(of: block, total: record.total).count) }
         }
-        if let noted = try self.bytes(at: record.tailOffset, count: PartialRecord.tailSize),
-            let tail = PartialTail(noted)
-        {
-            bytes += tail.length
-        }
         return bytes
-    }
-
-    /// Calls `body` with each block that the record has a slot for.
-    func forEachSlot(of record: PartialRecord, _ body: (Int64, Checksum) -> Void) throws(StoreError) {
-        let slots = max(0, (status?.size ?? 0) - record.slotsOffset) / Int64(Checksum.byteCount)
-        let count = min(slots, record.total.map(BlockMap.count) ?? slots)
-        var block: Int64 = 0
-        while block < count {
-            let some = min(count - block, 4096)
-            guard let page = try bytes(at: record.slotOffset(block), count: Int(some) * Checksum.byteCount) else {
-                break
-            }
-            page.withUnsafeBytes { page in
-                for position in 0..<Int(some) {
-                    body(
-                        block + Int64(position),
-                        Checksum(UnsafeRawBufferPointer(rebasing: page[(position * Checksum.byteCount)...])))
-                }
-            }
-            block += some
-        }
     }
 }

@@ -112,32 +112,16 @@ final class Partial {
     /// - Parameter buffer: one block's worth of memory to read into; afterwards it holds the tail's bytes, if any.
     func verify(using buffer: UnsafeMutableRawBufferPointer) throws(StoreError) {
         let size = data.status?.size ?? 0
-        let recordSize = recordFile.status?.size ?? 0
-        let slots = max(0, recordSize - record.slotsOffset) / Int64(Checksum.byteCount)
-        let count = min(slots, BlockMap.count(for: total ?? size), BlockMap.count(for: size))
-        var block: Int64 = 0
-        while block < count {
-            let some = min(count - block, 4096)
-            guard let page = try recordFile.bytes(at: record.slotOffset(block), count: Int(some) * Checksum.byteCount)
-            else {
-                break
+        try recordFile.forEachSlot(of: record, below: BlockMap.count(for: size)) { (block, slot) throws(StoreError) in
+            if slot == .none { return }
+            if try matches(BlockMap.range(of: block, total: total), slot, buffer) {
+                blocks[block] = true
+            } else {
+                try setSlot(block, .none)
             }
-            for position in 0..<Int(some) {
-                let slot = page.withUnsafeBytes {
-                    Checksum(UnsafeRawBufferPointer(rebasing: $0[(position * Checksum.byteCount)...]))
-                }
-                if slot == .none { continue }
-                if try matches(BlockMap.range(of: block + Int64(position), total: total), slot, buffer) {
-                    blocks[block + Int64(position)] = true
-                } else {
-                    try setSlot(block + Int64(position), .none)
-                }
-            }
-            block += some
         }
         tail = nil
-        if let bytes = try recordFile.bytes(at: record.tailOffset, count: PartialRecord.tailSize),
-            let noted = PartialTail(bytes), !blocks[BlockMap.index(of: noted.start)],
+        if let noted = try recordFile.tail(of: record), !blocks[BlockMap.index(of: noted.start)],
             noted.range.upperBound <= total ?? Int64.max, try matches(noted.range, noted.checksum, buffer)
         {
             tail = noted
@@ -156,16 +140,11 @@ final class Partial {
     /// The checksum of the whole body, from the record: no byte of the body is read again.
     func bodyChecksum(total: Int64) throws(StoreError) -> Checksum {
         var checksum = BodyChecksum()
-        let count = BlockMap.count(for: total)
-        var block: Int64 = 0
-        while block < count {
-            let some = min(count - block, 4096)
-            guard let page = try recordFile.bytes(at: record.slotOffset(block), count: Int(some) * Checksum.byteCount)
-            else {
-                throw StoreError(.incomplete, "the partial's record ends early", path: recordFile.path)
-            }
+        let isWhole = try recordFile.forEachPage(of: record, count: BlockMap.count(for: total)) { _, page in
             page.withUnsafeBytes { checksum.add($0) }
-            block += some
+        }
+        guard isWhole else {
+            throw StoreError(.incomplete, "the partial's record ends early", path: recordFile.path)
         }
         return checksum.finish(length: total)
     }

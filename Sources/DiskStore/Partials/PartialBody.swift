@@ -1,5 +1,3 @@
-import Glibc
-
 /// What is there of a body that is not whole yet, open for reading without being claimed: its writer, if there is one,
 /// goes on.
 ///
@@ -20,31 +18,17 @@ public final class PartialBody: Sendable {
     private let slotsOffset: Int64
     private let tail: PartialTail?
 
-    fileprivate init(_ record: PartialRecord, data: File, recordFile: File) throws(StoreError) {
+    fileprivate init(_ files: PartialFiles) throws(StoreError) {
+        let record = files.record
         header = record.header
         total = record.total
         slotsOffset = record.slotsOffset
-        self.data = data
-        self.recordFile = recordFile
+        data = files.data
+        recordFile = files.recordFile
         var blocks = BlockMap()
         try recordFile.forEachSlot(of: record) { block, checksum in blocks[block] = checksum != .none }
-        let noted = try recordFile.bytes(at: record.tailOffset, count: PartialRecord.tailSize).flatMap {
-            PartialTail($0)
-        }
-        tail = noted.flatMap { blocks[BlockMap.index(of: $0.start)] ? nil : $0 }
-        let end = total ?? max(BlockMap.start(of: blocks.end), tail?.range.upperBound ?? 0)
-        held = Self.complement(of: blocks.missing(total: end, tail: tail?.range), in: 0..<end)
-    }
-
-    private static func complement(of missing: [Range<Int64>], in whole: Range<Int64>) -> [Range<Int64>] {
-        var held: [Range<Int64>] = []
-        var position = whole.lowerBound
-        for gap in missing {
-            if gap.lowerBound > position { held.append(position..<gap.lowerBound) }
-            position = gap.upperBound
-        }
-        if position < whole.upperBound { held.append(position..<whole.upperBound) }
-        return held
+        tail = try recordFile.tail(of: record).flatMap { blocks[BlockMap.index(of: $0.start)] ? nil : $0 }
+        held = blocks.held(total: record.total, tail: tail?.range)
     }
 
     /// Whether every block that the range touches is there and matches its checksum. Reads them through.
@@ -80,18 +64,8 @@ extension DiskStore {
     public func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
         let rows = try withIndex { (index) throws(StoreError) in try index.partialRows(for: key) }
         for row in rows {
-            guard let recordFile = try openRecord(of: row), let record = try PartialRecord(reading: recordFile),
-                record.id == row.id, record.key == row.key, let data = try? File(paths.data(row.id), O_RDONLY)
-            else { continue }
-            return try PartialBody(record, data: data, recordFile: recordFile)
+            if let files = try openFiles(of: row) { return try PartialBody(files) }
         }
         return nil
-    }
-
-    /// A partial's record, whoever has claimed it last.
-    func openRecord(of row: PartialRow) throws(StoreError) -> File? {
-        if let file = try? File(paths.record(row.id, claim: row.claim), O_RDONLY) { return file }
-        let other = try withIndex { (index) throws(StoreError) in try index.recordPath(of: row.id) }
-        return other.flatMap { try? File($0, O_RDONLY) }
     }
 }

@@ -138,6 +138,46 @@ struct PartialTail: Equatable, Sendable {
 }
 
 extension File {
+    /// Calls `body` with each block, below `limit`, that the record has a slot for.
+    func forEachSlot(
+        of record: PartialRecord, below limit: Int64 = .max,
+        _ body: (Int64, Checksum) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let slots = max(0, (status?.size ?? 0) - record.slotsOffset) / Int64(Checksum.byteCount)
+        let count = min(slots, record.total.map(BlockMap.count) ?? slots, limit)
+        _ = try forEachPage(of: record, count: count) { (first, page) throws(StoreError) in
+            for position in 0..<page.count / Checksum.byteCount {
+                try body(
+                    first + Int64(position),
+                    page.withUnsafeBytes {
+                        Checksum(UnsafeRawBufferPointer(rebasing: $0[(position * Checksum.byteCount)...]))
+                    })
+            }
+        }
+    }
+
+    /// Calls `body` with the record's first `count` slots as they stand in it, some thousands at a time, and the first
+    /// one's block. False when the file ends before them.
+    func forEachPage(
+        of record: PartialRecord, count: Int64, _ body: (Int64, [UInt8]) throws(StoreError) -> Void
+    ) throws(StoreError) -> Bool {
+        var block: Int64 = 0
+        while block < count {
+            let some = min(count - block, 4096)
+            guard let page = try bytes(at: record.slotOffset(block), count: Int(some) * Checksum.byteCount) else {
+                return false
+            }
+            try body(block, page)
+            block += some
+        }
+        return true
+    }
+
+    /// The tail that the record notes, if any.
+    func tail(of record: PartialRecord) throws(StoreError) -> PartialTail? {
+        try bytes(at: record.tailOffset, count: PartialRecord.tailSize).flatMap { PartialTail($0) }
+    }
+
     /// Exactly `count` bytes, or nil if the file is shorter.
     func bytes(at offset: Int64, count: Int) throws(StoreError) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: count)
