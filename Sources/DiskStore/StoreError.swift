@@ -5,7 +5,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. New codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
-            case full, tooLarge, notWritable, damaged, busy, incomplete, wrongLength, taken, invalidCapacity, closed, io
+            case full, tooLarge, notWritable, damaged, busy, incomplete, wrongLength, taken, exists, invalidCapacity
+            case closed, io
         }
 
         private let kind: Kind
@@ -25,8 +26,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let incomplete = Code(.incomplete)
         /// More bytes were written than the total that was promised.
         public static let wrongLength = Code(.wrongLength)
-        /// The partial was taken over by another process, or the export's target exists.
+        /// The partial was deleted or taken over by another process.
         public static let taken = Code(.taken)
+        /// The file to export to exists.
+        public static let exists = Code(.exists)
         /// The configured capacity is below the minimum of 1 MiB.
         public static let invalidCapacity = Code(.invalidCapacity)
         /// The store was closed.

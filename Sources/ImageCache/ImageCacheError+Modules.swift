@@ -11,7 +11,7 @@ extension ImageCacheError {
             case .tooLarge: .tooLarge
             case .notWritable: .notWritable
             case .damaged: .damaged
-            case .taken: .exists
+            case .exists: .exists
             default: .io
             }
         switch error.code {

@@ -82,7 +82,7 @@ import Testing
         let stored = try #require(try test.store.open(try test.store.put("k", body)))
         let target = try test.directory.write("mine", to: "out.bin")
         let error = #expect(throws: StoreError.self) { try stored.export(to: target, overwrite: false) }
-        #expect(error?.code == .taken)
+        #expect(error?.code == .exists)
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "mine")
         try stored.export(to: target, overwrite: true)
         #expect(try Data(contentsOf: URL(fileURLWithPath: target)) == Data(body))

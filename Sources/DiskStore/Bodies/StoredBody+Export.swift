@@ -9,14 +9,14 @@ extension StoredBody {
     /// copy's mode follows the umask. What is not a regular file (a device, a pipe) is written into instead; a symbolic
     /// link is followed.
     ///
-    /// - Parameter overwrite: replace a file that is there; else ``StoreError/Code/taken``.
+    /// - Parameter overwrite: replace a file that is there; else ``StoreError/Code/exists``.
     public func export(to path: String, overwrite: Bool) throws(StoreError) {
         var status = stat()
         var target = path
         if stat(path, &status) == 0 {
             switch status.st_mode & S_IFMT {
             case S_IFREG:
-                if !overwrite { throw StoreError(.taken, "the file exists", path: path, errno: EEXIST) }
+                if !overwrite { throw StoreError(.exists, "the file exists", path: path, errno: EEXIST) }
                 if let real = realpath(path, nil) {
                     target = String(cString: real)
                     free(real)
@@ -129,7 +129,7 @@ extension StoredBody {
 extension StoreError {
     fileprivate static func naming(_ path: String, _ number: Int32) -> StoreError {
         number == EEXIST
-            ? StoreError(.taken, "the file exists", path: path, errno: number)
+            ? StoreError(.exists, "the file exists", path: path, errno: number)
             : .system("cannot make the file", path: path, errno: number)
     }
 }

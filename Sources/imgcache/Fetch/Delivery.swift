@@ -26,7 +26,6 @@ enum Delivery: Sendable {
         }
     }
 
-    /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
     var isStandardOutput: Bool { if case .standardOutput = self { true } else { false } }
 
     /// Whether the file must enter the store, because its path there is all that the user gets.
@@ -75,7 +74,7 @@ enum Delivery: Sendable {
                 try file.export(to: path, overwrite: overwrite)
             } catch {
                 guard error.code == .store(.exists) else { throw error }
-                throw Failure(.store, "\(path): the file exists; --force overwrites it")
+                throw Failure.exists(path)
             }
             return path
         }

@@ -73,6 +73,9 @@ struct FetchSession: Sendable {
         }
     }
 
+    /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
+    private var streams: Bool { delivery.isStandardOutput && options.request.sha256 == nil }
+
     func fetch(_ url: String, id: Int, display: ProgressDisplay?) async -> FetchResult {
         var request = template
         request.url = url
@@ -93,7 +96,7 @@ struct FetchSession: Sendable {
             }
             do {
                 let file: CachedFile
-                if delivery.isStandardOutput, options.request.sha256 == nil {
+                if streams {
                     file = try await download.copy(toDescriptor: STDOUT_FILENO)
                 } else {
                     file = try await download.file()

@@ -30,4 +30,7 @@ struct Failure: Error, CustomStringConvertible {
     }
 
     var description: String { message }
+
+    /// What is in the way of a result.
+    static func exists(_ path: String) -> Failure { Failure(.store, "\(path): the file exists; --force overwrites it") }
 }

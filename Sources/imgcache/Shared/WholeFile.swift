@@ -20,8 +20,7 @@ enum WholeFile {
         guard isWritten, overwrite ? rename(temporary, path) == 0 : link(temporary, path) == 0 else {
             let failure = isWritten ? errno : number
             unlink(temporary)
-            let hint = failure == EEXIST ? "the file exists; --force overwrites it" : errorText(failure)
-            throw Failure(.store, "\(path): \(hint)")
+            throw failure == EEXIST ? Failure.exists(path) : Failure(.store, "\(path): \(errorText(failure))")
         }
         if !overwrite { unlink(temporary) }
     }
