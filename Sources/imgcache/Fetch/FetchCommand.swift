@@ -23,34 +23,17 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output")
     var output: OutputOptions
 
-    @OptionGroup(title: "Request")
-    var request: RequestOptions
-
-    @OptionGroup(title: "Cache")
-    var caching: CachingOptions
-
-    @OptionGroup(title: "Cache")
-    var whose: OwnerOptions
-
-    @OptionGroup(title: "Store")
-    var store: StoreOptions
-
-    @OptionGroup(title: "Messages")
-    var messages: MessageOptions
+    @OptionGroup
+    var fetching: FetchingOptions
 
     func validate() throws {
         guard output.directory == nil || output.file == nil, !output.remoteName || output.file == nil else {
             throw ValidationError("-o does not go with -d or -O.")
         }
-        guard !urls.isEmpty || request.inputFile != nil else {
+        guard !urls.isEmpty || fetching.request.inputFile != nil else {
             throw ValidationError("Name a URL, or a list of them with -i.")
         }
-        guard output.file == nil || (urls.count == 1 && request.inputFile == nil) else {
-            throw ValidationError("-o takes one URL; use -d DIR for several.")
-        }
-        guard request.sha256 == nil || (urls.count == 1 && request.inputFile == nil) else {
-            throw ValidationError("--sha256 takes one URL.")
-        }
+        try fetching.validate(urls, output: output.file, takes: "URL")
     }
 
     func run() async throws {
@@ -76,160 +59,4 @@ struct OutputOptions: ParsableArguments {
 
     @Flag(name: .customLong("force"), help: "Overwrite existing files under -d and -O.")
     var force = false
-}
-
-struct RequestOptions: ParsableArguments {
-    @Option(
-        name: [.customShort("H"), .customLong("header")],
-        help: ArgumentHelp("Send this header field; may be repeated.", valueName: "name: value"))
-    var headers: [String] = []
-
-    @Option(name: [.customShort("A"), .customLong("user-agent")], help: "The User-Agent to send.")
-    var userAgent: String?
-
-    @Option(
-        name: [.customShort("u"), .customLong("user")],
-        help: ArgumentHelp("Basic credentials, sent to the URL's own origin only.", valueName: "user:password"))
-    var user: String?
-
-    @Flag(help: "Take credentials from ~/.netrc.")
-    var netrc = false
-
-    @Option(
-        help: ArgumentHelp(
-            "Use this proxy; else http_proxy, https_proxy, all_proxy and no_proxy hold.", valueName: "url"))
-    var proxy: String?
-
-    @Option(help: ArgumentHelp("Trust the certificates in this PEM file instead of the system's.", valueName: "file"))
-    var cacert: String?
-
-    @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Do not check TLS certificates.")
-    var insecure = false
-
-    @Option(help: ArgumentHelp("Give up connecting after this time (default 30s).", valueName: "time"))
-    var connectTimeout: TimeSpan?
-
-    @Option(
-        name: [.customShort("m"), .customLong("max-time")],
-        help: ArgumentHelp(
-            "Give up an attempt after this time; what arrived is kept (default: never).", valueName: "time"))
-    var maxTime: TimeSpan?
-
-    @Option(help: ArgumentHelp("Retries after a failed attempt that made no progress (default 5).", valueName: "n"))
-    var retry: Int?
-
-    @Option(help: ArgumentHelp("Start no retry after this time (default: no limit).", valueName: "time"))
-    var retryMaxTime: TimeSpan?
-
-    @Option(help: ArgumentHelp("At most this many bytes a second for each transfer.", valueName: "size"))
-    var limitRate: ByteSize?
-
-    @Option(help: ArgumentHelp("Refuse a body larger than this.", valueName: "size"))
-    var maxFilesize: ByteSize?
-
-    @Option(help: ArgumentHelp("Follow at most this many redirects (default 20).", valueName: "n"))
-    var maxRedirs: Int?
-
-    @Option(
-        name: [.customShort("i"), .customLong("input-file")],
-        help: ArgumentHelp(
-            "Also fetch the URLs in this file, one a line, '#' comments; '-' is standard input.", valueName: "file"))
-    var inputFile: String?
-
-    @Option(
-        name: [.customShort("j"), .customLong("parallel")],
-        help: ArgumentHelp("Transfers at once.", valueName: "n"))
-    var parallel = 8
-
-    @Option(
-        help: ArgumentHelp(
-            "The body must have this SHA-256; else nothing is stored and the exit code is 5.", valueName: "hex"))
-    var sha256: String?
-
-    func validate() throws {
-        guard (1...1000).contains(parallel) else { throw ValidationError("-j takes a number from 1 to 1000.") }
-        guard retry ?? 0 >= 0 else { throw ValidationError("--retry takes a number from 0.") }
-        guard maxRedirs ?? 0 >= 0 else { throw ValidationError("--max-redirs takes a number from 0.") }
-        guard limitRate?.bytes ?? 1 > 0 else { throw ValidationError("--limit-rate takes a rate above 0.") }
-        for header in headers where !Self.isField(header) {
-            // Only its first word: a forgotten colon must not show a token.
-            throw ValidationError("-H takes 'Name: value', not '\(header.prefix { $0 != ":" && $0 != " " }) …'.")
-        }
-        if let sha256 {
-            guard sha256.utf8.count == 64, sha256.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
-                throw ValidationError("--sha256 takes 64 hexadecimal digits.")
-            }
-        }
-    }
-
-    private static func isField(_ header: String) -> Bool {
-        guard let colon = header.firstIndex(of: ":") else { return false }
-        return HTTPField.Name(String(header[..<colon])) != nil
-    }
-}
-
-struct CachingOptions: ParsableArguments {
-    @Flag(help: "Fetch anew, whatever is stored.")
-    var refresh = false
-
-    @Flag(help: "Ask the server whether the stored file still holds, even when it is fresh.")
-    var revalidate = false
-
-    @Flag(help: "Use the stored file whatever its age; ask the network only without one.")
-    var preferCached = false
-
-    @Flag(help: "Never ask the network: the stored file whatever its age, or exit code 7.")
-    var offline = false
-
-    @Option(help: ArgumentHelp("Accept a stored file that has been stale for at most this long.", valueName: "time"))
-    var maxStale: TimeSpan?
-
-    @Flag(name: .customLong("no-resume"), help: "Drop what an earlier run left behind and start over.")
-    var noResume = false
-
-    func validate() throws {
-        guard [refresh, revalidate, preferCached, offline, maxStale != nil].count(where: \.self) <= 1 else {
-            throw ValidationError(
-                "Only one of --refresh, --revalidate, --prefer-cached, --offline and --max-stale can hold.")
-        }
-    }
-}
-
-struct StoreOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "The cache directory (default $IMGCACHE_DIR, $XDG_CACHE_HOME/imgcache, ~/.cache/imgcache).",
-            valueName: "dir"))
-    var cacheDir: String?
-
-    @Option(help: ArgumentHelp("The most that the store may hold (default 2GiB).", valueName: "size"))
-    var capacity: ByteSize?
-
-    func validate() throws {
-        // An unset variable must not make a cache of the current folder, or `clear` one there.
-        guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir takes a folder.") }
-    }
-}
-
-struct OwnerOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Whose entries: those of one owner are never seen by another.", valueName: "name"))
-    var owner: String?
-
-    /// The request for a URL's entry.
-    func request(_ url: String) -> FileRequest {
-        var request = FileRequest(url)
-        request.owner = owner
-        return request
-    }
-}
-
-struct MessageOptions: ParsableArguments {
-    @Flag(name: .shortAndLong, help: "No progress and no warnings.")
-    var quiet = false
-
-    @Flag(name: .shortAndLong, help: "Show request and response headers, credentials masked.")
-    var verbose = false
-
-    @Flag(help: "One JSON object a URL instead of the path.")
-    var json = false
 }

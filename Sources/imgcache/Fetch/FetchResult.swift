@@ -1,7 +1,7 @@
 import ImageCache
 
 /// What became of one URL.
-struct FetchResult: Sendable {
+struct FetchResult: RunResult {
     var url: String
     var finalURL: String?
     var status: Int?
@@ -62,7 +62,7 @@ struct FetchResult: Sendable {
     }
 }
 
-extension FetchResult: Encodable {
+extension FetchResult {
     private enum CodingKeys: String, CodingKey {
         case url, status, source, path, output, size, etag, sha256, seconds, error
         case finalURL = "final_url"

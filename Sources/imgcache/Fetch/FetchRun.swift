@@ -1,6 +1,5 @@
 import Glibc
 import ImageCache
-import Locking
 
 /// Runs `imgcache fetch`: several URLs at a time, results in the order given, the first failure decides.
 struct FetchRun: Sendable {
@@ -9,80 +8,67 @@ struct FetchRun: Sendable {
     func run() async -> ExitStatus {
         let interruption = Interruption()
         let urls: [String]
-        let delivery: Delivery
         let session: FetchSession
         do {
-            urls =
-                try options.urls + (options.request.inputFile.map { InputList.urls(in: try InputList.read($0)) } ?? [])
-            delivery = try Delivery(options.output)
-            session = try FetchSession(options: options, delivery: delivery)
+            urls = try options.fetching.all(options.urls)
+            session = try FetchSession(options: options.fetching, delivery: Delivery(options.output))
         } catch {
-            return Reporter.report(failure: error, options: options)
+            Output.error("\(error)".forTerminal)
+            return ExitStatus(error)
         }
-        let showsProgress = !options.messages.quiet && !options.messages.verbose && Output.isTerminal(STDERR_FILENO)
+        let messages = options.fetching.messages
+        let showsProgress = !messages.quiet && !messages.verbose && Output.isTerminal(STDERR_FILENO)
         let display = showsProgress ? ProgressDisplay(fileCount: urls.count) : nil
-        let reporter = Reporter(options: options, display: display)
+        let reporter = Reporter<FetchResult>(messages: messages, display: display)
         interruption.onSignal { session.cache.cancelAll() }
-
-        await withTaskGroup(of: Void.self) { group in
-            var next = 0
-            func startNext() {
-                guard next < urls.count, !interruption.happened else { return }
-                let index = next
-                next += 1
-                group.addTask {
-                    let result = await session.fetch(urls[index], id: index, display: display)
-                    reporter.add(result, at: index)
-                }
-            }
-            for _ in 0..<options.request.parallel { startNext() }
-            while await group.next() != nil { startNext() }
+        let status = await reporter.run(urls, width: options.fetching.request.parallel, interruption) { url, id in
+            await session.fetch(url, id: id, display: display)
         }
         display?.stop()
         await session.close()
-        return reporter.finish(interrupted: interruption.happened, requested: urls.count)
+        if status == .interrupted { Self.sayWhatIsKept(reporter.ending, requested: urls.count) }
+        return status
+    }
+
+    private static func sayWhatIsKept(_ ending: (interrupted: [FetchResult], reported: Int), requested: Int) {
+        let bytes = ending.interrupted.reduce(0) { $0 + $1.kept }
+        let total = ending.interrupted.count == 1 ? ending.interrupted.first?.total : nil
+        let amount = total.map { "\(ByteSize(bytes)) of \(ByteSize($0))" } ?? "\(ByteSize(bytes))"
+        let rest = requested > ending.reported ? "; \(requested - ending.reported) not begun" : ""
+        Output.error("interrupted: \(amount) kept\(rest); run the same command again to continue")
     }
 }
 
 /// The cache of one run, and one URL's way through it.
 struct FetchSession: Sendable {
     let cache: ImageCache
-    private let options: FetchCommand
     private let delivery: Delivery
     private let template: FileRequest
     /// A store beside `-o FILE`, for when the cache directory cannot be written.
     private let isEphemeral: Bool
 
-    init(options: FetchCommand, delivery: Delivery) throws {
-        self.options = options
+    init(options: FetchingOptions, delivery: Delivery) throws {
         self.delivery = delivery
-        var template = try options.request.template(
-            caching: options.caching, messages: options.messages, delivery: delivery)
-        template.owner = options.whose.owner
-        self.template = template
+        template = try options.template(mayBeUnstorable: !delivery.needsStoredFile)
         do {
-            cache = try ImageCache(store: options.store, request: options.request, quiet: options.messages.quiet)
+            cache = try options.openCache()
             isEphemeral = false
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
             guard let directory = delivery.directoryForEphemeralStore else { throw error }
             if !options.messages.quiet { Output.warning("\(error); downloading without the cache") }
-            var store = options.store
-            store.cacheDir = directory
-            cache = try ImageCache(store: store, request: options.request, quiet: options.messages.quiet)
+            cache = try options.openCache(in: directory)
             isEphemeral = true
         }
     }
 
     /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
-    private var streams: Bool { delivery.isStandardOutput && options.request.sha256 == nil }
+    private var streams: Bool { delivery.isStandardOutput && template.sha256 == nil }
 
     func fetch(_ url: String, id: Int, display: ProgressDisplay?) async -> FetchResult {
         var request = template
         request.url = url
-        let clock = ContinuousClock()
-        let start = clock.now
         var result = FetchResult(url: request.urlWithoutUserinfo)
-        do {
+        await result.timed { result in
             let download = cache.download(request)
             let watching = display.map { display in
                 Task {
@@ -102,17 +88,14 @@ struct FetchSession: Sendable {
                     file = try await download.file()
                     result.output = try delivery.deliver(file)
                 }
-                result.fill(from: file, sha256: options.request.sha256)
+                result.fill(from: file, sha256: template.sha256)
                 request.trace?("* Cache-Status: \(file.cacheStatus)\n")
             } catch {
                 result.kept = download.latestProgress.received
                 result.total = download.latestProgress.total
-                throw error
+                result.fail(error)
             }
-        } catch {
-            result.fail(error)
         }
-        result.seconds = (clock.now - start).inSeconds
         return result
     }
 

@@ -24,24 +24,12 @@ struct ShowCommand: AsyncParsableCommand {
     @OptionGroup(title: "Decoding")
     var decoding: DecodingOptions
 
-    @OptionGroup(title: "Request")
-    var request: RequestOptions
-
-    @OptionGroup(title: "Cache")
-    var caching: CachingOptions
-
-    @OptionGroup(title: "Cache")
-    var whose: OwnerOptions
-
-    @OptionGroup(title: "Store")
-    var store: StoreOptions
-
-    @OptionGroup(title: "Messages")
-    var messages: MessageOptions
+    @OptionGroup
+    var fetching: FetchingOptions
 
     func validate() throws {
         guard width ?? 1 > 0 else { throw ValidationError("--width takes a number above 0.") }
-        guard request.inputFile == nil else { throw ValidationError("-i does not go with show.") }
+        guard fetching.request.inputFile == nil else { throw ValidationError("-i does not go with show.") }
     }
 
     func run() async throws {
@@ -63,13 +51,12 @@ struct ShowCommand: AsyncParsableCommand {
 
     private func image(to sizing: ImageSizing) async throws -> DecodedImage {
         guard source.isWebURL else { return try decoding.decoder.decode(ImageSource(path: source), to: sizing) }
-        var file = try request.template(caching: caching, messages: messages, delivery: .standardOutput)
+        var file = try fetching.template(mayBeUnstorable: true)
         file.url = source
-        file.owner = whose.owner
         var request = ImageRequest(file, sizing)
         request.decoder = decoding.decoder
         request.storing = .originalOnly
-        let cache = try ImageCache(store: store, request: self.request, quiet: messages.quiet)
+        let cache = try fetching.openCache()
         let image = try await cache.image(for: request).image
         await cache.close()
         return image

@@ -28,34 +28,17 @@ struct ThumbCommand: AsyncParsableCommand {
     @OptionGroup(title: "Decoding")
     var decoding: DecodingOptions
 
-    @OptionGroup(title: "Request")
-    var request: RequestOptions
-
-    @OptionGroup(title: "Cache")
-    var caching: CachingOptions
-
-    @OptionGroup(title: "Cache")
-    var whose: OwnerOptions
-
-    @OptionGroup(title: "Store")
-    var store: StoreOptions
-
-    @OptionGroup(title: "Messages")
-    var messages: MessageOptions
+    @OptionGroup
+    var fetching: FetchingOptions
 
     func validate() throws {
-        guard !sources.isEmpty || request.inputFile != nil else {
+        guard !sources.isEmpty || fetching.request.inputFile != nil else {
             throw ValidationError("Name a URL or a file, or a list of them with -i.")
         }
         guard (output.file == nil) != (output.directory == nil) else {
             throw ValidationError("Say where to with -o FILE or -d DIR.")
         }
-        guard output.file == nil || (sources.count == 1 && request.inputFile == nil) else {
-            throw ValidationError("-o takes one source; use -d DIR for several.")
-        }
-        guard request.sha256 == nil || (sources.count == 1 && request.inputFile == nil) else {
-            throw ValidationError("--sha256 takes one URL.")
-        }
+        try fetching.validate(sources, output: output.file, takes: "source")
     }
 
     func run() async throws { Output.exit(await ThumbRun(options: self).run()) }

@@ -1,7 +1,7 @@
 import ImageCache
 
 /// What became of one source of `imgcache thumb`.
-struct ThumbResult: Encodable, Sendable {
+struct ThumbResult: RunResult {
     /// The URL, without userinfo, or the file.
     var source: String
     var output: String?
@@ -38,11 +38,6 @@ struct ThumbResult: Encodable, Sendable {
         (width, height) = (image.width, image.height)
         self.bytes = bytes
         from = "file"
-    }
-
-    mutating func fail(_ error: any Error) {
-        exitStatus = ExitStatus(error)
-        self.error = "\(error)"
     }
 }
 

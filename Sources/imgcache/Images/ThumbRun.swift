@@ -25,83 +25,51 @@ struct ThumbRun: Sendable {
         let interruption = Interruption()
         let sources: [String]
         do {
-            sources =
-                try options.sources
-                + (options.request.inputFile.map { InputList.urls(in: try InputList.read($0)) } ?? [])
+            sources = try options.fetching.all(options.sources)
             if let directory = options.output.directory { try Delivery.makeFolder(directory) }
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)
         }
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
-        var results: [Int: ThumbResult] = [:]
-        var next = 0
-        var firstFailure: ExitStatus?
-        await withTaskGroup(of: (Int, ThumbResult).self) { group in
-            var started = 0
-            func startNext() {
-                guard started < sources.count, !interruption.happened else { return }
-                let index = started
-                started += 1
-                group.addTask { (index, await make(sources[index])) }
-            }
-            for _ in 0..<options.request.parallel { startNext() }
-            while let (index, result) = await group.next() {
-                results[index] = result
-                while let ready = results.removeValue(forKey: next) {
-                    next += 1
-                    report(ready)
-                    if ready.exitStatus != .done, firstFailure == nil { firstFailure = ready.exitStatus }
-                }
-                startNext()
-            }
+        let reporter = Reporter<ThumbResult>(messages: options.fetching.messages)
+        let status = await reporter.run(sources, width: options.fetching.request.parallel, interruption) { source, _ in
+            await make(source)
         }
         if let cache = cache.withLock({ $0 }) { await cache.close() }
-        return interruption.happened ? .interrupted : firstFailure ?? .done
-    }
-
-    private func report(_ result: ThumbResult) {
-        if options.messages.json {
-            try? Output.json(result)
-        } else if result.exitStatus == .done, let output = result.output {
-            Output.line(output)
-        }
-        if let error = result.error { Output.error(error.forTerminal) }
+        return status
     }
 
     // MARK: One source
 
     private func make(_ source: String) async -> ThumbResult {
-        let clock = ContinuousClock()
-        let start = clock.now
         var result = ThumbResult(source: FileRequest(source).urlWithoutUserinfo)
-        do {
-            if source.isWebURL {
-                let thumbnail = try await openedCache().thumbnail(for: request(source), as: encoder)
-                result.fill(thumbnail)
-                result.output = try deliver(thumbnail.bytes, source)
-            } else {
-                let image = try decoder.decode(ImageSource(path: source), to: sizing)
-                let bytes = try encoder.encode(image)
-                result.fill(image, bytes: bytes.count, format)
-                result.output = try deliver(bytes, source)
+        await result.timed { result in
+            do {
+                if source.isWebURL {
+                    let thumbnail = try await openedCache().thumbnail(for: request(source), as: encoder)
+                    result.fill(thumbnail)
+                    result.output = try deliver(thumbnail.bytes, source)
+                } else {
+                    let image = try decoder.decode(ImageSource(path: source), to: sizing)
+                    let bytes = try encoder.encode(image)
+                    result.fill(image, bytes: bytes.count, format)
+                    result.output = try deliver(bytes, source)
+                }
+            } catch let error as ImageCodecError {
+                let message = error.code == .unreadable ? "\(error)" : "\(source): \(error)"
+                result.fail(Failure(ExitStatus(error.code), message))
+            } catch {
+                result.fail(error)
             }
-        } catch let error as ImageCodecError {
-            let message = error.code == .unreadable ? "\(error)" : "\(source): \(error)"
-            result.fail(Failure(ExitStatus(error.code), message))
-        } catch {
-            result.fail(error)
         }
-        result.seconds = (clock.now - start).inSeconds
         return result
     }
 
     private func request(_ url: String) throws -> ImageRequest {
         // What must not be stored may be made all the same: the thumbnail leaves the cache at once.
-        var file = try options.request.template(
-            caching: options.caching, messages: options.messages, delivery: .standardOutput)
+        var file = try options.fetching.template(mayBeUnstorable: true)
         file.url = url
-        file.owner = options.whose.owner
         var request = ImageRequest(file, sizing)
         request.decoder = decoder
         return request
@@ -110,8 +78,7 @@ struct ThumbRun: Sendable {
     private func openedCache() throws -> ImageCache {
         try cache.withLock { cache in
             if let cache { return cache }
-            let opened = try ImageCache(
-                store: options.store, request: options.request, quiet: options.messages.quiet)
+            let opened = try options.fetching.openCache()
             cache = opened
             return opened
         }

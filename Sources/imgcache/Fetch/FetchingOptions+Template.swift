@@ -1,25 +1,29 @@
 import ImageCache
-import Logging
 
-extension RequestOptions {
+extension FetchingOptions {
     /// The request that all URLs of the run have in common.
-    func template(caching: CachingOptions, messages: MessageOptions, delivery: Delivery) throws -> FileRequest {
-        var request = FileRequest("")
-        request.fields = fields
-        request.policy = caching.policy
-        request.resumes = !caching.noResume
-        request.sha256 = sha256
-        request.unstorable = delivery.needsStoredFile ? .refuse : .handOutKeepingPartial
-        request.transfer = try transferOptions()
+    ///
+    /// - Parameter mayBeUnstorable: whether what must not be stored is got all the same, and handed out.
+    func template(mayBeUnstorable: Bool) throws -> FileRequest {
+        var template = FileRequest("")
+        template.owner = whose.owner
+        template.fields = request.fields
+        template.policy = caching.policy
+        template.resumes = !caching.noResume
+        template.sha256 = request.sha256
+        template.unstorable = mayBeUnstorable ? .handOutKeepingPartial : .refuse
+        template.transfer = try request.transferOptions()
         if messages.verbose {
-            request.trace = { head in
+            template.trace = { head in
                 Output.write(head.split(separator: "\n").map { "\(String($0).forTerminal)\n" }.joined(), to: 2)
             }
         }
-        return request
+        return template
     }
+}
 
-    private var fields: HTTPFields {
+extension RequestOptions {
+    fileprivate var fields: HTTPFields {
         var fields = HTTPFields()
         for header in headers {
             guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
@@ -31,7 +35,7 @@ extension RequestOptions {
         return fields
     }
 
-    private func transferOptions() throws -> TransferOptions {
+    fileprivate func transferOptions() throws -> TransferOptions {
         var options = TransferOptions()
         options.userAgent = userAgent
         options.acceptsContentCoding = fields.contains(.acceptEncoding)
@@ -58,26 +62,11 @@ extension RequestOptions {
 }
 
 extension CachingOptions {
-    var policy: CachePolicy {
+    fileprivate var policy: CachePolicy {
         if refresh { return .reloadIgnoringLocalCacheData }
         if revalidate { return .reloadRevalidatingCacheData }
         if preferCached { return .returnCacheDataElseLoad }
         if let maxStale { return .maxStale(seconds: Int(maxStale.seconds)) }
         return offline ? .returnCacheDataDontLoad : .useProtocolCachePolicy
-    }
-}
-
-extension ImageCache {
-    /// The cache that the options of `fetch` describe.
-    convenience init(store: StoreOptions, request: RequestOptions, quiet: Bool) throws {
-        var configuration = Configuration()
-        configuration.store.capacity = store.capacity?.bytes
-        // One host is the usual case of a list: let it use all that was asked for.
-        configuration.maxTransfers = request.parallel
-        configuration.maxTransfersPerHost = request.parallel
-        // Nothing stays behind to refresh what is stale: the command asks first, and falls back on it.
-        configuration.revalidatesInBackground = false
-        if quiet { configuration.logger.logLevel = .critical }
-        try self.init(directory: store.directory, configuration: configuration)
     }
 }
