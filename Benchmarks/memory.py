@@ -16,18 +16,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from measure import heading, ratio, table
+from package import program
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--rounds", type=int, default=7, help="measurements of each (default: 7)")
 parser.add_argument("--binary", help="a memory-benchmark that is built already")
 options = parser.parse_args()
 
-package = Path(__file__).parent / "memory"
-if options.binary is None:
-    build = ["swift", "build", "-c", "release", "--package-path", str(package)]
-    subprocess.run(build, check=True, stdout=sys.stderr)
-    bin_path = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
-    options.binary = f"{bin_path}/memory-benchmark"
+binary = options.binary or program("memory")
 
 caches = {
     "imgcache": "`MemoryCache`",
@@ -41,7 +37,7 @@ results: dict[str, list[dict]] = {name: [] for name in names}
 for number in range(options.rounds):
     shift = number % len(names)
     for name in names[shift:] + names[:shift]:
-        said = subprocess.run([options.binary, name], check=True, capture_output=True, text=True).stdout
+        said = subprocess.run([binary, name], check=True, capture_output=True, text=True).stdout
         results[name].append(json.loads(said))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from measure import heading, ratio, table
+from package import program
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--sizes", default="1000,100000,1000000", help="entries (default: 1000,100000,1000000)")
@@ -22,12 +23,7 @@ parser.add_argument("--directory", help="where the stores lie, and stay for the 
 parser.add_argument("--binary", help="a store-benchmark that is built already")
 options = parser.parse_args()
 
-package = Path(__file__).parent / "store"
-if options.binary is None:
-    build = ["swift", "build", "-c", "release", "--package-path", str(package)]
-    subprocess.run(build, check=True, stdout=sys.stderr)
-    bin_path = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
-    options.binary = f"{bin_path}/store-benchmark"
+binary = options.binary or program("store")
 
 sizes = [int(size) for size in options.sizes.split(",")]
 operations = ["open", "look-up", "hit: look-up, open, touch", "commit", "evict"]
@@ -37,12 +33,12 @@ with tempfile.TemporaryDirectory() as temporary:
     folder = Path(options.directory or temporary)
     folder.mkdir(parents=True, exist_ok=True)
     for size in sizes:
-        subprocess.run([options.binary, "fill", str(folder / str(size)), str(size)], check=True)
+        subprocess.run([binary, "fill", str(folder / str(size)), str(size)], check=True)
     results: dict[int, list[dict]] = {size: [] for size in sizes}
     for number in range(options.rounds):
         shift = number % len(sizes)
         for size in sizes[shift:] + sizes[:shift]:
-            command = [options.binary, "measure", str(folder / str(size)), str(size)]
+            command = [binary, "measure", str(folder / str(size)), str(size)]
             said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             results[size].append(json.loads(said))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from measure import Contender, alternate, heading, peak_of_all, ratio, table
 from origin import folder
+from package import program
 from pictures import assets, photo
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -22,11 +23,7 @@ parser.add_argument("--binary", help="an images-benchmark that is built already"
 options = parser.parse_args()
 
 here = Path(__file__).parent
-if options.binary is None:
-    build = ["swift", "build", "-c", "release", "--package-path", str(here / "images")]
-    subprocess.run(build, check=True, stdout=sys.stderr)
-    bin_path = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
-    options.binary = f"{bin_path}/images-benchmark"
+binary = options.binary or program("images")
 
 
 def synthesised(work: Path) -> list[Path]:
@@ -54,7 +51,7 @@ def everybody_reads(paths: list[Path], work: Path) -> list[Path]:
                 make(str(path), str(work / "probe.jpg"))
             except Exception:
                 return False
-        return subprocess.run([options.binary, "batch", str(work / "one"), str(work)], capture_output=True).returncode == 0
+        return subprocess.run([binary, "batch", str(work / "one"), str(work)], capture_output=True).returncode == 0
 
     return [path for path in paths if reads(path)]
 
@@ -82,7 +79,7 @@ with folder(options.tmpfs) as work:
     arguments = [str(work / "list"), str(work / "out")]
     peers = str(here / "images/peers.py")
     runs = [
-        Contender("imgcache, 2 threads", [options.binary, "batch", *arguments], empty, check),
+        Contender("imgcache, 2 threads", [binary, "batch", *arguments], empty, check),
         Contender("Pillow with draft, 2 processes", [sys.executable, peers, "pillow-batch", *arguments], empty, check),
         Contender("pyvips, 2 processes", [sys.executable, peers, "pyvips-batch", *arguments], empty, check),
     ]

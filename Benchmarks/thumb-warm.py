@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from measure import heading, table
 from origin import folder, nginx
+from package import program
 from pictures import photo
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -22,18 +23,14 @@ parser.add_argument("--tmpfs", default="/dev/shm", help="a folder in memory (def
 parser.add_argument("--binary", help="an images-benchmark that is built already")
 options = parser.parse_args()
 
-if options.binary is None:
-    build = ["swift", "build", "-c", "release", "--package-path", str(Path(__file__).parent / "images")]
-    subprocess.run(build, check=True, stdout=sys.stderr)
-    bin_path = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
-    options.binary = f"{bin_path}/images-benchmark"
+binary = options.binary or program("images")
 
 heading("Answered from memory", "thumb-warm")
 with folder(options.tmpfs) as work:
     (work / "root/library").mkdir(parents=True)
     photo(1600, 1200).save(work / "root/library/original.jpg", quality=85)
     with nginx(work / "root", expires="1h") as (base, _):
-        command = [options.binary, "warm", str(work / "cache"), f"{base}/library/original.jpg", str(options.calls)]
+        command = [binary, "warm", str(work / "cache"), f"{base}/library/original.jpg", str(options.calls)]
         said = [json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
                 for _ in range(options.rounds)]
 table(
