@@ -10,7 +10,7 @@ final class PressureThread: Sendable {
     /// An eventfd; readable: it is time to end.
     private let ending: Int32
     /// nil: not started, or ended.
-    private let thread = Locked<pthread_t?>(nil)
+    private let thread = Locked<SystemThread?>(nil)
 
     private init(_ watch: PressureWatch, ending: Int32, onEvent: @escaping @Sendable (PressureWatch.Event) -> Void) {
         self.watch = watch
@@ -30,40 +30,26 @@ final class PressureThread: Sendable {
             return nil
         }
         let started = PressureThread(watch, ending: ending, onEvent: onEvent)
-        let context = Unmanaged.passRetained(started)
-        var id = pthread_t()
-        let code = pthread_create(
-            &id, nil,
-            { context in
-                guard let context else { return nil }
-                let thread = Unmanaged<PressureThread>.fromOpaque(context).takeRetainedValue()
-                // Signals are the program's business.
-                var signals = sigset_t()
-                sigfillset(&signals)
-                pthread_sigmask(SIG_BLOCK, &signals, nil)
-                thread.run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            logger.error("memory pressure: no thread to listen on, error \(code)")
+        do throws(SystemThread.Failure) {
+            let thread = try SystemThread { started.run() }
+            started.thread.withLock { $0 = thread }
+        } catch {
+            logger.error("memory pressure: no thread to listen on, error \(error.code)")
             return nil
         }
-        started.thread.withLock { $0 = id }
         return started
     }
 
     /// Ends the thread and waits for it. On the thread itself: it ends when it returns from here.
     func end() {
-        guard
-            let id = thread.withLock({ thread in
-                defer { thread = nil }
-                return thread
-            })
-        else { return }
+        let running = thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
+        guard let running else { return }
         var one: UInt64 = 1
         _ = write(ending, &one, MemoryLayout<UInt64>.size)
-        if pthread_equal(id, pthread_self()) != 0 { pthread_detach(id) } else { pthread_join(id, nil) }
+        running.join()
     }
 
     private func run() {

@@ -1,5 +1,4 @@
 import CLibcurl
-import Glibc
 import Locking
 
 /// The way from any thread to the engine's: a queue of commands, a wake-up for the first of a batch, and the thread's
@@ -122,28 +121,16 @@ final class Mailbox: Sendable {
     }
 
     private func startThread(_ state: inout State) -> Bool {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        let code = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                let mailbox = Unmanaged<Mailbox>.fromOpaque(context).takeRetainedValue()
-                // Signals are the program's business, and a broken pipe is a result here, not a signal. Threads that
-                // libcurl starts for name resolution inherit this.
-                var signals = sigset_t()
-                sigfillset(&signals)
-                pthread_sigmask(SIG_BLOCK, &signals, nil)
-                EngineLoop(mailbox: mailbox).run()
-                mailbox.threadEnded()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
+        do throws(SystemThread.Failure) {
+            let thread = try SystemThread {
+                EngineLoop(mailbox: self).run()
+                self.threadEnded()
+            }
+            thread.detach()
+        } catch {
             state.commands.removeLast()
             return false
         }
-        pthread_detach(thread)
         state.thread = .running
         return true
     }

@@ -6,14 +6,9 @@ public final class Tmpfs: Sendable {
     public var path: String { directory.path }
 
     /// Why there can be none here, or nil: for `.enabled(if:)`.
-    public static let unavailableReason: String? = {
-        do {
-            _ = try Tmpfs(size: 1 << 20)
-            return nil
-        } catch {
-            return "mounting a tmpfs needs root: \(error)"
-        }
-    }()
+    public static let unavailableReason = SystemCallFailure.reason("mounting a tmpfs needs root") {
+        try Tmpfs(size: 1 << 20)
+    }
 
     /// - Parameter size: in bytes; the kernel rounds it up to whole pages.
     public init(size: Int64) throws {
@@ -38,11 +33,8 @@ public final class Tmpfs: Sendable {
     }
 
     private func remount(flags: UInt, options: String) throws {
-        // A process that another test is just starting holds this one's descriptors until its exec: busy for a moment.
-        for attempt in 1... {
-            if mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | flags, options) == 0 { return }
-            guard errno == EBUSY && attempt < 500 else { throw SystemCallFailure("remount \(path)") }
-            usleep(10_000)
-        }
+        // A process that another test is just starting holds this one's descriptors until its exec.
+        let isDone = SystemCallFailure.whileBusy { mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | flags, options) }
+        if !isDone { throw SystemCallFailure("remount \(path)") }
     }
 }

@@ -129,17 +129,3 @@ struct Socket: Sendable {
         close(descriptor)
     }
 }
-
-/// A system call that failed, and why.
-public struct SystemCallFailure: Error, CustomStringConvertible {
-    public let call: String
-    public let code: Int32
-
-    /// The failure of a call that has just set `errno`.
-    public init(_ call: String) {
-        code = errno
-        self.call = call
-    }
-
-    public var description: String { "\(call): \(String(cString: strerror(code)))" }
-}

@@ -6,14 +6,9 @@ public final class MemoryCgroup: Sendable {
     public let folder: String
 
     /// Why there can be none here, or nil: for `.enabled(if:)`.
-    public static let unavailableReason: String? = {
-        do {
-            _ = try MemoryCgroup(limit: 64 << 20)
-            return nil
-        } catch {
-            return "no memory cgroup can be made here: \(error)"
-        }
-    }()
+    public static let unavailableReason = SystemCallFailure.reason("no memory cgroup can be made here") {
+        try MemoryCgroup(limit: 64 << 20)
+    }
 
     /// - Parameter limit: in bytes, without swap.
     public init(limit: Int64) throws {
@@ -45,7 +40,7 @@ public final class MemoryCgroup: Sendable {
 
     deinit {
         // The kernel needs a moment after the last process.
-        for _ in 0..<500 where rmdir(folder) != 0 && errno == EBUSY { usleep(10_000) }
+        _ = SystemCallFailure.whileBusy { rmdir(folder) }
     }
 
     /// Puts the calling process into the cgroup in `folder`; what it has allocated so far stays where it is.
