@@ -188,13 +188,25 @@ import Testing
         async throws
     {
         let origin = try origin()
-        do {
-            // What such a kill leaves behind: the original, and nothing made of it.
-            let cache = try cache()
-            _ = try await cache.file(for: FileRequest(origin.url("/a.jpg")))
+        let url = origin.url("/a.jpg")
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [url = url as String, path = directory.path("cache") as String] in
+            let cache = try ImageCache(directory: path)
+            var request = ImageRequest(url, .fit(64, 64))
+            request.processors = [
+                ImageProcessor(identity: "step") { image in
+                    raise(SIGKILL)
+                    return image
+                }
+            ]
+            _ = try await cache.thumbnail(for: request)
         }
         let cache = try cache()
-        #expect(try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(64, 64)).source == .original(.disk))
+        #expect(try cache.entries().map(\.recipe) == [nil])
+        var request = ImageRequest(url, .fit(64, 64))
+        request.processors = [ImageProcessor(identity: "step") { image in image }]
+        #expect(try await cache.thumbnail(for: request).source == .original(.disk))
+        #expect(try await self.cache().thumbnail(for: request).source == .thumbnail)
         #expect(origin.requests.count == 1)
     }
 
