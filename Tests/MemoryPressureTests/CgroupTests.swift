@@ -68,8 +68,6 @@ struct CgroupTests {
     }
 }
 
-private func isSanitized() -> Bool { dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil }
-
 /// Decodes images of 512 KiB each, and keeps them in a cache that is allowed more than the machine allows.
 private struct Service {
     /// RGBA8 of 512 × 256.

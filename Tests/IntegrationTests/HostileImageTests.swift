@@ -1,0 +1,42 @@
+import Foundation
+import ImageCache
+import TestSupport
+import Testing
+
+/// The command on broken and malicious images, where it may use 512 MiB: `TestAssets`' or those of the folder that
+/// `IMGCACHE_IMAGES` names.
+@Suite(
+    .enabled(if: MemoryCgroup.unavailableReason == nil, "\(MemoryCgroup.unavailableReason ?? "")"),
+    .disabled(if: isSanitized(), "a sanitizer needs memory of its own"), .fewAtATime)
+struct HostileImageTests {
+    private static let folder: String = {
+        let own = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TestAssets")
+        return (ProcessInfo.processInfo.environment["IMGCACHE_IMAGES"] ?? own.standardized.path) + "/hostile"
+    }()
+    private static let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+
+    @Test func `there are hostile images to be tried`() { #expect(Self.names.count > 400) }
+
+    @Test(arguments: names) func `a thumbnail or one sentence that says why not, within 512 MiB`(name: String)
+        async throws
+    {
+        let work = try Workplace()
+        let memory = try MemoryCgroup(limit: 512 << 20)
+        var command = work.command
+        command.environment["MEMORY"] = memory.folder
+        command.environment["FILE"] = "\(Self.folder)/\(name)"
+        // A hang is killed, and an ending by signal then, as running out of memory is.
+        let outcome = try await command.shell(
+            #"echo $$ >"$MEMORY/cgroup.procs" && exec "$IMGCACHE" thumb "$FILE" -o thumbnail.png --size 64"#)
+        switch outcome.ending {
+        case .exited(0):
+            let info = try ImageInfo.read(ImageSource(path: work.output("thumbnail.png")))
+            #expect(info.format == .png && info.width > 0 && info.width <= 64 && info.height <= 64)
+        case .exited(5):
+            #expect(outcome.errorOutput.hasPrefix("imgcache: \(Self.folder)/\(name): "), "\(outcome)")
+            #expect(outcome.errorOutput.split(separator: "\n").count == 1, "\(outcome)")
+            #expect(work.outputNames.isEmpty)
+        default: Issue.record("\(outcome)")
+        }
+    }
+}

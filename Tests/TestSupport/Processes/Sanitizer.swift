@@ -1,0 +1,4 @@
+import Glibc
+
+/// Whether this process is built with AddressSanitizer or ThreadSanitizer.
+public func isSanitized() -> Bool { dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil }
