@@ -66,6 +66,10 @@ public struct FileRequest: Sendable {
     /// Sees every request and response head, credentials masked, on the transfer's thread.
     public var trace: (@Sendable (_ head: String) -> Void)?
 
+    /// The store's number of an original that is no longer stored: what was made of it stands in for it, so that the
+    /// origin is asked whether it still holds, and not for all of it. The answer may be a file that was made of it.
+    var goneOriginal: Int64?
+
     public init(_ url: String) { self.url = url }
 
     /// What becomes of an equal request that is under way when a new one comes.

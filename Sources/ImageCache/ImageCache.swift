@@ -313,6 +313,7 @@ struct FlightKey: Hashable {
     private var sha256: String?
     private var resumes: Bool
     private var unstorable: FileRequest.Unstorable
+    private var goneOriginal: Int64?
 
     init(_ request: FileRequest) {
         url = request.url
@@ -327,5 +328,6 @@ struct FlightKey: Hashable {
         sha256 = request.sha256
         resumes = request.resumes
         unstorable = request.unstorable
+        goneOriginal = request.goneOriginal
     }
 }

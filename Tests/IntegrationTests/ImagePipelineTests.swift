@@ -180,8 +180,64 @@ import Testing
         let other = try self.cache()
         #expect(try await other.thumbnail(for: request).source == .thumbnail)
         #expect(origin.requests.count == 1)
+    }
+
+    @Test func `what was made only, stale: the origin confirms the original, and sends nothing of it`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
+        request.storing = .processedOnly
+        let bytes = try await cache.thumbnail(for: request).bytes
         clock.withLock { $0 += 100 }
-        #expect(try await other.thumbnail(for: request).source == .original(.network))
+        let other = try self.cache()
+        let again = try await other.thumbnail(for: request)
+        #expect(again.source == .thumbnail && again.bytes == bytes)
+        #expect(origin.requests.count == 2)
+        #expect(origin.requests.last?["If-None-Match"] == picture.withLock { $0.etag })
+        #expect(origin.requests.last?.status == 304 && origin.requests.last?.bodyBytesSent == 0)
+        #expect(other.imageStatistics.decodes == 0)
+        // Fresh again, in memory and for the next process.
+        #expect(try await other.thumbnail(for: request).source == .memory)
+        #expect(try await self.cache().thumbnail(for: request).source == .thumbnail)
+        #expect(origin.requests.count == 2)
+        #expect(try cache.entries().map { $0.recipe != nil } == [true])
+    }
+
+    @Test func `what was made only, stale, and the original has changed: it comes with the answer, once`() async throws
+    {
+        let origin = try origin()
+        let cache = try cache()
+        var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
+        request.storing = .processedOnly
+        let old = try await cache.thumbnail(for: request)
+        picture.withLock { $0 = Picture(seed: 2) }
+        clock.withLock { $0 += 100 }
+        let new = try await cache.thumbnail(for: request)
+        #expect(new.source == .original(.network) && new.bytes != old.bytes)
+        #expect(origin.requests.map(\.status) == [200, 200])
+        #expect(origin.requests.last?["If-None-Match"] != nil)
+        #expect(try cache.entries().map { $0.recipe != nil } == [true])
+    }
+
+    @Test func `what was made only: all sizes of one original are confirmed at once, and offline they are used stale`()
+        async throws
+    {
+        let origin = try origin()
+        let cache = try cache()
+        var requests = [64, 32, 16].map { ImageRequest(origin.url("/a.jpg"), .fit($0, $0)) }
+        // The last one lets the original go.
+        requests[2].storing = .processedOnly
+        for request in requests { _ = try await cache.thumbnail(for: request) }
+        #expect(try cache.entries().map { $0.recipe != nil } == [true, true, true])
+        clock.withLock { $0 += 100 }
+        for request in requests {
+            var offline = request
+            offline.file.policy = .returnCacheDataDontLoad
+            #expect(try await self.cache().thumbnail(for: offline).source == .thumbnail)
+        }
+        #expect(origin.requests.count == 1)
+        for request in requests { #expect(try await self.cache().thumbnail(for: request).source == .thumbnail) }
+        #expect(origin.requests.map(\.status) == [200, 304])
     }
 
     @Test func `killed between storing the original and the thumbnail: made from the original, without the network`()

@@ -6,8 +6,7 @@ import ImageCodec
 /// What was made before and is on disk.
 extension ImagePipeline {
     private struct Found: Sendable {
-        var entry: StoredEntry
-        var record: MadeImageRecord
+        var stored: MadeImage.Stored
         /// Whether any variant of the original is stored.
         var hasOriginal: Bool
     }
@@ -25,25 +24,18 @@ extension ImagePipeline {
         guard let found = try await blocking.run({ [self] () throws(ImageCacheError) in try find(recipe, job) }) else {
             return nil
         }
-        let freshUntil: Date
-        var response = found.record.response.response
-        if found.hasOriginal {
-            let file = try await loadFile(request.file)
-            guard file.body.entry.id == found.record.original else { return .outdated(file) }
-            freshUntil = file.freshUntil(loader.now(), loader.rules, request.file.ownLifetime)
-            response = file.response
-        } else {
-            // The original went: what is known of its response decides.
-            let now = loader.now()
-            let stored = [found.record.response.response]
-            guard case .serve(let served) = loader.rules.decide(job.cacheRequest, stored: stored, now: now) else {
-                return nil
-            }
-            freshUntil = now.addingTimeInterval(Double(served.remainingLifetime))
-        }
-        let remembered = MadeImage.Response(response, rules: loader.rules, at: loader.now())
+        var original = request.file
+        // What was made of it knows what the origin must be asked: whether it still holds, with no byte of it downloaded.
+        if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
+        let file = try await loadFile(original)
+        let isUnchanged =
+            file.body.entry.id == found.stored.record.original
+            || MadeImage.Stored(file.body.entry)?.record.original == found.stored.record.original
+        guard isUnchanged else { return .outdated(file) }
+        let freshUntil = file.freshUntil(loader.now(), loader.rules, request.file.ownLifetime)
+        let response = MadeImage.Response(file.response, rules: loader.rules, at: loader.now())
         let image = try await blocking.run { [self] () throws(ImageCacheError) in
-            try open(found, recipe, request, freshUntil: freshUntil, remembered)
+            try open(found.stored, recipe, request, freshUntil: freshUntil, response)
         }
         return image.map { .made($0) }
     }
@@ -52,16 +44,17 @@ extension ImagePipeline {
         do throws(StoreError) {
             let text = recipe.text
             guard let entry = try loader.store.entries(for: job.key.ofMadeImages).first(where: { $0.variant == text }),
-                let record = MadeImageRecord(decoding: entry.metadata)
+                let stored = MadeImage.Stored(entry)
             else { return nil }
-            return Found(entry: entry, record: record, hasOriginal: try !loader.store.entries(for: job.key).isEmpty)
+            return Found(stored: stored, hasOriginal: try !loader.store.entries(for: job.key).isEmpty)
         } catch {
             throw ImageCacheError(error)
         }
     }
 
     private func open(
-        _ found: Found, _ recipe: ImageRecipe, _ request: ImageRequest, freshUntil: Date, _ response: MadeImage.Response
+        _ found: MadeImage.Stored, _ recipe: ImageRecipe, _ request: ImageRequest, freshUntil: Date,
+        _ response: MadeImage.Response
     ) throws(ImageCacheError) -> MadeImage? {
         let bytes: [UInt8]
         do throws(StoreError) {

@@ -25,7 +25,8 @@ public struct ImageRequest: Sendable {
         case originalAndProcessed
         /// Only the file as the origin sent it: every size is made anew when it is no longer in memory.
         case originalOnly
-        /// Only what was made of it: the original goes once that is stored.
+        /// Only what was made of it: the original goes once that is stored. When it is stale, the origin is asked whether the
+        /// original still holds, by its validator, and sends another one only if not.
         case processedOnly
     }
 

@@ -2,7 +2,7 @@ import DiskStore
 import ImageCodec
 
 /// What the store remembers of an image that was made of an original, beside the bytes of its file.
-struct MadeImageRecord {
+struct MadeImageRecord: Sendable {
     /// The store's number of the original it was made of.
     var original: Int64
     /// In pixels.
@@ -42,6 +42,21 @@ struct MadeImageRecord {
         self.width = width
         self.height = height
         self.response = response
+    }
+}
+
+extension MadeImage {
+    /// One on disk.
+    struct Stored: Sendable {
+        var entry: StoredEntry
+        var record: MadeImageRecord
+
+        /// `nil` for metadata that is something else.
+        init?(_ entry: StoredEntry) {
+            guard let record = MadeImageRecord(decoding: entry.metadata) else { return nil }
+            self.entry = entry
+            self.record = record
+        }
     }
 }
 

@@ -148,7 +148,11 @@ extension Loader {
         candidate.record.response = response
         answers.forget(candidate.record.url)
         do throws(StoreError) {
-            try store.updateMetadata(of: candidate.entry, candidate.record.encoded)
+            if candidate.made.isEmpty { try store.updateMetadata(of: candidate.entry, candidate.record.encoded) }
+            for index in candidate.made.indices {
+                candidate.made[index].record.response = candidate.record
+                try store.updateMetadata(of: candidate.made[index].entry, candidate.made[index].record.encoded)
+            }
         } catch {
             throw ImageCacheError(error)
         }

@@ -91,6 +91,8 @@ struct Loader: Sendable {
     struct Candidate {
         var entry: StoredEntry
         var record: ResponseRecord
+        /// All that was made of an original that is gone, the entry first, if it stands in for that (``FileRequest``).
+        var made: [MadeImage.Stored] = []
 
         /// `nil` for metadata that is damaged.
         init?(_ entry: StoredEntry) {
@@ -99,11 +101,28 @@ struct Loader: Sendable {
             self.entry = entry
             self.record = record
         }
+
+        /// `nil` when there is nothing.
+        fileprivate init?(madeOfGoneOriginal made: [MadeImage.Stored]) {
+            // The one that knows most of the original's response.
+            let newestFirst = made.sorted {
+                $0.record.response.response.responseTime > $1.record.response.response.responseTime
+            }
+            guard let newest = newestFirst.first else { return nil }
+            entry = newest.entry
+            record = newest.record.response
+            self.made = newestFirst
+        }
     }
 
     func candidates(for job: Job) throws(ImageCacheError) -> [Candidate] {
         do throws(StoreError) {
-            let candidates = try store.entries(for: job.key).compactMap(Candidate.init)
+            var candidates = try store.entries(for: job.key).compactMap { Candidate($0) }
+            if let gone = job.request.goneOriginal {
+                let made = try store.entries(for: job.key.ofMadeImages).compactMap { MadeImage.Stored($0) }
+                let standIn = Candidate(madeOfGoneOriginal: made.filter { $0.record.original == gone })
+                if let standIn { candidates.append(standIn) }
+            }
             // A proxy stores errors too; nobody gets one for a file.
             return job.request.transfer.passesEveryStatus
                 ? candidates : candidates.filter { $0.record.response.status.kind == .successful }
@@ -189,7 +208,8 @@ struct Loader: Sendable {
         } catch {
             throw ImageCacheError(error)
         }
-        if let expected = job.request.sha256 {
+        // The digest is the original's.
+        if let expected = job.request.sha256, candidate.made.isEmpty {
             let digest = try BodyDigest.digest(ofFile: body.descriptor, size: body.size)
             guard digest.hexadecimal == expected.lowercased() else { return nil }
         }
