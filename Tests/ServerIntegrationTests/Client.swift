@@ -159,6 +159,3 @@ func onThreadOfItsOwn<Value: Sendable>(_ work: @escaping @Sendable () throws -> 
         Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
     }
 }
-
-/// Whether this is a sanitizer's build, which takes memory and time of its own.
-func isSanitized() -> Bool { dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil }
