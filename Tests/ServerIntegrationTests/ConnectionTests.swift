@@ -106,6 +106,32 @@ struct ConnectionTests {
         #expect(origin.requests.isEmpty)
     }
 
+    @Test("when the contents that are held take all that they may, a request is refused, and room comes back")
+    func contentBudget() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { _ in
+            var behaviour = Behaviour(Self.file)
+            behaviour.gate = gate
+            return behaviour
+        }
+        let server = try await ServerProcess(origin: origin.url(""), "--max-request-bodies", "10")
+        let holding = try Client(server.port)
+        holding.send("PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\n12345678")
+        #expect(await origin.waits { $0.count == 1 })
+        let refused = try Client(server.port).ask("PUT /b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n12345")
+        #expect(refused?.status == 503)
+        #expect(refused?.text.contains("\"error\":\"busy\"") == true)
+        gate.open()
+        #expect(holding.answer()?.status == 200)
+        // The client may have the answer before the server has put the content away.
+        var again: Client.Answer?
+        for _ in 0..<1000 where again?.status != 200 {
+            again = try Client(server.port).ask(
+                "PUT /c HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n1234567890")
+        }
+        #expect(again?.status == 200)
+    }
+
     @Test("a head, and content, that do not come in time are answered with 408; an idle connection ends without a word")
     func timeouts() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)

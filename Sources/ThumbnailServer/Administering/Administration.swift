@@ -18,15 +18,6 @@ struct Administration: Sendable {
         return others is NOOPMetricsHandler ? registry : MultiplexMetricsHandler(factories: [registry, others])
     }
 
-    /// Takes over another token; the former stays when there is a mistake in it.
-    func reload(_ configuration: ServerConfiguration, logger: Logger) {
-        do throws(SettingMistake) {
-            try token.update(configuration)
-        } catch {
-            logger.error("the former admin token stays: \(error)")
-        }
-    }
-
     func sampler(of cache: ImageCache) -> TrafficSampler {
         TrafficSampler(history: history, registry: registry, cache: cache)
     }

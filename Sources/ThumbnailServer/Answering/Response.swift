@@ -19,6 +19,8 @@ struct Response: Sendable {
     var error: String?
     /// What else there is to say of it, for the log alone.
     var detail: String?
+    /// Whether it is somebody else's, so that Via names this proxy (RFC 9110 section 7.6.3).
+    var isPassedOn = false
     /// Whether the connection ends with this answer.
     var closes = false
 

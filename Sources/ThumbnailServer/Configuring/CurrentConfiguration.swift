@@ -2,9 +2,11 @@ import Locking
 
 /// The configuration as it is now. Who asks for each request sees what SIGHUP has changed.
 final class CurrentConfiguration: Sendable {
+    typealias Observer = @Sendable (ServerConfiguration) throws(SettingMistake) -> Void
+
     private struct State {
         var value: ServerConfiguration
-        var observers: [@Sendable (ServerConfiguration) -> Void] = []
+        var observers: [Observer] = []
     }
 
     private let state: Locked<State>
@@ -13,28 +15,35 @@ final class CurrentConfiguration: Sendable {
 
     var value: ServerConfiguration { state.withLock { $0.value } }
 
-    /// Calls the observer with every later configuration.
-    func observe(_ observer: @escaping @Sendable (ServerConfiguration) -> Void) {
+    /// Calls the observer with every later configuration. One that throws stops its being taken over.
+    func observe(_ observer: @escaping Observer) {
         state.withLock { $0.observers.append(observer) }
     }
 
-    /// Takes over what can be changed while the server runs.
+    /// Takes over what can be changed while the server runs: all of it, or after a mistake nothing.
     /// - Returns: The settings that have changed and take effect only after a restart.
-    func reload(_ new: ServerConfiguration) -> [String] {
-        let (value, observers, waiting) = state.withLock { state in
-            var waiting: [String] = []
-            for (_, settings) in Setting.all {
-                for setting in settings {
-                    if setting.isReloadable {
-                        setting.copy(new, &state.value)
-                    } else if setting.text(new) != setting.text(state.value) {
-                        waiting.append(setting.name)
-                    }
+    func reload(_ new: ServerConfiguration) throws(SettingMistake) -> [String] {
+        let (former, observers) = state.withLock { ($0.value, $0.observers) }
+        var value = former
+        var waiting: [String] = []
+        for (_, settings) in Setting.all {
+            for setting in settings {
+                if setting.isReloadable {
+                    setting.copy(new, &value)
+                } else if setting.text(new) != setting.text(former) {
+                    waiting.append(setting.name)
                 }
             }
-            return (state.value, state.observers, waiting)
         }
-        for observer in observers { observer(value) }
+        for (index, observer) in observers.enumerated() {
+            do throws(SettingMistake) {
+                try observer(value)
+            } catch {
+                for earlier in observers[..<index] { try? earlier(former) }
+                throw error
+            }
+        }
+        state.withLock { [value] in $0.value = value }
         return waiting
     }
 }

@@ -13,8 +13,9 @@ extension ServerConfiguration {
             limits: RequestLimits(
                 target: maxURLLength, head: Int(clamping: maxHeaderSize), fields: maxHeaderFields,
                 body: Int(clamping: maxRequestBody)),
-            headTimeout: headerTimeout, bodyTimeout: bodyTimeout, idleTimeout: idleTimeout, writeTimeout: writeTimeout,
-            idFieldName: idField?.rawName)
+            contentBudget: Int(clamping: maxRequestBodies), headTimeout: headerTimeout, bodyTimeout: bodyTimeout,
+            idleTimeout: idleTimeout, writeTimeout: writeTimeout,
+            idFieldName: idField?.rawName, via: "1.1 \(viaName)")
     }
 
     var admissionLimits: Admission.Limits {

@@ -49,6 +49,7 @@ public struct ServerConfiguration: Sendable {
     var maxHeaderSize: Int64 = 32 << 10
     var maxHeaderFields = 100
     var maxRequestBody: Int64 = 16 << 20
+    var maxRequestBodies: Int64 = 256 << 20
     var maxConnections = 8192
     var maxRequests = 1024
     var maxRequestsPerClient = 512

@@ -100,6 +100,9 @@ extension Setting {
         bytes("max-header-size", \.maxHeaderSize, atLeast: 512, "Bytes of a request's head. More: 431."),
         count("max-header-fields", \.maxHeaderFields, 4...10_000, "Fields of a request's head. More: 431."),
         bytes("max-request-body", \.maxRequestBody, atLeast: 0, "Bytes of a request's content. More: 413."),
+        bytes(
+            "max-request-bodies", \.maxRequestBodies, atLeast: 0,
+            "Bytes of all requests' contents at a time. More: 503."),
         count("max-connections", \.maxConnections, 1...1_000_000, "Clients' connections at a time."),
         count("max-requests", \.maxRequests, 1...1_000_000, "Requests at a time that memory does not answer.")
             .reloadable,

@@ -52,7 +52,9 @@ extension Connection {
         ResponseHead.write(
             response.head, framing: turn.framing, keepsAlive: turn.keepsAlive,
             minorVersion: turn.exchange.head.minorVersion,
-            idField: listener.settings.idFieldName.map { ($0, turn.exchange.id) }, date: date.value(), to: &buffer)
+            ResponseHead.Additions(
+                via: response.isPassedOn ? listener.settings.via : nil,
+                id: listener.settings.idFieldName.map { ($0, turn.exchange.id) }, date: date.value()), to: &buffer)
         buffer.writeBytes(bytes)
         turn.bytesSent = Int64(bytes.count)
         self.turn = turn

@@ -12,11 +12,13 @@ extension Connection {
                     self.head = head
                     if head.expectsContinue, pending.readableBytes == 0 { sendContinue(context) }
                 case .content(let content):
+                    try charge(content.count)
                     guard let head else { continue }
                     self.head = nil
                     begin(head, content, context)
                 }
             }
+            if phase == .reading { try charge(reader.contentSize) }
         } catch {
             refuse(error, context)
         }
@@ -36,6 +38,17 @@ extension Connection {
             isHeadTimed = true
             expect(within: listener.settings.headTimeout, context)
         }
+    }
+
+    /// Takes what is held of a content from the budget that all connections share.
+    private func charge(_ size: Int) throws(RequestFault) {
+        guard size > charged else { return }
+        guard listener.budget.take(size - charged) else {
+            throw RequestFault(
+                status: 503, code: "busy",
+                message: "The contents of too many requests are held already; try again later.")
+        }
+        charged = size
     }
 
     private func sendContinue(_ context: ChannelHandlerContext) {

@@ -32,6 +32,8 @@ final class Connection: ChannelDuplexHandler {
     /// Whether the server is stopping: the request under way is the last.
     var isDraining = false
     var isReadHeld = false
+    /// Bytes that are taken from the budget for contents.
+    var charged = 0
     /// Whether the deadline of the head that is coming is set.
     var isHeadTimed = true
     var lingered = 0
@@ -114,6 +116,8 @@ final class Connection: ChannelDuplexHandler {
     func close(_ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
         phase = .closed
+        listener.budget.giveBack(charged)
+        charged = 0
         task?.cancel()
         task = nil
         timer?.cancel()
@@ -125,6 +129,8 @@ final class Connection: ChannelDuplexHandler {
     func finishTurn(isCutShort: Bool) {
         guard let turn else { return }
         self.turn = nil
+        listener.budget.giveBack(charged)
+        charged = 0
         let end = ContinuousClock.now
         listener.metrics.record(
             outcome: turn.outcome, status: turn.status, bytesSent: turn.bytesSent,

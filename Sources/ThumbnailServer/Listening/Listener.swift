@@ -10,6 +10,7 @@ final class Listener: Sendable {
     let metrics: ServerMetrics
     let log: AccessLog
     let admission: Admission
+    let budget: ContentBudget
     let logger: Logger
     /// The field that names a request.
     let idField: HTTPField.Name?
@@ -23,6 +24,7 @@ final class Listener: Sendable {
         self.metrics = metrics
         self.log = log
         self.admission = admission
+        budget = ContentBudget(bytes: settings.contentBudget)
         self.logger = logger
         idField = settings.idFieldName.flatMap { HTTPField.Name($0) }
     }

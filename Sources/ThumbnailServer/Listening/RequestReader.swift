@@ -28,8 +28,10 @@ struct RequestReader {
 
     init(limits: RequestLimits) { self.limits = limits }
 
-    /// Whether bytes of a request's head, but not all of them, have been seen or none at all; false within content.
-    var isInHead: Bool { if case .head = phase { true } else { false } }
+    /// Bytes of content that are held here.
+    var contentSize: Int {
+        if case .chunked(let chunked) = phase { chunked.content.count } else { content.count }
+    }
 
     /// The next step that the bytes allow; nil when more of them are needed.
     ///

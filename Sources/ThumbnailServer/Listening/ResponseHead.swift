@@ -15,24 +15,41 @@ enum ResponseFraming: Equatable {
 
 /// Writes an answer's head.
 enum ResponseHead {
-    /// - Parameter idField: name and value of the field that names the request.
+    /// What the connection adds to the fields of an answer.
+    struct Additions {
+        /// This proxy's member of Via; nil: the answer is its own.
+        var via: String?
+        /// Name and value of the field that names the request.
+        var id: (name: String, value: String)?
+        /// For an answer that has no Date.
+        var date: String
+    }
+
     static func write(
-        _ head: HTTPResponse, framing: ResponseFraming, keepsAlive: Bool, minorVersion: Int,
-        idField: (name: String, value: String)?, date: String, to buffer: inout ByteBuffer
+        _ head: HTTPResponse, framing: ResponseFraming, keepsAlive: Bool, minorVersion: Int, _ additions: Additions,
+        to buffer: inout ByteBuffer
     ) {
         buffer.writeStaticString("HTTP/1.1 ")
         writeStatus(head.status, to: &buffer)
         var hasDate = false
+        var via = additions.via
         for field in head.headerFields {
             switch field.name {
             case .contentLength, .transferEncoding, .connection: continue
             case .date: hasDate = true
+            case .via:
+                if let own = via {
+                    writeField(field.name.rawName, "\(field.value), \(own)", to: &buffer)
+                    via = nil
+                    continue
+                }
             default: break
             }
             writeField(field.name.rawName, field.value, to: &buffer)
         }
-        if !hasDate { writeField("Date", date, to: &buffer) }
-        if let idField { writeField(idField.name, idField.value, to: &buffer) }
+        if let via { writeField("Via", via, to: &buffer) }
+        if !hasDate { writeField("Date", additions.date, to: &buffer) }
+        if let id = additions.id { writeField(id.name, id.value, to: &buffer) }
         switch framing {
         case .none, .untilClose: break
         case .length(let length): writeField("Content-Length", String(length), to: &buffer)

@@ -24,16 +24,4 @@ enum HopByHop {
         }
         return fields
     }
-
-    /// Takes from an answer what was for the connection to the origin.
-    static func removeFromAnswer(_ fields: inout HTTPFields) {
-        if let connection = fields[.connection] {
-            for option in ListedTokens(connection) {
-                // Content-Length is not an option: naming it would unframe the answer.
-                guard let name = HTTPField.Name(String(option)), name != .contentLength else { continue }
-                fields[name] = nil
-            }
-        }
-        for field in fields where names.contains(field.name.canonicalName) { fields[field.name] = nil }
-    }
 }

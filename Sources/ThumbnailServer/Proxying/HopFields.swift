@@ -42,7 +42,6 @@ enum ServerTiming {
 }
 
 extension HTTPField.Name {
-    static let via = known("Via")
     static let forwarded = known("Forwarded")
     static let serverTiming = known("Server-Timing")
     static let cacheStatus = known("Cache-Status")

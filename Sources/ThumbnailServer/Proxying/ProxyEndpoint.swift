@@ -22,7 +22,13 @@ struct ProxyEndpoint: Endpoint {
     let options: Options
     let cache: ImageCache
 
-    func readyResponse(to exchange: Exchange) -> Response? { nil }
+    func readyResponse(to exchange: Exchange) -> Response? {
+        guard exchange.method == .get || exchange.method == .head, let request = request(for: exchange),
+            let answer = cache.readyAnswer(to: request)
+        else { return nil }
+        let hasContent = exchange.method == .get && answer.head.status != .notModified
+        return finished(answer.head, body: hasContent ? .bytes(answer.body) : .none, .hit, of: exchange)
+    }
 
     func response(to exchange: Exchange) async -> Response {
         guard Via.passes(of: options.name, in: exchange.head.fields) < Via.mostPasses else {
@@ -65,10 +71,11 @@ struct ProxyEndpoint: Endpoint {
     private func finished(
         _ head: HTTPResponse, body: Response.Body, _ outcome: CacheOutcome, of exchange: Exchange
     ) -> Response {
-        var head = head
-        HopByHop.removeFromAnswer(&head.headerFields)
-        Via.append(options.name, minorVersion: 1, to: &head.headerFields)
-        if options.tellsTiming { ServerTiming.append(outcome, since: exchange.received, to: &head.headerFields) }
-        return Response(head, body: body, outcome: outcome)
+        var response = Response(head, body: body, outcome: outcome)
+        response.isPassedOn = true
+        if options.tellsTiming {
+            ServerTiming.append(outcome, since: exchange.received, to: &response.head.headerFields)
+        }
+        return response
     }
 }

@@ -14,7 +14,7 @@ struct ReloadService: Service {
         for await _ in signals {
             supervisor.tell(.reloading)
             do throws(SettingMistake) {
-                let waiting = current.reload(try read())
+                let waiting = try current.reload(try read())
                 logger.notice("configuration read again")
                 if !waiting.isEmpty {
                     logger.warning(

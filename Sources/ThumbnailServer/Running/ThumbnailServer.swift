@@ -23,16 +23,12 @@ public struct ThumbnailServer: Service {
         self.supervisor = supervisor
         self.logger = logger
         let parts = try ServerParts(configuration, logger: logger)
-        current.observe { parts.listener.admission.limits = $0.admissionLimits }
-        current.observe { configuration in
-            do throws(SettingMistake) {
-                let rules = try configuration.imageRules()
-                parts.imageRules.withLock { $0 = rules }
-            } catch {
-                logger.error("images are made by the former settings: \(error)")
-            }
+        current.observe { new throws(SettingMistake) in
+            let imageRules = try new.imageRules()
+            try parts.administration.token.update(new)
+            parts.imageRules.withLock { $0 = imageRules }
+            parts.listener.admission.limits = new.admissionLimits
         }
-        current.observe { parts.administration.reload($0, logger: logger) }
         self.parts = parts
     }
 
