@@ -127,7 +127,7 @@ extension RequestRecord {
     /// The record as a JSON object.
     func line(at now: Date) -> [UInt8] {
         var line = JSONLine(reserving: 512)
-        line.add("time", now.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)) + "Z")
+        line.add("time", TimeText.text(of: now))
         line.add("client", client.description)
         if let method { line.add("method", method) }
         if let target { line.add("target", target) }
