@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import NIOCore
 import Testing
@@ -21,6 +22,26 @@ struct SettingTests {
         var read = try configuration()
         #expect(setting.read(text, &read) == nil)
         #expect(setting.text(read) == text)
+    }
+
+    @Test("the page on serving tells every setting, its default, and whether SIGHUP takes it over")
+    func page() throws {
+        var page = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        for _ in 0..<3 { page = page.deletingLastPathComponent() }
+        page = page.appendingPathComponent("Sources/ThumbnailServer/ThumbnailServer.docc/Serving.md")
+        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.count == Setting.all.reduce(0) { $0 + $1.settings.count })
+        for (_, settings) in Setting.all {
+            for setting in settings {
+                let row = rows.first { $0.hasPrefix("| `\(setting.name)`") }.map { $0.components(separatedBy: " | ") }
+                let cells = try #require(row, "\(setting.name)")
+                #expect(cells[0].hasSuffix("\\*") == setting.isReloadable, "\(setting.name)")
+                // These depend on the machine.
+                guard setting.shape != .flag, setting.name != "cache-dir", setting.name != "threads" else { continue }
+                let standard = setting.text(ServerConfiguration()).map { $0.isEmpty ? "" : "`\($0)`" } ?? ""
+                #expect(cells[1] == standard, "\(setting.name)")
+            }
+        }
     }
 
     @Test("no two settings have one name")
@@ -108,6 +129,17 @@ struct SmallPartTests {
         #expect(ClientAddress("192.0.2.1").subscriber == "192.0.2.1")
         #expect(one.forwardedNode == "\"[2001:db8:1:2::1]\"")
         #expect(ClientAddress("192.0.2.1").forwardedNode == "192.0.2.1")
+    }
+
+    @Test("moments as logs write them")
+    func moments() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"),
+            (1_795_282_516.971, "2026-11-21T17:35:16.971Z"), (1_798_761_599.999, "2026-12-31T23:59:59.999Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.000Z"),
+        ] as [(Double, String)] {
+            #expect(TimeText.text(of: Date(timeIntervalSince1970: seconds)) == text)
+        }
     }
 
     @Test("the words of a list, without empty ones")
