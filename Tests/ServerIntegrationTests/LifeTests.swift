@@ -120,6 +120,7 @@ struct LifeTests {
         #expect(lines.map { $0["status"] as? Int } == [200, 200, 400])
         #expect(lines.map { $0["cache"] as? String } == ["miss", "hit", "none"])
         #expect(lines.map { $0["bytes"] as? Int }.prefix(2) == [1234, 1234])
+        #expect(lines[2]["method"] == nil && lines[2]["target"] == nil)
         #expect(lines[1]["id"] as? String == "two")
         #expect(lines[1]["traceparent"] as? String == "00-1-2-3")
         #expect(lines.allSatisfy { $0["ms"] is Double && $0["time"] is String })

@@ -75,18 +75,21 @@ extension Connection {
 
     /// Answers what could not be read as a request, and ends the connection: what follows in its bytes is anybody's guess.
     func refuse(_ fault: RequestFault, _ context: ChannelHandlerContext) {
+        // A HEAD gets no content even then, when it is known to be one.
         let method = head?.method ?? .get
         head = nil
         pending.clear()
         listener.metrics.refusedAsMalformed.increment()
         var response = Response.failure(fault.status, fault.code, fault.message)
         response.closes = true
-        turn = Turn(
+        var refused = Turn(
             Exchange(
                 head: RequestHead(
                     method: method, target: .server, minorVersion: 1, fields: [:], authority: nil, framing: .none,
                     keepsAlive: false, expectsContinue: false),
                 client: client, content: [], id: RequestID.id(in: [:], named: nil) { numbers.next() }, received: .now))
+        refused.isMalformed = true
+        turn = refused
         send(response, context)
     }
 }

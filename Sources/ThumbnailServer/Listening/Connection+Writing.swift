@@ -9,7 +9,14 @@ extension Connection {
         if isChunked { buffer.writeChunkSize(bytes.count) }
         buffer.writeBytes(bytes)
         if isChunked { buffer.writeStaticString("\r\n") }
-        return context.writeAndFlush(wrapOutboundOut(.byteBuffer(buffer)))
+        let written = context.writeAndFlush(wrapOutboundOut(.byteBuffer(buffer)))
+        written.assumeIsolated().whenComplete { _ in self.pieceIsTaken() }
+        return written
+    }
+
+    /// From here on it is the origin that is waited for: the client's time does not run.
+    private func pieceIsTaken() {
+        if phase == .answering { deadline = nil }
     }
 
     /// Writes a piece of a file by sendfile(2); succeeds when the kernel has taken it.
@@ -28,7 +35,10 @@ extension Connection {
         let region = FileRegion(
             fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenComplete { _ in _ = try? handle.takeDescriptorOwnership() }
+        written.futureResult.assumeIsolated().whenComplete { _ in
+            _ = try? handle.takeDescriptorOwnership()
+            self.pieceIsTaken()
+        }
         context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
         if isChunked {
             var buffer = context.channel.allocator.buffer(capacity: 2)

@@ -86,7 +86,8 @@ final class Connection: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case ChannelEvent.inputClosed: clientHasLeft(context)
+        case ChannelEvent.inputClosed:
+            if phase == .reading, turn == nil { finishWriting(context) } else { clientHasLeft(context) }
         case is DrainEvent:
             isDraining = true
             // Between two requests; one that has begun to come is still answered.
@@ -110,6 +111,15 @@ final class Connection: ChannelDuplexHandler {
         guard phase != .closed else { return }
         if turn != nil { finishTurn(isCutShort: true) }
         close(context)
+    }
+
+    /// The client asks for nothing more, and has all answers but what is still on its way to it.
+    private func finishWriting(_ context: ChannelHandlerContext) {
+        phase = .lingering
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { _ in self.close(context) }
+        expect(within: listener.settings.writeTimeout, context)
+        context.close(mode: .output, promise: written)
     }
 
     /// Ends the connection now.

@@ -12,6 +12,8 @@ struct Turn {
     var answered: ContinuousClock.Instant?
     /// Bytes of content that were given to the kernel.
     var bytesSent: Int64 = 0
+    /// Whether the request could not be read: its method and target are not known.
+    var isMalformed = false
     /// Whether no byte of content may be sent: HEAD, 204, 304.
     var isWithoutContent = false
 
@@ -21,10 +23,11 @@ struct Turn {
     }
 
     func record(at end: ContinuousClock.Instant, isCutShort: Bool) -> RequestRecord {
-        RequestRecord(
-            client: exchange.client, method: exchange.method.rawValue, target: exchange.head.targetText,
-            minorVersion: exchange.head.minorVersion, id: exchange.id, userAgent: exchange.head.fields[.userAgent],
-            traceParent: exchange.head.fields[.traceParent], status: status, outcome: outcome, bytesSent: bytesSent,
+        let head = isMalformed ? nil : exchange.head
+        return RequestRecord(
+            client: exchange.client, method: head?.method.rawValue, target: head?.targetText,
+            minorVersion: head?.minorVersion, id: exchange.id, userAgent: head?.fields[.userAgent],
+            traceParent: head?.fields[.traceParent], status: status, outcome: outcome, bytesSent: bytesSent,
             untilAnswer: (answered ?? end) - exchange.received, duration: end - exchange.received, error: error,
             detail: detail, isCutShort: isCutShort)
     }
