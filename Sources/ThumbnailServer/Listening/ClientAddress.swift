@@ -12,13 +12,12 @@ struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Whom limits count it for. An IPv6 subscriber has a /64 of addresses to choose from (RFC 6177), and is one client.
     var subscriber: String {
-        var address = in6_addr()
+        // Bytes rather than an in6_addr, which release builds take for SwiftNIO's.
+        var address = [UInt8](repeating: 0, count: 16)
         guard description.utf8.contains(.colon), inet_pton(AF_INET6, description, &address) == 1 else {
             return description
         }
-        return withUnsafeBytes(of: address) { bytes in
-            bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ".") + "/64"
-        }
+        return address.prefix(8).map { String($0, radix: 16) }.joined(separator: ".") + "/64"
     }
 
     /// As `Forwarded` writes it (RFC 7239 section 6).
