@@ -1,4 +1,5 @@
 public import DiskStore
+public import MemoryCache
 public import Transfer
 
 /// A part of what is cached: the newest entries first.
@@ -36,6 +37,9 @@ extension ImageCache {
             try translating { try store.entry(id).map { CacheEntry($0, in: store) } }
         }
     }
+
+    /// The small files that ``readyAnswer(to:)`` has in memory. What images take there, ``imageStatistics`` tells.
+    public var answerStatistics: MemoryCacheStatistics { loader.answers.statistics }
 
     /// What crossed the network for this cache: requests to origins, bytes received, what was resumed.
     public var transferTotals: TransferTotals { loader.engine.totals }

@@ -160,6 +160,8 @@ final class ReadyAnswers: Sendable {
     func forget(_ url: String) { _ = memory.remove(Key(url: url)) }
 
     func forgetAll() { memory.removeAll() }
+
+    var statistics: MemoryCacheStatistics { memory.statistics }
 }
 
 extension CachedFile {

@@ -15,11 +15,12 @@ struct AdminListener: Sendable {
     private let group: MultiThreadedEventLoopGroup
 
     /// Starts listening.
-    static func start(_ routes: AdminRoutes, on address: ListenAddress, logger: Logger) async throws -> AdminListener {
+    static func start(_ routes: AdminRoutes, on address: ListenAddress) async throws -> AdminListener {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (addresses, continuation) = AsyncThrowingStream.makeStream(of: SocketAddress?.self)
-        var quiet = logger
-        quiet.logLevel = max(logger.logLevel, .warning)
+        // What Hummingbird has to say is of connections that ended early; failures of answers are told by the routes.
+        var quiet = routes.logger
+        quiet.logLevel = .critical
         let application = Application(
             responder: routes.responder(),
             server: .http1(

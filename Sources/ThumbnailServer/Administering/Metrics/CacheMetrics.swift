@@ -8,6 +8,7 @@ struct CacheMetrics: Sendable {
     var evictions: EvictionStatistics
     var transfers: TransferTotals
     var images: ImageStatistics
+    var answers: MemoryCacheStatistics
     var running: Int
 
     /// Reads them. A look into the index: on a thread that may wait.
@@ -16,6 +17,7 @@ struct CacheMetrics: Sendable {
         evictions = cache.evictions
         transfers = cache.transferTotals
         images = cache.imageStatistics
+        answers = cache.answerStatistics
         running = cache.running.count
     }
 
@@ -58,13 +60,18 @@ struct CacheMetrics: Sendable {
         text.add("imgcache_images_decoded_total", .counter, images.decodes, help: "Files that were decoded.")
         text.add("imgcache_images_resized_total", .counter, images.resizes, help: "Images that were resized.")
         text.add("imgcache_images_encoded_total", .counter, images.encodes, help: "Images that were encoded.")
-        guard let memory = images.memory else { return }
-        text.add("imgcache_memory_bytes", .gauge, memory.bytes, help: "Bytes of images in memory.")
-        text.add("imgcache_memory_capacity_bytes", .gauge, memory.limits.capacity, help: "The most of them.")
-        text.add("imgcache_memory_entries", .gauge, memory.entries, help: "Images in memory.")
-        text.add("imgcache_memory_hits_total", .counter, memory.counts.hits, help: "Look-ups that memory answered.")
-        text.add("imgcache_memory_misses_total", .counter, memory.counts.misses, help: "Look-ups that it did not.")
-        text.add("imgcache_memory_purges_total", .counter, memory.counts.purges, help: "Times that room was made.")
+        let kinds = [("files", answers)] + (images.memory.map { [("images", $0)] } ?? [])
+        func add(
+            _ name: String, _ kind: PrometheusText.Kind, _ place: KeyPath<MemoryCacheStatistics, Int>, _ help: String
+        ) {
+            text.add(name, kind, by: "kind", kinds.map { ($0, Int64($1[keyPath: place])) }, help: help)
+        }
+        add("imgcache_memory_bytes", .gauge, \.bytes, "Bytes in memory, of small files and of images.")
+        add("imgcache_memory_capacity_bytes", .gauge, \.limits.capacity, "The most of them.")
+        add("imgcache_memory_entries", .gauge, \.entries, "Files and images in memory.")
+        add("imgcache_memory_hits_total", .counter, \.counts.hits, "Look-ups that memory answered.")
+        add("imgcache_memory_misses_total", .counter, \.counts.misses, "Look-ups that it did not.")
+        add("imgcache_memory_purges_total", .counter, \.counts.purges, "Times that room was made.")
     }
 }
 

@@ -79,7 +79,7 @@ function showStore(store, evictions, memory) {
     ["Holds", `${count(store.entries)} entries, ${bytes(store.bodyBytes)}`],
     ["Unfinished", store.partials ? `${count(store.partials)}, ${bytes(store.partialBytes)} set aside` : "none"],
     ["Disk has free", bytes(store.freeSpace)],
-    ["Memory", `${bytes(memory.usedBytes)} of ${bytes(memory.capacity)} in ${count(memory.entries)} images`],
+    ["Memory", `${bytes(memory.usedBytes)} of ${bytes(memory.capacity)} in ${count(memory.entries)} files and images`],
     ["Evicted", evictedWords(evictions)],
   ];
   put(facts, lines.flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));

@@ -20,7 +20,7 @@ struct AdminMiddleware: RouterMiddleware {
         } catch let error as AdminError {
             response = error.response
         } catch let error as ImageCacheError {
-            context.logger.warning("an admin request failed", metadata: ["error": "\(error)"])
+            routes.logger.warning("an admin request failed", metadata: ["error": "\(error)"])
             response = AdminError(.internalServerError, "\(error.code)", error.message).response
         } catch let error as HTTPError {
             response = AdminError(error.status, "not-found", error.body ?? "There is nothing here.").response

@@ -11,7 +11,7 @@ extension AdminResponse {
     /// A value as JSON.
     static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) -> Self {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes]
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Nothing that is answered holds a number that JSON has none for.
         let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
         return bytes(ByteBuffer(bytes: data), type: "application/json", status: status)

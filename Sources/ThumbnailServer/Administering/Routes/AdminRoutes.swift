@@ -2,6 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import ImageCache
+import Logging
 import NIOCore
 import NIOPosix
 
@@ -15,6 +16,7 @@ struct AdminRoutes: Sendable {
     let admission: AdminGuard
     /// The origin's URL without a slash at its end and without credentials.
     let origin: String
+    let logger: Logger
     let started = Date()
 
     /// The largest content of a request.
@@ -125,7 +127,8 @@ struct AdminRoutes: Sendable {
             now: Date().timeIntervalSince1970, started: started.timeIntervalSince1970, version: ServerCommand.version,
             origin: origin, state: await state(), canPurge: admission.hasToken, active: active,
             totals: SummaryAnswer.Totals(history.totals), recent: SummaryAnswer.Recent(history.recent),
-            store: SummaryAnswer.Store(store), memory: SummaryAnswer.Memory(cache.imageStatistics.memory),
+            store: SummaryAnswer.Store(store),
+            memory: SummaryAnswer.Memory([cache.answerStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
             evictions: SummaryAnswer.Evictions(cache.evictions))
     }
 

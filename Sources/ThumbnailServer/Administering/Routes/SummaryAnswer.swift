@@ -60,9 +60,12 @@ struct SummaryAnswer: Encodable {
         var capacity = 0
         var entries = 0
 
-        init(_ statistics: MemoryCacheStatistics?) {
-            guard let statistics else { return }
-            (usedBytes, capacity, entries) = (statistics.bytes, statistics.limits.capacity, statistics.entries)
+        init(_ caches: [MemoryCacheStatistics]) {
+            for cache in caches {
+                usedBytes += cache.bytes
+                capacity += cache.limits.capacity
+                entries += cache.entries
+            }
         }
     }
 
