@@ -316,7 +316,7 @@ def screenshots(folder, minutes):
         origin.freshness = ["max-age=86400", "max-age=120, stale-while-revalidate=3600", "max-age=3600", "max-age=11520"]
         stack.callback(origin.close)
         # Little room, so that something is evicted.
-        service = Service(binary, origin.url, "--capacity", "40MiB")
+        service = Service(binary, origin.url, "--capacity", "30MiB")
         stack.callback(service.close)
         fill(origin, service)
         ended = threading.Event()
