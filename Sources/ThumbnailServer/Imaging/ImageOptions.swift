@@ -41,9 +41,9 @@ struct ImageOptions: Hashable, Sendable {
     var blur = 0
     var keepsMetadata = false
 
-    /// Pixels of the result's longer side, and of its area where both sides are given.
+    /// Pixels of the result's longer side, and of its area.
     static let longestSide = 8192
-    static let largestArea = 4096 * 4096
+    static let largestArea = 4096 * 8192
     /// A blur holds the whole result several times.
     static let largestBlurredArea = 2048 * 2048
 }
@@ -52,7 +52,7 @@ extension ImageOptions {
     /// The size to bring the original to; nil: as it is.
     var sizing: ImageSizing? {
         guard width != nil || height != nil else { return nil }
-        var sizing = ImageSizing(width: width, height: height)
+        var sizing = ImageSizing(width: width ?? longest(beside: height), height: height ?? longest(beside: width))
         switch fit {
         case .scaleDown, .contain: sizing.fit = .inside
         case .cover, .crop: sizing.fit = .cover
@@ -66,6 +66,13 @@ extension ImageOptions {
         // Transparent where the format can be.
         sizing.background = fit == .pad ? background : nil
         return sizing
+    }
+
+    /// What a side may be that follows from the proportions: a sliver of an image must not become a giant one.
+    private func longest(beside side: Int?) -> Int? {
+        guard let side else { return nil }
+        let area = Double(Self.largestArea) / (Double(side) * devicePixelRatio * devicePixelRatio)
+        return max(1, Int(min(Double(Self.longestSide) / devicePixelRatio, area)))
     }
 
     var processors: [ImageProcessor] { blur > 0 ? [.blur(sigma: Double(blur) / 2)] : [] }

@@ -45,7 +45,7 @@ struct ImageOptionsTests {
             ("w=1,w=1", "\"w\" stands twice"), ("w=1,width=2", "\"width\" stands twice"),
             ("g=top,position=left", "\"position\" stands twice"), ("=1", "\"\" is not known"),
             ("w=8192,dpr=1.01", "\"width\" times dpr"), ("h=4096,dpr=2.1", "\"height\" times dpr"),
-            ("w=8192,h=8192", "\"width\" times height"), ("blur=251", "\"blur\" takes"), ("blur=1", "\"blur\" needs"),
+            ("w=8192,h=4097", "\"width\" times height"), ("blur=251", "\"blur\" takes"), ("blur=1", "\"blur\" needs"),
             ("w=10,blur=1", "\"blur\" needs"), ("w=4096,h=4096,blur=1", "\"blur\" needs"),
             ("fit=contain", "\"fit\" needs a width or a height"),
             ("w=5,fit=cover", "\"fit\" needs a width and a height"),
@@ -79,6 +79,17 @@ struct ImageOptionsTests {
         #expect(try options("w=9,h=9,fit=cover,g=0.25x1").sizing?.position == .at(x: 0.25, y: 1))
         #expect(try options("w=9,h=9,fit=pad,bg=000").sizing?.background == .black)
         #expect(try options("w=9,h=9,fit=pad").sizing?.background == nil)
+    }
+
+    @Test("never make a giant image of a sliver")
+    func bounds() throws {
+        for (text, width, height) in [
+            ("w=100", 100, 8192), ("h=100,fit=contain", 8192, 100), ("w=8192", 8192, 4096), ("w=100,dpr=4", 100, 2048),
+            ("h=2048,dpr=4", 1024, 2048),
+        ] {
+            let sizing = try #require(try options(text).sizing)
+            #expect(sizing.width == width && sizing.height == height, "\(text): \(sizing)")
+        }
     }
 
     @Test("choose the format that the client reads")

@@ -1,5 +1,6 @@
 import HTTPTypes
 import ImageCache
+import TestSupport
 import Testing
 import URLSigning
 
@@ -22,7 +23,7 @@ struct ImageRulesTests {
     func origin() throws {
         let order = try order("/image/w=9/a.jpg?v=1", rules)
         #expect(order.request.file.url == "https://origin.example/base/a.jpg?v=1")
-        #expect(order.request.sizing == .init(width: 9))
+        #expect(order.request.sizing == .init(width: 9, height: 8192))
         #expect(order.variesOnAccept && order.expiry == nil)
         #expect(order.encoding == .likeOriginal(.init(quality: 80)))
         #expect(
@@ -69,6 +70,34 @@ struct ImageRulesTests {
         }
         let other = signed.replacingOccurrences(of: "w=9", with: "w=8")
         #expect(throws: ImageRefusal.signature(.wrong)) { try self.order(other, rules) }
+    }
+
+    @Test("whatever stands in a URL, it is an order for a host that is allowed, or a refusal")
+    func nonsense() throws {
+        var generator = SeededGenerator(seed: 5)
+        let pieces = [
+            "w=", "h=", "fit=", "cover", "f=", "auto", "dpr=", "g=", "0.5x0.5", "bg=", "fff", "blur=", "1", "64",
+            "9999999", ",",
+            "=", "/", "//", ":", "https:/", "http://", "a.example", "b.example", "127.0.0.1", ":80", "@", "[", "]", "%",
+            "%2", "%2e",
+            "%ff", ".", "..", "?", "&", "imgcache-sig=", "&imgcache-kid=k", "&imgcache-exp=", "é", "\u{0}", " ", "\\",
+        ]
+        var rules = rules
+        rules.allowedHosts = AllowedHosts(["*.allowed.example"])
+        var orders = 0
+        for round in 0..<20_000 {
+            var target = round % 3 == 0 ? "/image/" : "/image/w=64/"
+            for _ in 0..<Int.random(in: 0...12, using: &generator) {
+                target += pieces.randomElement(using: &generator) ?? ""
+            }
+            rules.signer =
+                round % 10 == 0 ? URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw==")) : nil
+            guard let order = try? order(target, rules) else { continue }
+            orders += 1
+            #expect(order.request.file.url.hasPrefix("https://origin.example/base/"), "\(target)")
+            #expect(rules.signer == nil, "\(target)")
+        }
+        #expect(orders > 1000)
     }
 
     @Test("nothing of a client's own fields goes to the origin, so that all share one image")
