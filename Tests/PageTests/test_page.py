@@ -316,7 +316,7 @@ def screenshots(folder, minutes):
         origin.freshness = ["max-age=86400", "max-age=120, stale-while-revalidate=3600", "max-age=3600", "max-age=11520"]
         stack.callback(origin.close)
         # Little room, so that something is evicted.
-        service = Service(binary, origin.url, "--capacity", "30MiB")
+        service = Service(binary, origin.url, "--capacity", "22MiB")
         stack.callback(service.close)
         fill(origin, service)
         ended = threading.Event()
@@ -344,9 +344,12 @@ def screenshots(folder, minutes):
             browser.open(service.admin + "/")
             browser.wait("document.getElementById('transfers').textContent.includes('resumed at')", 40)
             time.sleep(1.5)
+            # Nothing new comes any more, so that both pictures show one moment, and no colour is half way to another.
+            browser.value("window.fetch = () => new Promise(() => {}), 0")
+            browser.wait("[...document.querySelectorAll('.entry img')].slice(0, 12).every((i) => i.complete)")
             for theme in ("light", "dark"):
-                browser.media(prefers_color_scheme=theme)
-                time.sleep(0.3)
+                browser.media(prefers_color_scheme=theme, prefers_reduced_motion="reduce")
+                time.sleep(0.5)
                 browser.screenshot(os.path.join(folder, f"admin-page-{theme}.png"))
             print("console:", browser.console)
 
