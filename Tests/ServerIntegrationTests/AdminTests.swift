@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The admin listener through real sockets.
-@Suite struct AdminTests {
+@Suite(.fewAtATime) struct AdminTests {
     private let origin: ScriptedOrigin
     private let server: ServerProcess
     private let admin: UInt16

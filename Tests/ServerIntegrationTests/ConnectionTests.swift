@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-struct ConnectionTests {
+@Suite(.fewAtATime) struct ConnectionTests {
     private static let file = Representation(seed: 7, size: 20_000)
 
     @Test("pipelined requests are answered in their order, however long the first one takes")

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-struct FailureTests {
+@Suite(.fewAtATime) struct FailureTests {
     @Test(
         "an origin that cannot be reached is a 502, one that does not answer a 504, in short JSON that names no address"
     )

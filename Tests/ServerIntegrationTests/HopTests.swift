@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// RFC 9110 section 7.6: what a proxy passes on, and what it does not.
-struct HopTests {
+@Suite(.fewAtATime) struct HopTests {
     private static func origin(fields: [(name: String, value: String)] = []) throws -> ScriptedOrigin {
         try ScriptedOrigin { _ in
             var behaviour = Behaviour(Representation(seed: 1, size: 100))

@@ -3,7 +3,7 @@ import Locking
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct KilledServerTests {
+@Suite(.serialized, .fewAtATime) struct KilledServerTests {
     @Test("killed under load and started on the same store: it serves at once, and nothing is torn")
     func kills() async throws {
         let origin = try ScriptedOrigin(sendBuffer: nil) { request in

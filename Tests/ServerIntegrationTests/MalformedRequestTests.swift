@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-struct MalformedRequestTests {
+@Suite(.fewAtATime) struct MalformedRequestTests {
     @Test("what could be taken for another request, or is none, is refused and ends the connection")
     func table() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-struct ProxyTests {
+@Suite(.fewAtATime) struct ProxyTests {
     @Test("a file comes from the origin once, and then from the store")
     func storedFile() async throws {
         let file = Representation(seed: 1, size: 300_000)

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-struct QueueTests {
+@Suite(.fewAtATime) struct QueueTests {
     @Test(
         "when the queue is full, a request is refused with 503 and told when to ask again; those in it get their turn")
     func fullQueue() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// What strangers may make the server ask: the origin, allowed hosts at public addresses, and nothing else, however it is
 /// written and wherever it redirects to. Everything else is 403.
-struct RefusedAddressTests {
+@Suite(.fewAtATime) struct RefusedAddressTests {
     private let target: ScriptedOrigin
 
     init() throws {

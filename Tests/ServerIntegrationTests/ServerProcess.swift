@@ -28,7 +28,7 @@ final class ServerProcess: Sendable {
             leading + [
                 "--origin", origin, "--listen", "127.0.0.1:0", "--admin", "off", "--cache-dir",
                 directory.path("cache"),
-            ] + options, environment: variables.merging(environment) { $1 })
+            ] + Self.patience(options) + options, environment: variables.merging(environment) { $1 })
         guard await process.says("listening on 127.0.0.1:") else {
             throw TestSetupFailure("the server does not start: \(process.errorOutput)")
         }
@@ -46,6 +46,11 @@ final class ServerProcess: Sendable {
         return (Int(line.split(separator: " ").dropFirst().first ?? "") ?? .max >> 10) << 10
     }
 
+    /// An origin that a test holds back is not given up because the machine is busy.
+    private static func patience(_ options: [String]) -> [String] {
+        options.contains("--origin-timeout") ? [] : ["--origin-timeout", "10min"]
+    }
+
     /// Lines of the access log on standard output, as objects.
     var log: [[String: any Sendable]] {
         process.output.split(separator: "\n").compactMap { line in
@@ -55,7 +60,7 @@ final class ServerProcess: Sendable {
 
     /// Waits until the log satisfies the condition.
     func logs(_ condition: ([[String: any Sendable]]) -> Bool) async -> Bool {
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < end {
             if condition(log) { return true }
             try? await Task.sleep(for: .milliseconds(5))

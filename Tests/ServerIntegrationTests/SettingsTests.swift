@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-struct SettingsTests {
+@Suite(.fewAtATime) struct SettingsTests {
     private func run(
         _ arguments: String..., file: String? = nil, environment: [String: String] = [:]
     ) async throws -> CommandRunner.Outcome {

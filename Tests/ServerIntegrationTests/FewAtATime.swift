@@ -1,0 +1,19 @@
+import TestSupport
+import Testing
+
+/// See ``ProcessSlots``.
+struct FewAtATime: TestTrait, SuiteTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase != nil else { return try await function() }
+        try await ProcessSlots.withTurn(function)
+    }
+}
+
+extension Trait where Self == FewAtATime {
+    /// At most four tests with this trait at a time.
+    static var fewAtATime: FewAtATime { FewAtATime() }
+}

@@ -1,0 +1,63 @@
+import Dispatch
+import Locking
+
+/// Runs at most four tests that start processes at a time: more of them than a small machine has cores only make every one
+/// of them slow. They run beside the pool that all other tests share, because they block: on sockets, files, processes.
+public enum ProcessSlots {
+    private static let slots = Slots(free: 4)
+    private static let threads = BlockingThreads()
+
+    /// Runs `work` when it is its turn.
+    public static func withTurn(_ work: @Sendable () async throws -> Void) async throws {
+        await slots.take()
+        defer { slots.give() }
+        try await withTaskExecutorPreference(threads) { try await work() }
+    }
+
+    private final class BlockingThreads: TaskExecutor {
+        private let queue = DispatchQueue(label: "tests that block", attributes: .concurrent)
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    private final class Slots: Sendable {
+        private struct State {
+            var free: Int
+            var waiting: [CheckedContinuation<Void, Never>] = []
+        }
+
+        private let state: Locked<State>
+
+        init(free: Int) {
+            state = Locked(State(free: free))
+        }
+
+        func take() async {
+            await withCheckedContinuation { continuation in
+                let isFree = state.withLock { state in
+                    if state.free == 0 {
+                        state.waiting.append(continuation)
+                        return false
+                    }
+                    state.free -= 1
+                    return true
+                }
+                if isFree { continuation.resume() }
+            }
+        }
+
+        func give() {
+            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                if state.waiting.isEmpty {
+                    state.free += 1
+                    return nil
+                }
+                return state.waiting.removeFirst()
+            }
+            next?.resume()
+        }
+    }
+}
