@@ -41,6 +41,23 @@ import Testing
         #expect(answer?["X-Request-Id"] == "abc-123")
     }
 
+    @Test("an interim answer of the origin reaches the client before the final one, and nobody who speaks HTTP/1.0")
+    func interim() async throws {
+        let origin = try ScriptedOrigin(script: { request in
+            [.raw("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\nConnection: X-Mine\r\nX-Mine: 1\r\n\r\n")]
+                + Behaviour(Representation(seed: 1, size: 100)).script(for: request)
+        })
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        let hint = try #require(client.get("/a"))
+        #expect(hint.status == 103)
+        #expect(hint["Link"] == "</style.css>")
+        #expect(hint["X-Mine"] == nil)
+        #expect(client.answer()?.status == 200)
+        let old = try Client(server.port)
+        #expect(old.ask("GET /b HTTP/1.0\r\nHost: x\r\n\r\n")?.status == 200)
+    }
+
     @Test("fields for the origin's connection, and those that its Connection names, do not reach the client")
     func answerFields() async throws {
         let origin = try Self.origin(fields: [

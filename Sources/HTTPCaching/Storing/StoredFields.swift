@@ -4,7 +4,7 @@ public import HTTPTypes
 extension CacheRules {
     /// The fields of a message that are for its recipient, and not for one connection or one proxy only (RFC 9110 section
     /// 7.6.1): what an intermediary sends on.
-    public func endToEndFields(of fields: HTTPFields) -> HTTPFields { CacheRules.without([], fields) }
+    public static func endToEndFields(of fields: HTTPFields) -> HTTPFields { without([], fields) }
 
     /// The fields of a response that may be stored (RFC 9111 section 3.1): without those that hold for one connection or
     /// one proxy only, and in a shared cache without those that `private="…"` names (section 5.2.2.7).

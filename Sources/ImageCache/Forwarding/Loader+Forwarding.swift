@@ -124,7 +124,7 @@ extension Loader {
 extension CacheRules {
     /// The head of an answer that is passed on (RFC 9110 section 7.6.1).
     fileprivate func passedHead(_ head: ResponseHead) -> HTTPResponse {
-        HTTPResponse(status: head.status, headerFields: endToEndFields(of: head.fields))
+        HTTPResponse(status: head.status, headerFields: CacheRules.endToEndFields(of: head.fields))
     }
 }
 

@@ -104,7 +104,7 @@ extension Loader {
             throw ImageCacheError(error)
         }
         let response = HTTPResponse(
-            status: result.head.status, headerFields: rules.endToEndFields(of: result.head.fields))
+            status: result.head.status, headerFields: CacheRules.endToEndFields(of: result.head.fields))
         if response.status.kind != .successful {
             guard job.request.transfer.passesEveryStatus else { throw Self.failure(result, job) }
             var status = decision.cacheStatus()

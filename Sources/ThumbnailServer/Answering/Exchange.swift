@@ -9,6 +9,8 @@ struct Exchange: Sendable {
     /// What logs on all machines name this request by: the client's, else one made here.
     let id: String
     let received: ContinuousClock.Instant
+    /// Sends an interim response (1xx, RFC 9110 section 15.2) to the client, if it may still be sent; on any thread.
+    var interim: (@Sendable (HTTPResponse) -> Void)?
 
     var method: HTTPRequest.Method { head.method }
 }

@@ -10,6 +10,12 @@ extension Connection {
         deadline = nil
         let delivery = Delivery(self, context)
         let listener = listener
+        var exchange = exchange
+        // One for HTTP/1.0 does not exist (RFC 9110 section 15.2).
+        if exchange.head.minorVersion > 0 {
+            exchange.interim = { [id = exchange.id] in delivery.deliver(interim: $0, of: id) }
+        }
+        let answered = exchange
         task = Task {
             let client = exchange.client.subscriber
             do throws(Admission.Refusal) {
@@ -18,7 +24,7 @@ extension Connection {
                 await delivery.deliver(listener.response(to: error))
                 return
             }
-            await delivery.deliver(await listener.router.response(to: exchange))
+            await delivery.deliver(await listener.router.response(to: answered))
             listener.admission.leave(client)
         }
     }
@@ -61,6 +67,17 @@ extension Connection {
         context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
         if rest == nil { endAnswer(context) }
         return rest
+    }
+
+    /// Passes an interim response on, while the final one is waited for. 100 (Continue) and 101 (Switching Protocols) are
+    /// between the origin and this server.
+    func sendInterim(_ head: HTTPResponse, _ id: String, _ context: ChannelHandlerContext) {
+        guard phase == .answering, let turn, turn.answered == nil, turn.exchange.id == id, head.status.code > 101 else {
+            return
+        }
+        var buffer = context.channel.allocator.buffer(capacity: 512)
+        ResponseHead.write(interim: head, to: &buffer)
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
     }
 
     private func framing(of response: Response, _ turn: Turn) -> ResponseFraming {

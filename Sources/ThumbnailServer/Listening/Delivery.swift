@@ -1,3 +1,4 @@
+import HTTPTypes
 import ImageCache
 import NIOCore
 
@@ -40,6 +41,14 @@ struct Delivery: Sendable {
                 let (connection, context) = bound.value
                 if connection.phase == .answering { connection.abort(context) }
             }
+        }
+    }
+
+    func deliver(interim head: HTTPResponse, of id: String) {
+        let bound = bound
+        loop.execute {
+            let (connection, context) = bound.value
+            connection.sendInterim(head, id, context)
         }
     }
 

@@ -63,6 +63,16 @@ enum ResponseHead {
         buffer.writeStaticString("\r\n")
     }
 
+    /// Writes an interim head, of which the connection adds nothing.
+    static func write(interim head: HTTPResponse, to buffer: inout ByteBuffer) {
+        buffer.writeStaticString("HTTP/1.1 ")
+        writeStatus(head.status, to: &buffer)
+        for field in head.headerFields where field.name != .contentLength && field.name != .transferEncoding {
+            writeField(field.name.rawName, field.value, to: &buffer)
+        }
+        buffer.writeStaticString("\r\n")
+    }
+
     private static func writeStatus(_ status: HTTPResponse.Status, to buffer: inout ByteBuffer) {
         if status.code == 200 {
             buffer.writeStaticString("200 OK\r\n")

@@ -38,6 +38,7 @@ struct ProxyEndpoint: Endpoint {
             return .failure(400, "bad-target", "Only a path can be asked for.")
         }
         addHopFields(to: &request.fields, exchange)
+        request.interim = exchange.interim
         do {
             let answer = try await cache.exchange(request)
             return finished(
