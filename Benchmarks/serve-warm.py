@@ -14,7 +14,7 @@ from servers import ImgcacheServer, Nginx, Server, Thumbor, Varnish, get
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--rounds", type=int, default=5, help="runs of each (default: 5)")
-parser.add_argument("--seconds", type=float, default=4, help="of each run (default: 4)")
+parser.add_argument("--seconds", type=int, default=4, help="of each run (default: 4)")
 parser.add_argument("--connections", type=int, default=64, help="(default: 64)")
 parser.add_argument("--tmpfs", default="/dev/shm", help="a folder in memory (default: /dev/shm)")
 options = parser.parse_args()

@@ -18,7 +18,7 @@ class Load:
     p99: float = 0
 
 
-def again(server, url: str, connections: int, seconds: float) -> Load:
+def again(server, url: str, connections: int, seconds: int) -> Load:
     """One URL, over connections that stay open."""
     before = server.cpu()
     said = subprocess.run(

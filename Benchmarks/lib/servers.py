@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -207,7 +208,7 @@ class Thumbor(Server):
         prefix, port = _prefix(folder), free_port()
         self._origin = origin
         (prefix / "thumbor.conf").write_text(
-            "ALLOW_UNSAFE_URL = True\nQUALITY = 80\nAUTO_WEBP = False\nMAX_AGE = 3600\n"
+            "ALLOW_UNSAFE_URL = True\nHTTP_LOADER_REQUEST_TIMEOUT = 300\nHTTP_LOADER_CONNECT_TIMEOUT = 60\nQUALITY = 80\nAUTO_WEBP = False\nMAX_AGE = 3600\n"
             "STORAGE = 'thumbor.storages.file_storage'\nRESULT_STORAGE = 'thumbor.result_storages.file_storage'\n"
             "RESULT_STORAGE_STORES_UNSAFE = True\n"
             f"FILE_STORAGE_ROOT_PATH = '{prefix}/storage'\nRESULT_STORAGE_FILE_STORAGE_ROOT_PATH = '{prefix}/results'\n")
@@ -216,7 +217,8 @@ class Thumbor(Server):
             str(prefix / "thumbor.conf"), "--processes", "2", "-l", "error"], prefix)
 
     def thumbnail(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}/unsafe/256x256/{self._origin}/{path}"
+        # Its own query would not be the image's.
+        return f"http://127.0.0.1:{self.port}/unsafe/256x256/{urllib.parse.quote(f'{self._origin}/{path}', safe=':/')}"
 
 
 def get(url: str, timeout: float = 60) -> tuple[int, bytes]:
