@@ -21,6 +21,7 @@ final class ImageEndpoint: Endpoint {
     private let cache: any ThumbnailMaking
     private let current: Locked<ImageRules>
     private let now: @Sendable () -> Date
+    private let known = KnownOrders()
 
     /// - Parameter rules: what holds for each request when it comes.
     init(rules: Locked<ImageRules>, cache: any ThumbnailMaking, now: @escaping @Sendable () -> Date = { Date() }) {
@@ -67,8 +68,8 @@ final class ImageEndpoint: Endpoint {
         guard case .path(let target) = exchange.head.target else {
             throw .mistake(ImageMistake(code: "bad-target", message: "Only a path can be asked for."))
         }
-        return try rules.order(
-            target: target, accept: exchange.head.fields[values: .accept], now: Int64(now.timeIntervalSince1970))
+        return try known.order(
+            target: target, accept: exchange.head.fields[.accept], by: rules, now: Int64(now.timeIntervalSince1970))
     }
 
     private static func response(toOther method: HTTPRequest.Method) -> Response {

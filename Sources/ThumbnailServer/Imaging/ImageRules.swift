@@ -4,6 +4,10 @@ import URLSigning
 
 /// Which images are made, and of what.
 struct ImageRules: Sendable {
+    /// Tells the rules of one configuration from those of the next.
+    final class Identity: Sendable {}
+
+    let identity = Identity()
     /// The origin's URL without a slash at its end.
     var origin: String
     /// What `origin` connects to.

@@ -1,0 +1,37 @@
+import Locking
+
+/// What request targets were read as lately: the same few are asked for again and again, and reading one takes longer than
+/// finding its image in memory.
+final class KnownOrders: Sendable {
+    private struct Key: Hashable {
+        var target: String
+        var accept: String?
+    }
+
+    private struct State {
+        /// The rules that they were read by.
+        var rules: ImageRules.Identity?
+        var orders: [Key: ImageOrder] = [:]
+    }
+
+    /// Some hundred bytes each.
+    private static let limit = 4096
+
+    private let state = Locked(State())
+
+    /// The order, read now if it is not known; what is refused is read each time.
+    func order(
+        target: String, accept: String?, by rules: ImageRules, now: Int64
+    ) throws(ImageRefusal) -> ImageOrder {
+        let key = Key(target: target, accept: accept)
+        let known = state.withLock { $0.rules === rules.identity ? $0.orders[key] : nil }
+        if let known, known.expiry.map({ now <= $0 }) ?? true { return known }
+        let order = try rules.order(target: target, accept: CollectionOfOne(accept ?? ""), now: now)
+        state.withLock { state in
+            if state.rules !== rules.identity || state.orders.count >= Self.limit { state.orders = [:] }
+            state.rules = rules.identity
+            state.orders[key] = order
+        }
+        return order
+    }
+}
