@@ -47,71 +47,85 @@ struct Setting: Sendable {
 // MARK: Kinds of settings
 
 extension Setting {
+    /// What a text was read as, or what is wrong with it.
+    private enum Reading<Value> {
+        case value(Value)
+        case problem(String)
+    }
+
+    /// A setting that is one property of the configuration.
+    private static func property<Value>(
+        _ name: String, _ placeholder: String, _ place: Place<Value>, _ help: String, shape: Shape = .text,
+        read: @escaping @Sendable (String) -> Reading<Value>, text: @escaping @Sendable (Value) -> String?
+    ) -> Setting {
+        Setting(
+            name: name, placeholder: placeholder, help: help, shape: shape,
+            read: { text, configuration in
+                switch read(text) {
+                case .problem(let problem): return problem
+                case .value(let value):
+                    configuration[keyPath: place] = value
+                    return nil
+                }
+            }, text: { text($0[keyPath: place]) },
+            copy: { $1[keyPath: place] = $0[keyPath: place] })
+    }
+
     static func count(
         _ name: String, _ place: Place<Int>, _ range: ClosedRange<Int>, _ help: String
     ) -> Setting {
-        Setting(
-            name: name, placeholder: "N", help: help, shape: .number,
-            read: { text, configuration in
+        property(
+            name, "N", place, help, shape: .number,
+            read: { text in
                 guard let number = Int(text), range.contains(number) else {
-                    return "is no whole number from \(range.lowerBound) to \(range.upperBound)"
+                    return .problem("is no whole number from \(range.lowerBound) to \(range.upperBound)")
                 }
-                configuration[keyPath: place] = number
-                return nil
-            }, text: { String($0[keyPath: place]) },
-            copy: { $1[keyPath: place] = $0[keyPath: place] })
+                return .value(number)
+            }, text: { String($0) })
     }
 
     static func bytes(
         _ name: String, _ place: Place<Int64>, atLeast least: Int64, _ help: String
     ) -> Setting {
-        Setting(
-            name: name, placeholder: "BYTES", help: help,
-            read: { text, configuration in
-                guard let bytes = SettingText.bytes(text) else { return "is no number of bytes, such as 512MiB" }
-                guard bytes >= least else { return "is less than \(SettingText.text(ofBytes: least))" }
-                configuration[keyPath: place] = bytes
-                return nil
-            }, text: { SettingText.text(ofBytes: $0[keyPath: place]) },
-            copy: { $1[keyPath: place] = $0[keyPath: place] })
+        property(
+            name, "BYTES", place, help, read: { read(bytes: $0, atLeast: least, example: "512MiB") { $0 } },
+            text: { SettingText.text(ofBytes: $0) })
     }
 
     static func bytes(
         _ name: String, _ place: Place<Int64?>, atLeast least: Int64, _ help: String
     ) -> Setting {
-        Setting(
-            name: name, placeholder: "BYTES", help: help,
-            read: { text, configuration in
-                guard let bytes = SettingText.bytes(text) else { return "is no number of bytes, such as 2GiB" }
-                guard bytes >= least else { return "is less than \(SettingText.text(ofBytes: least))" }
-                configuration[keyPath: place] = bytes
-                return nil
-            }, text: { $0[keyPath: place].map(SettingText.text(ofBytes:)) },
-            copy: { $1[keyPath: place] = $0[keyPath: place] })
+        property(
+            name, "BYTES", place, help, read: { read(bytes: $0, atLeast: least, example: "2GiB") { $0 } },
+            text: { $0.map(SettingText.text(ofBytes:)) })
+    }
+
+    private static func read<Value>(
+        bytes text: String, atLeast least: Int64, example: String, _ value: (Int64) -> Value
+    ) -> Reading<Value> {
+        guard let bytes = SettingText.bytes(text) else {
+            return .problem("is no number of bytes, such as \(example)")
+        }
+        guard bytes >= least else { return .problem("is less than \(SettingText.text(ofBytes: least))") }
+        return .value(value(bytes))
     }
 
     static func time(_ name: String, _ place: Place<Duration>, _ help: String) -> Setting {
-        Setting(
-            name: name, placeholder: "TIME", help: help,
-            read: { text, configuration in
+        property(
+            name, "TIME", place, help,
+            read: { text in
                 guard let duration = SettingText.duration(text), duration > .zero else {
-                    return "is no length of time, such as 30s or 5m"
+                    return .problem("is no length of time, such as 30s or 5m")
                 }
-                configuration[keyPath: place] = duration
-                return nil
-            }, text: { SettingText.text(of: $0[keyPath: place]) },
-            copy: { $1[keyPath: place] = $0[keyPath: place] })
+                return .value(duration)
+            }, text: { SettingText.text(of: $0) })
     }
 
     static func flag(_ name: String, _ place: Place<Bool>, _ help: String) -> Setting {
-        Setting(
-            name: name, placeholder: "", help: help, shape: .flag,
-            read: { text, configuration in
-                guard let value = SettingText.flag(text) else { return "is neither true nor false" }
-                configuration[keyPath: place] = value
-                return nil
-            }, text: { String($0[keyPath: place]) },
-            copy: { $1[keyPath: place] = $0[keyPath: place] })
+        property(
+            name, "", place, help, shape: .flag,
+            read: { SettingText.flag($0).map { .value($0) } ?? .problem("is neither true nor false") },
+            text: { String($0) })
     }
 
     /// - Parameter problem: what is wrong with a value, nil when nothing is.
@@ -119,28 +133,18 @@ extension Setting {
         _ name: String, _ placeholder: String, _ place: Place<String>, _ help: String,
         problem: @escaping @Sendable (String) -> String? = { $0.isEmpty ? "is empty" : nil }
     ) -> Setting {
-        Setting(
-            name: name, placeholder: placeholder, help: help,
-            read: { text, configuration in
-                if let problem = problem(text) { return problem }
-                configuration[keyPath: place] = text
-                return nil
-            }, text: { $0[keyPath: place] },
-            copy: { $1[keyPath: place] = $0[keyPath: place] })
+        property(
+            name, placeholder, place, help, read: { text in problem(text).map { .problem($0) } ?? .value(text) },
+            text: { $0 })
     }
 
     static func text(
         _ name: String, _ placeholder: String, _ place: Place<String?>, _ help: String,
         problem: @escaping @Sendable (String) -> String? = { $0.isEmpty ? "is empty" : nil }
     ) -> Setting {
-        Setting(
-            name: name, placeholder: placeholder, help: help,
-            read: { text, configuration in
-                if let problem = problem(text) { return problem }
-                configuration[keyPath: place] = text
-                return nil
-            }, text: { $0[keyPath: place] },
-            copy: { $1[keyPath: place] = $0[keyPath: place] })
+        property(
+            name, placeholder, place, help, read: { text in problem(text).map { .problem($0) } ?? .value(text) },
+            text: { $0 })
     }
 
     /// - Parameter problem: what is wrong with a member of the list, nil when nothing is.
@@ -148,16 +152,14 @@ extension Setting {
         _ name: String, _ placeholder: String, _ place: Place<[String]>, _ help: String,
         problem: @escaping @Sendable (String) -> String? = { _ in nil }
     ) -> Setting {
-        Setting(
-            name: name, placeholder: placeholder, help: help, shape: .list,
-            read: { text, configuration in
+        property(
+            name, placeholder, place, help, shape: .list,
+            read: { text in
                 let members = SettingText.list(text)
                 for member in members {
-                    if let problem = problem(member) { return "\"\(member)\" \(problem)" }
+                    if let problem = problem(member) { return .problem("\"\(member)\" \(problem)") }
                 }
-                configuration[keyPath: place] = members
-                return nil
-            }, text: { $0[keyPath: place].joined(separator: ",") },
-            copy: { $1[keyPath: place] = $0[keyPath: place] })
+                return .value(members)
+            }, text: { $0.joined(separator: ",") })
     }
 }
