@@ -25,7 +25,7 @@ import Testing
             let readers = seeds.map { seed in
                 Task {
                     try? await onThreadOfItsOwn {
-                        var random = SplitMix(state: seed)
+                        var random = SeededGenerator(seed: seed)
                         while !stop.withLock({ $0 }), let client = try? Client(port) {
                             let path = "/\(random.next() % 30)"
                             // A connection that ends early is what a kill looks like; what came must be right.
@@ -60,17 +60,5 @@ import Testing
     private static func file(_ path: String) -> Representation {
         let number = UInt64(path.dropFirst()) ?? 0
         return Representation(seed: number + 1000, size: 30_000 + Int64(number) * 60_000)
-    }
-}
-
-/// For readers on threads of their own: each has its sequence.
-private struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }
