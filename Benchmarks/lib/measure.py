@@ -103,7 +103,7 @@ def peak_of_all(contender: Contender) -> int:
     running = subprocess.Popen(contender.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     peak = 0
     while running.poll() is None:
-        peak = max(peak, _proportional_size(running.pid))
+        peak = max(peak, proportional_size(running.pid))
         time.sleep(0.02)
     if running.returncode != 0:
         raise SystemExit(f"{' '.join(contender.command)}: exit {running.returncode}")
@@ -111,7 +111,7 @@ def peak_of_all(contender: Contender) -> int:
     return peak
 
 
-def _proportional_size(pid: int) -> int:
+def proportional_size(pid: int) -> int:
     """KiB of a process and its descendants; 0 for those that have ended."""
     try:
         with open(f"/proc/{pid}/smaps_rollup") as rollup:
@@ -122,7 +122,7 @@ def _proportional_size(pid: int) -> int:
                 children += listed.read().split()
     except (FileNotFoundError, ProcessLookupError):
         return 0
-    return size + sum(_proportional_size(int(child)) for child in children)
+    return size + sum(proportional_size(int(child)) for child in children)
 
 
 def table(head: list[str], rows: list[list[str]]) -> None:

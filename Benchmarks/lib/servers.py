@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from measure import _proportional_size
+from measure import proportional_size
 from origin import IMGCACHE, free_port
 
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -120,7 +120,7 @@ class Server:
 
     def _sample(self) -> None:
         while self._sampling:
-            self._peak = max(self._peak, _proportional_size(self._process.pid))
+            self._peak = max(self._peak, proportional_size(self._process.pid))
             time.sleep(0.05)
 
     def __enter__(self) -> "Server":

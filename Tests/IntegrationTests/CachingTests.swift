@@ -91,7 +91,7 @@ import Testing
         #expect(try cache.entries().isEmpty)
         file = nil
         // The task that loaded it may be a reader for a moment longer.
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while FileManager.default.fileExists(atPath: path), ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(2))
         }

@@ -116,7 +116,7 @@ import Testing
         #expect(try await curl(nginx.url("/file")).ending == .exited(60))
         let trusted = try await curl("--cacert", options.authority?.certificate ?? "", "-r", "5-", nginx.url("/file"))
         #expect(trusted.ending == .exited(0))
-        let logged = nginx.requests
+        let logged = try await nginx.requests(atLeast: 1)
         #expect(logged.map(\.status) == [206])
         #expect(logged.map(\.bodyBytesSent) == [69_995])
         #expect(logged.first?.range == "bytes=5-")

@@ -36,7 +36,7 @@ import Testing
             let confirmed = try await cache.file(for: request)
             #expect(confirmed.source == .revalidated)
             #expect(confirmed.bytesTransferred == 0)
-            #expect(nginx.requests.map(\.status) == [200, 304])
+            #expect(try await nginx.requests(atLeast: 2).map(\.status) == [200, 304])
             if omitsETag { continue }  // a change within one second is not seen by its date
             try nginx.serve(Content(seed: 6, size: 30_000), as: "a.jpg")
             pass(3700)
@@ -66,7 +66,7 @@ import Testing
         #expect(try await cache.file(for: plain).source == .disk)
         #expect(try await cache.file(for: coded).source == .disk)
         #expect(try cache.info(for: plain).entries.count == 2)
-        #expect(nginx.requests.count == 2)
+        #expect(try await nginx.requests(atLeast: 2).count == 2)
     }
 
     @Test(.enabled(if: Apache.unavailableReason == nil))
@@ -84,7 +84,7 @@ import Testing
         let changed = try await cache.file(for: request)
         #expect(changed.source == .network)
         #expect(Content(seed: 6, size: 20_000).equalsFile(at: changed.path))
-        #expect(apache.requests == ["GET /a 200", "GET /a 304", "GET /a 200"])
+        #expect(try await apache.requests(atLeast: 3) == ["GET /a 200", "GET /a 304", "GET /a 200"])
     }
 
     @Test(.enabled(if: Apache.unavailableReason == nil))

@@ -324,7 +324,7 @@ import Testing
 
 /// Waits until a condition holds.
 private func until(_ condition: () throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(30)
+    let end = ContinuousClock.now + .seconds(60)
     while try !condition() {
         guard ContinuousClock.now < end else { throw TestSetupFailure("it did not come to that") }
         try await Task.sleep(for: .milliseconds(20))

@@ -15,12 +15,9 @@ import Testing
         }
         let server = try await ServerProcess(
             origin: origin.url(""), "--max-requests", "1000", "--max-requests-per-client", "1000")
-        let port = server.port
         let expected = file.content.bytes()
-        let crowd = try await onThreadOfItsOwn {
-            var crowd = try Crowd(of: 500, on: port, asking: "/file")
-            return try crowd.readAll(expected)
-        }
+        var clients = try Crowd(of: 500, on: server.port, asking: "/file")
+        let crowd = try clients.readAll(expected)
         #expect(crowd.whole == 500, "\(crowd)")
         #expect(origin.requests.count == 4)
         #expect(origin.requests.map { $0["range"] != nil } == [false, true, true, true])

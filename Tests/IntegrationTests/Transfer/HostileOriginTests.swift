@@ -17,7 +17,7 @@ import Transfer
             try await TransferEngine().run(
                 TransferRequest(testing: origin.url()) {
                     $0.options.retry.maxRetries = 1
-                    $0.options.stallTimeout = .seconds(5)
+                    $0.options.stallTimeout = .seconds(30)
                     change(&$0)
                 }, into: sink)
         }

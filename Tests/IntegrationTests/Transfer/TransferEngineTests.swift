@@ -385,7 +385,7 @@ import Transfer
         let error = await failure { () throws(TransferError) in
             try await TransferEngine().run(
                 TransferRequest(testing: origin.url()) {
-                    $0.options.stallTimeout = .seconds(1)
+                    $0.options.stallTimeout = .seconds(3)
                     $0.options.retry.maxRetries = 0
                 }, into: sink)
         }

@@ -54,9 +54,10 @@ public final class Apache: Sendable {
     }
 
     /// The requests that are over: `METHOD PATH STATUS`, in the order in which they ended.
-    public var requests: [String] {
-        let log = (try? String(contentsOfFile: directory.path("logs/access"), encoding: .utf8)) ?? ""
-        return log.split(separator: "\n").map(String.init)
+    ///
+    /// - Parameter count: waits until there are so many, or a minute is over: one is logged after its answer.
+    public func requests(atLeast count: Int) async throws -> [String] {
+        try await AccessLog(path: directory.path("logs/access")).lines(atLeast: count)
     }
 
     private static func configuration(port: UInt16, directory: String, modules: String, _ directives: String) -> String

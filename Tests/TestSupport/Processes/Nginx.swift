@@ -75,9 +75,10 @@ public final class Nginx: Sendable {
     }
 
     /// The requests that are over, in the order in which they ended.
-    public var requests: [LoggedRequest] {
-        let log = (try? String(contentsOfFile: directory.path("logs/access"), encoding: .utf8)) ?? ""
-        return log.split(separator: "\n").compactMap { line in
+    ///
+    /// - Parameter count: waits until there are so many, or a minute is over: one is logged after its answer.
+    public func requests(atLeast count: Int) async throws -> [LoggedRequest] {
+        try await AccessLog(path: directory.path("logs/access")).lines(atLeast: count).compactMap { line in
             let parts = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 6, let status = Int(parts[2]), let sent = Int64(parts[3]) else { return nil }
             return LoggedRequest(

@@ -1,11 +1,10 @@
-import TestSupport
-import Testing
+public import Testing
 
 /// See ``ProcessSlots``.
-struct FewAtATime: TestTrait, SuiteTrait, TestScoping {
-    var isRecursive: Bool { true }
+public struct FewAtATime: TestTrait, SuiteTrait, TestScoping {
+    public var isRecursive: Bool { true }
 
-    func provideScope(
+    public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
@@ -15,5 +14,5 @@ struct FewAtATime: TestTrait, SuiteTrait, TestScoping {
 
 extension Trait where Self == FewAtATime {
     /// At most four tests with this trait at a time.
-    static var fewAtATime: FewAtATime { FewAtATime() }
+    public static var fewAtATime: FewAtATime { FewAtATime() }
 }
