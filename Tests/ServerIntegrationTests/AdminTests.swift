@@ -103,6 +103,30 @@ import Testing
         for line in lines where !line.hasPrefix("#") { #expect(line.wholeMatch(of: form) != nil, "\(line)") }
     }
 
+    @Test("metrics show how many connections and requests there are now, and clients that left count apart")
+    func gauges() async throws {
+        let gate = Gate()
+        let slow = try ScriptedOrigin { _ in
+            [.wait(for: gate), .head(status: 200, fields: [("Content-Length", "4")]), .body(Array("done".utf8))]
+        }
+        let server = try await ServerProcess(
+            origin: slow.url(""), "--admin", "127.0.0.1:0", "--max-requests", "2")
+        let admin = try server.adminPort()
+        func lines() throws -> Set<Substring> { Set(try ask("GET", "/metrics", at: admin).text.split(separator: "\n")) }
+        var clients = try (0..<3).map { try Client(server.port, asking: "/\($0)") }
+        try await until { try lines().contains("imgcache_requests_waiting 1") }
+        #expect(try lines().isSuperset(of: ["imgcache_requests_running 2", "imgcache_connections 3"]))
+        clients.removeLast()
+        try await until { try lines().contains("imgcache_requests_abandoned_total 1") }
+        gate.open()
+        #expect(clients.map { $0.answer()?.text } == ["done", "done"])
+        try await until { try lines().contains("imgcache_requests_running 0") }
+        #expect(
+            try lines().contains {
+                $0.hasPrefix("imgcache_requests_total") && $0.contains("1xx") && !$0.hasSuffix(" 0")
+            } == false)
+    }
+
     @Test("the page's figures follow what happens")
     func figures() async throws {
         try fetch("/a", "/a", "/a", "/b")
@@ -319,6 +343,40 @@ import Testing
         #expect(try ask("PURGE", "/m", [Self.authorized]).status == 200)
         try fetch("/m")
         #expect(origin.requests.count == 2)
+    }
+}
+
+/// What is served when nothing can be stored.
+@Suite(.fewAtATime, .enabled(if: Tmpfs.unavailableReason == nil, "mounting a tmpfs needs root"))
+struct FullStoreTests {
+    @Test("a full disk: bodies of any size are passed on whole, the log says so once, and the server is not ready")
+    func fullDisk() async throws {
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: 1, size: Int64(request.path.dropFirst(2)) ?? 0))
+        }
+        let disk = try Tmpfs(size: 64 << 20)
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--admin", "127.0.0.1:0", "--capacity", "32MiB", "--cache-dir",
+            disk.path + "/cache")
+        let admin = try server.adminPort()
+        func readiness() throws -> Client.Answer? {
+            try Client(admin).ask("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        }
+        #expect(try Client(server.port).get("/a100")?.body.count == 100)
+        #expect(try readiness()?.status == 200)
+        #expect(throws: SystemCallFailure.self) {
+            try Content(seed: 2, size: 65 << 20).write(to: disk.path + "/ballast")
+        }
+        #expect(try readiness()?.text.contains("unwritable") == true)
+        for size in [0, 16, 5000, 100_000, 300_000, 3_000_000, 40_000_000] {
+            #expect(try Client(server.port).get("/b\(size)")?.body.count == size)
+        }
+        #expect(server.log.allSatisfy { $0["cut_short"] == nil }, "\(server.log)")
+        #expect(server.process.errorOutput.components(separatedBy: "cannot be stored").count == 2)
+        truncate(disk.path + "/ballast", 0)
+        #expect(try readiness()?.status == 200)
+        #expect(try Client(server.port).get("/b16")?.body.count == 16)
+        #expect(await server.logs { $0.last?["cache"] as? String == "miss" })
     }
 }
 

@@ -9,18 +9,28 @@ final class Client {
     /// Whether the server has ended its side, or the connection was reset.
     private var hasEnded = false
 
-    init(_ port: UInt16) throws {
-        descriptor = try Self.connected(to: port)
+    /// - Parameter receiveBuffer: bytes that the kernel holds of what is not read yet; `nil`: as many as it likes.
+    init(_ port: UInt16, receiveBuffer: Int32? = nil) throws {
+        descriptor = try Self.connected(to: port, receiveBuffer: receiveBuffer)
         // A server that does not answer fails the test instead of holding it up for ever.
         var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
+    /// One that has asked for a path already.
+    convenience init(_ port: UInt16, asking path: String) throws {
+        try self.init(port)
+        send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+    }
+
     deinit { close(descriptor) }
 
     /// A socket that is connected to that port of 127.0.0.1.
-    static func connected(to port: UInt16) throws -> Int32 {
+    static func connected(to port: UInt16, receiveBuffer: Int32? = nil) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var size = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

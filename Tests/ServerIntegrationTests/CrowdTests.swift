@@ -18,7 +18,9 @@ import Testing
         let expected = file.content.bytes()
         var clients = try Crowd(of: 500, on: server.port, asking: "/file")
         let crowd = try clients.readAll(expected)
-        #expect(crowd.whole == 500, "\(crowd)")
+        #expect(
+            crowd.whole == 500,
+            "\(crowd); \(server.log.filter { $0["status"] as? Int != 200 || $0["cut_short"] != nil })")
         #expect(origin.requests.count == 4)
         #expect(origin.requests.map { $0["range"] != nil } == [false, true, true, true])
         #expect(origin.requests.dropFirst().allSatisfy { $0["if-range"] == "\"v500\"" })
@@ -83,7 +85,9 @@ private struct Crowd {
             for index in sockets.indices where sockets[index].fd >= 0 && sockets[index].revents != 0 {
                 let count = recv(sockets[index].fd, &buffer, buffer.count, 0)
                 let fault =
-                    count > 0 ? members[index].take(buffer, count, expected) : "ended at \(members[index].received)"
+                    count > 0
+                    ? members[index].take(buffer, count, expected)
+                    : "ended at \(members[index].received): \(count < 0 ? String(cString: strerror(errno)) : "in order")"
                 if fault == nil, members[index].received < expected.count { continue }
                 if let fault { result.wrong.append(fault) } else { result.whole += 1 }
                 close(sockets[index].fd)

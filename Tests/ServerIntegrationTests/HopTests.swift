@@ -132,4 +132,45 @@ import Testing
         #expect(origin.requests.allSatisfy { $0["Expect"] == nil && $0["Transfer-Encoding"] == nil })
         #expect(origin.requests.last?["Max-Forwards"] == "2")
     }
+
+    @Test("the origin is asked by the name under which the answer is stored, and never out of its own path")
+    func target() async throws {
+        let origin = try Self.origin()
+        let server = try await ServerProcess(origin: origin.url("/base"))
+        let client = try Client(server.port)
+        for (asked, received) in [
+            ("/%7Ea%2f%c3%A9?x=%41&y=%2F", "/base/~a%2F%C3%A9?x=A&y=%2F"), ("/...", "/base/..."), ("//a", "/base//a"),
+        ] {
+            #expect(client.get(asked)?.status == 200)
+            #expect(origin.requests.last?.request.target == received)
+        }
+        let asked = origin.requests.count
+        for path in ["/../secret", "/a/./b", "/n/%2e%2e/pb", "/.%2E", "/%2e/a?b"] {
+            #expect(client.get(path)?.status == 400, "\(path)")
+        }
+        #expect(origin.requests.count == asked)
+    }
+
+    @Test("an origin that answers with an interim response alone has not answered: nothing after it is passed on")
+    func finalInterim() async throws {
+        let origin = try ScriptedOrigin { request in
+            request.path == "/a"
+                ? [
+                    .raw(
+                        "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nEVIL!")
+                ]
+                : Behaviour(Representation(seed: 1, size: 100)).script(for: request)
+        }
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        #expect(client.get("/a")?.status == 502)
+        #expect(client.get("/b")?.body.count == 100)
+    }
+
+    @Test("who passed an answer on is named after all who did before")
+    func viaOnSeveralLines() async throws {
+        let origin = try Self.origin(fields: [("Via", "1.1 one"), ("Via", "1.1 two")])
+        let server = try await ServerProcess(origin: origin.url(""))
+        #expect(try Client(server.port).get("/a")?.all("Via") == ["1.1 one", "1.1 two, 1.1 imgcache"])
+    }
 }

@@ -40,9 +40,14 @@ final class ServerProcess: Sendable {
     }
 
     /// The most memory that it has had resident so far, in bytes.
-    var peakMemory: Int {
+    var peakMemory: Int { memory("VmHWM:") }
+
+    /// The memory that it has resident now, in bytes.
+    var residentMemory: Int { memory("VmRSS:") }
+
+    private func memory(_ name: String) -> Int {
         let status = (try? String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
         return (Int(line.split(separator: " ").dropFirst().first ?? "") ?? .max >> 10) << 10
     }
 

@@ -53,6 +53,9 @@ import Testing
                 #"{\#(origin), "signing-key-files": ["/nowhere/key"]}"#,
                 ["server.json", "signing-key-files", "/nowhere/key"]
             ),
+            (#"{\#(origin), "max-requests": 1.5}"#, ["server.json", "max-requests", "\"1.5\""]),
+            (#"{\#(origin), "widths": [1, "a"]}"#, ["server.json", "widths", "\"a\""]),
+            (#"{\#(origin), "widths": [1, [2]]}"#, ["server.json", "widths", "list"]),
             (#"{"origin": "ftp://a"}"#, ["server.json", "origin", "\"ftp://a\""]),
             (#"{"origin": "http://a?b"}"#, ["server.json", "origin", "query"]),
             (#"{"listen": "127.0.0.1:0"}"#, ["origin", "is missing"]),
@@ -84,16 +87,21 @@ import Testing
         #expect(missing.errorOutput.contains("/nowhere/server.json"), "\(missing)")
     }
 
-    @Test("an address that is taken, and a cache folder that cannot be, are mistakes too")
+    @Test(
+        "an address that is taken and a cache folder that cannot be used may pass: the exit code is 1, so that a supervisor tries again"
+    )
     func cannotStart() async throws {
         let origin = try ScriptedOrigin { _ in [] }
         let directory = try TestDirectory()
         let taken = try await run(
-            "--origin", "http://a", "--listen", "127.0.0.1:\(origin.port)", "--cache-dir", directory.path("c"))
-        #expect(taken.ending == .exited(2), "\(taken)")
-        #expect(taken.errorOutput.contains("listen \"127.0.0.1:\(origin.port)\""), "\(taken)")
-        let folder = try await run("--origin", "http://a", "--listen", "127.0.0.1:0", "--cache-dir", "/dev/null/c")
-        #expect(folder.ending == .exited(2), "\(folder)")
+            "--origin", "http://a", "--listen", "127.0.0.1:\(origin.port)", "--admin", "off", "--cache-dir",
+            directory.path("c"))
+        #expect(taken.ending == .exited(1), "\(taken)")
+        let message = "listen \"127.0.0.1:\(origin.port)\": cannot be listened on: Address already in use\n"
+        #expect(taken.errorOutput.contains(message), "\(taken)")
+        let folder = try await run(
+            "--origin", "http://a", "--listen", "127.0.0.1:0", "--admin", "off", "--cache-dir", "/dev/null/c")
+        #expect(folder.ending == .exited(1), "\(folder)")
         #expect(folder.errorOutput.contains("cache-dir \"/dev/null/c\""), "\(folder)")
     }
 
@@ -104,5 +112,36 @@ import Testing
         for name in ["--origin URL", "--listen HOST:PORT", "--max-requests N", "--forwarded", "--print-config"] {
             #expect(outcome.output.contains(name), "\(name)")
         }
+    }
+
+    @Test("no log says a secret, however much it says")
+    func secrets() async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
+        let server = try await ServerProcess(
+            origin: "http://user:hunter2@127.0.0.1:\(origin.port)", "--log-level", "trace", "--admin-token",
+            "a secret token", environment: ["IMGCACHE_LOG_LEVEL": "trace"])
+        #expect(try Client(server.port).get("/a")?.status == 200)
+        server.process.send(signal: SIGHUP)
+        #expect(await server.process.says("configuration read again"))
+        server.process.send(signal: SIGTERM)
+        #expect(await server.process.end() == .exited(0))
+        let said = server.process.errorOutput + server.process.output
+        #expect(!said.contains("hunter2") && !said.contains("secret token"), "\(said)")
+    }
+
+    @Test("where few files may be open, fewer connections are taken, and the others are served")
+    func fewFiles() async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
+        let server = try await ServerProcess(
+            origin: origin.url(""), executable: "/bin/bash",
+            leading: ["-c", #"ulimit -n 100; exec "$0" "$@""#, ServerProcess.executable])
+        #expect(server.process.errorOutput.contains("fewer connections"), "\(server.process.errorOutput)")
+        var clients = try (0..<120).map { _ in try Client(server.port) }
+        #expect(clients[0].get("/a")?.status == 200)
+        #expect(clients[119].get("/a") == nil)
+        clients = []
+        var answer: Client.Answer?
+        for _ in 0..<2000 where answer == nil { answer = try Client(server.port).get("/a") }
+        #expect(answer?.status == 200)
     }
 }

@@ -39,7 +39,8 @@ struct Administration: Sendable {
             return listener
         } catch {
             throw SettingMistake(
-                setting: "admin", value: address.description, problem: "cannot be listened on: \(error)")
+                setting: "admin", value: address.description,
+                problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
         }
     }
 }

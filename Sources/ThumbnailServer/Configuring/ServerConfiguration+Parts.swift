@@ -57,7 +57,10 @@ extension ServerConfiguration {
         cache.maxTransfers = originConnections
         cache.maxTransfersPerHost = originConnections
         do {
-            cache.memory = try MemoryCacheLimits(capacity: Int(clamping: memoryCapacity))
+            // A quarter for small files, at most what a cache keeps of them anyway.
+            let files = min(cache.answers.capacity, Int(clamping: memoryCapacity / 4))
+            cache.answers = try MemoryCacheLimits(capacity: files)
+            cache.memory = try MemoryCacheLimits(capacity: Int(clamping: memoryCapacity) - files)
         } catch {
             throw SettingMistake(
                 setting: "memory-capacity", value: SettingText.text(ofBytes: memoryCapacity), problem: "\(error)")

@@ -45,13 +45,17 @@ extension Setting {
         bytes(
             "capacity", \.capacity, atLeast: StoreConfiguration.minimumCapacity,
             "The most that the store takes on disk (default: 2GiB, but never more than half of what is free)."),
-        bytes("memory-capacity", \.memoryCapacity, atLeast: 0, "Images and small files that are held in memory."),
+        bytes(
+            "memory-capacity", \.memoryCapacity, atLeast: 0,
+            "Images and small files that are held in memory; a quarter of it, at most 32 MiB, is for files."),
     ]
 
     private static let origins: [Setting] = [
         count("origin-connections", \.originConnections, 1...10_000, "Transfers from the origin at a time."),
         time("origin-connect-timeout", \.originConnectTimeout, "To resolve, connect and shake hands."),
-        time("origin-timeout", \.originTimeout, "Without a byte from the origin. Then: 504."),
+        time(
+            "origin-timeout", \.originTimeout,
+            "Without a byte from the origin. Then the next attempt, and after the last: 504."),
         count("origin-retries", \.originRetries, 0...100, "Further attempts when one has brought nothing."),
         bytes("max-response-size", \.maxResponseSize, atLeast: 1, "The largest answer that is taken from the origin."),
         text("via-name", "NAME", \.viaName, "What the server calls itself in Via.") {

@@ -6,11 +6,14 @@ public struct SettingMistake: Error, CustomStringConvertible, Sendable, Hashable
     /// Nil when there is none, or when it is a secret.
     public var value: String?
     public var problem: String
+    /// Whether it need not be the setting's fault: an address that is taken now, a disk that is full.
+    public var mayPass: Bool
 
-    init(setting: String, value: String?, problem: String, source: String? = nil) {
+    init(setting: String, value: String?, problem: String, source: String? = nil, mayPass: Bool = false) {
         self.setting = setting
         self.value = value
         self.problem = problem
+        self.mayPass = mayPass
         self.source = source
     }
 

@@ -1,5 +1,6 @@
 import Configuration
 import FoundationEssentials
+import Glibc
 
 /// Where settings come from: command line before environment before file. Each is a provider of swift-configuration.
 struct SettingSources {
@@ -78,23 +79,34 @@ enum SettingFile {
     private enum Value: Decodable {
         case text(String), list([String])
 
+        var text: String? { if case .text(let text) = self { text } else { nil } }
+
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             if let flag = try? container.decode(Bool.self) {
                 self = .text(String(flag))
             } else if let number = try? container.decode(Int64.self) {
                 self = .text(String(number))
+            } else if let number = try? container.decode(Double.self) {
+                self = .text(String(number))
             } else if let text = try? container.decode(String.self) {
                 self = .text(text)
-            } else if let numbers = try? container.decode([Int].self) {
-                self = .list(numbers.map(String.init))
             } else {
-                self = .list(try container.decode([String].self))
+                let members = try container.decode([Value].self).map(\.text)
+                guard !members.contains(nil) else {
+                    throw DecodingError.typeMismatch(
+                        String.self, .init(codingPath: container.codingPath, debugDescription: "a list in a list"))
+                }
+                self = .list(members.compactMap(\.self))
             }
         }
     }
 
     static func values(at path: String) throws(SettingMistake) -> [String: String] {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            throw SettingMistake(setting: "config", value: path, problem: "is a folder, no file")
+        }
         let data: Data
         do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
             throw SettingMistake(setting: "config", value: path, problem: "cannot be read: \(reason(error))")

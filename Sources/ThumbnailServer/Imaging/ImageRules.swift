@@ -1,3 +1,4 @@
+import HTTPCaching
 import HTTPTypes
 import ImageCache
 import URLSigning
@@ -66,7 +67,8 @@ extension ImageRules {
             throw .mistake(error)
         }
         if !widths.isEmpty, options.width.map(widths.contains) != true { throw .width(options.width) }
-        var file = FileRequest(try url(of: parsed.original))
+        // As the store knows it: see ProxyEndpoint.
+        var file = FileRequest(CacheKey.normalized(try url(of: parsed.original)))
         file.fields = fields
         file.transfer = transfer
         var request = ImageRequest(file, options.sizing)

@@ -25,7 +25,7 @@ struct ImageTarget: Equatable {
         options = target[..<slash]
         let rest = target[slash...]
         let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") }
-        guard !Self.hasDotSegment(path) else {
+        guard !DotSegments.are(in: path) else {
             throw ImageMistake(code: "bad-target", message: "A path must not have the segments . and .. in it.")
         }
         original = Self.absolute(rest.dropFirst()) ?? .path(String(rest))
@@ -55,17 +55,4 @@ struct ImageTarget: Equatable {
         default: false
         }
     }
-
-    /// libcurl would take them out, and the path would lead elsewhere than it says.
-    private static func hasDotSegment(_ path: Substring.UTF8View) -> Bool {
-        guard path.contains(UInt8(ascii: ".")) || path.contains(UInt8(ascii: "%")) else { return false }
-        return path.split(separator: UInt8(ascii: "/")).contains { segment in
-            guard segment.count <= 6, segment.first == UInt8(ascii: ".") || segment.first == UInt8(ascii: "%") else {
-                return false
-            }
-            return dotSegments.contains(String(decoding: segment, as: UTF8.self).lowercased())
-        }
-    }
-
-    private static let dotSegments: Set<String> = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
 }

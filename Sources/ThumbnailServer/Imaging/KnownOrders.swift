@@ -14,8 +14,9 @@ final class KnownOrders: Sendable {
         var orders: [Key: ImageOrder] = [:]
     }
 
-    /// Some hundred bytes each.
     private static let limit = 4096
+    /// Bytes; what is longer is read each time.
+    private static let longest = 1024
 
     private let state = Locked(State())
 
@@ -23,10 +24,14 @@ final class KnownOrders: Sendable {
     func order(
         target: String, accept: String?, by rules: ImageRules, now: Int64
     ) throws(ImageRefusal) -> ImageOrder {
+        let accepted = CollectionOfOne(accept ?? "")
+        guard target.utf8.count + (accept?.utf8.count ?? 0) <= Self.longest else {
+            return try rules.order(target: target, accept: accepted, now: now)
+        }
         let key = Key(target: target, accept: accept)
         let known = state.withLock { $0.rules === rules.identity ? $0.orders[key] : nil }
         if let known, known.expiry.map({ now <= $0 }) ?? true { return known }
-        let order = try rules.order(target: target, accept: CollectionOfOne(accept ?? ""), now: now)
+        let order = try rules.order(target: target, accept: accepted, now: now)
         state.withLock { state in
             if state.rules !== rules.identity || state.orders.count >= Self.limit { state.orders = [:] }
             state.rules = rules.identity

@@ -16,7 +16,9 @@ extension Connection {
             exchange.interim = { [id = exchange.id] in delivery.deliver(interim: $0, of: id) }
         }
         let answered = exchange
+        listener.answers.begin()
         task = Task {
+            defer { listener.answers.end() }
             let client = exchange.client.subscriber
             do throws(Admission.Refusal) {
                 try await listener.admission.enter(client)
@@ -29,8 +31,19 @@ extension Connection {
         }
     }
 
-    /// Writes the head and, when the content is at hand, all of it. Gives the content that is not.
-    @discardableResult
+    /// Has an answer that is there already written at once, or, when it is large, as fast as the client takes it.
+    func answerNow(_ response: Response, _ context: ChannelHandlerContext) {
+        guard case .memory(let bytes) = send(response, context) else { return }
+        phase = .answering
+        write(bytes, context).assumeIsolated().whenComplete { result in
+            switch result {
+            case .success: self.endContent(context)
+            case .failure: if self.phase == .answering { self.abort(context) }
+            }
+        }
+    }
+
+    /// Writes the head and a small content that is at hand. Gives the content that is still to be sent.
     func send(_ response: Response, _ context: ChannelHandlerContext) -> AnswerContentToSend? {
         guard var turn, phase == .reading || phase == .answering else { return nil }
         turn.answered = .now
@@ -41,7 +54,7 @@ extension Connection {
         if response.closes || isDraining { turn.keepsAlive = false }
         let isHead = turn.exchange.method == .head
         let status = turn.status
-        turn.isWithoutContent = isHead || status == 204 || status == 304
+        turn.isWithoutContent = isHead || status < 200 || status == 204 || status == 304
         turn.framing = framing(of: response, turn)
         if turn.framing == .untilClose { turn.keepsAlive = false }
 
@@ -50,8 +63,9 @@ extension Connection {
         if !turn.isWithoutContent {
             switch response.body {
             case .none: break
-            case .bytes(let content): bytes = content
-            case .content(let content): rest = AnswerContentToSend(content: content)
+            case .bytes(let content) where content.count <= Self.mostCopied: bytes = content
+            case .bytes(let content): rest = .memory(content)
+            case .content(let content): rest = .pieces(content)
             }
         }
         var buffer = context.channel.allocator.buffer(capacity: 768 + bytes.count)
@@ -111,11 +125,15 @@ extension Connection {
 
     /// Ends the sending side, and the connection when the client has ended its own or enough has been waited for.
     private func linger(_ context: ChannelHandlerContext) {
-        phase = .lingering
         pending.clear()
         context.flush()
-        context.close(mode: .output, promise: nil)
-        expect(within: .seconds(2), context)
+        // The client's time for this begins when it has been sent all.
+        endOutput(context) { result in
+            switch result {
+            case .success: self.expect(within: .seconds(2), context)
+            case .failure: self.close(context)
+            }
+        }
         if isReadHeld {
             isReadHeld = false
             context.read()

@@ -67,7 +67,7 @@ extension Connection {
         if isDraining { turn.keepsAlive = false }
         self.turn = turn
         if let ready = listener.router.readyResponse(to: exchange) {
-            send(ready, context)
+            answerNow(ready, context)
         } else {
             answerLater(exchange, context)
         }
@@ -90,6 +90,6 @@ extension Connection {
                 client: client, content: [], id: RequestID.id(in: [:], named: nil) { numbers.next() }, received: .now))
         refused.isMalformed = true
         turn = refused
-        send(response, context)
+        answerNow(response, context)
     }
 }

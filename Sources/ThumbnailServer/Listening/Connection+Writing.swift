@@ -1,8 +1,31 @@
 import NIOCore
 
 extension Connection {
-    /// Writes a piece of content; succeeds when the kernel has taken it.
+    /// Bytes of memory that are written at a time: what a connection holds of its own of a content that others share.
+    static let mostCopied = 64 << 10
+
+    /// Writes content; succeeds when the kernel has taken all of it.
     func write(_ bytes: [UInt8], _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
+        let all = context.eventLoop.makePromise(of: Void.self)
+        write(bytes[...], context, all)
+        return all.futureResult
+    }
+
+    private func write(_ bytes: ArraySlice<UInt8>, _ context: ChannelHandlerContext, _ all: EventLoopPromise<Void>) {
+        let written = write(piece: bytes.prefix(Self.mostCopied), context)
+        let rest = bytes.dropFirst(Self.mostCopied)
+        guard !rest.isEmpty else { return written.cascade(to: all) }
+        let loop = context.eventLoop.assumeIsolated()
+        written.assumeIsolated().whenComplete { result in
+            switch result {
+            // Not at once: a client that is as fast as memory is leaves others their turn.
+            case .success: loop.execute { self.write(rest, context, all) }
+            case .failure(let error): all.fail(error)
+            }
+        }
+    }
+
+    private func write(piece bytes: ArraySlice<UInt8>, _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
         guard prepare(count: bytes.count, context) else { return context.eventLoop.makeFailedFuture(AnswerBrokenOff()) }
         var buffer = context.channel.allocator.buffer(capacity: bytes.count + 16)
         let isChunked = turn?.framing == .chunked

@@ -72,6 +72,8 @@ final class Connection: ChannelDuplexHandler {
         }
         if pending.readableBytes == 0 { pending = bytes } else { pending.writeBuffer(&bytes) }
         if phase == .reading { advance(context) }
+        // A buffer that is never empty keeps what was read of it, too.
+        if pending.readerIndex > Self.mostPending { pending.discardReadBytes() }
     }
 
     func read(context: ChannelHandlerContext) {
@@ -87,11 +89,17 @@ final class Connection: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed:
-            if phase == .reading, turn == nil { finishWriting(context) } else { clientHasLeft(context) }
+            if phase == .reading, turn == nil {
+                finishWriting(context)
+            } else if isAnswerAtHand {
+                turn?.keepsAlive = false
+            } else {
+                clientHasLeft(context)
+            }
         case is DrainEvent:
             isDraining = true
             // Between two requests; one that has begun to come is still answered.
-            if phase == .reading, head == nil, pending.readableBytes == 0 { close(context) }
+            if phase == .reading, head == nil, pending.readableBytes == 0 { finishWriting(context) }
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -105,6 +113,15 @@ final class Connection: ChannelDuplexHandler {
         clientHasLeft(context)
     }
 
+    /// Whether nothing but the client is waited for: the content is in memory, or all of it has been written. Many close their
+    /// side as soon as they have the last byte.
+    private var isAnswerAtHand: Bool {
+        guard phase == .answering, let turn else { return false }
+        if task == nil { return true }
+        if case .length(let length) = turn.framing, turn.answered != nil { return turn.bytesSent >= length }
+        return false
+    }
+
     /// A client that closes, or half-closes, its side is taken for gone: it wants no answer that is not there yet. Its own
     /// interest ends; others who wait for the same file keep theirs.
     private func clientHasLeft(_ context: ChannelHandlerContext) {
@@ -115,9 +132,14 @@ final class Connection: ChannelDuplexHandler {
 
     /// The client asks for nothing more, and has all answers but what is still on its way to it.
     private func finishWriting(_ context: ChannelHandlerContext) {
+        endOutput(context) { _ in self.close(context) }
+    }
+
+    /// Ends the sending side when all that was written is on its way; what still comes is thrown away.
+    func endOutput(_ context: ChannelHandlerContext, then next: @escaping (Result<Void, any Error>) -> Void) {
         phase = .lingering
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenComplete { _ in self.close(context) }
+        written.futureResult.assumeIsolated().whenComplete(next)
         expect(within: listener.settings.writeTimeout, context)
         context.close(mode: .output, promise: written)
     }

@@ -14,15 +14,11 @@ enum DataListener {
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             // An ending of the client's side is told apart from the connection's end.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 << 10, high: 128 << 10))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.add(channel) else { throw TooManyConnections() }
-                    listener.metrics.connections.record(connections.count)
-                    channel.closeFuture.whenComplete { _ in
-                        connections.remove(channel)
-                        listener.metrics.connections.record(connections.count)
-                    }
+                    channel.closeFuture.whenComplete { _ in connections.remove(channel) }
                     try channel.pipeline.syncOperations.addHandler(Connection(listener: listener))
                 }
             }

@@ -3,14 +3,17 @@ import ImageCache
 import NIOCore
 
 /// Content that is still to be sent after the head.
-struct AnswerContentToSend: Sendable {
-    var content: AnswerContent
+enum AnswerContentToSend: Sendable {
+    /// In pieces, which may still be arriving.
+    case pieces(AnswerContent)
+    /// At hand.
+    case memory([UInt8])
 }
 
 /// Takes an answer from its task to its connection's event loop, piece by piece: the next piece is asked for when the kernel has
 /// taken the former, so that a slow client holds up nobody but itself.
 struct Delivery: Sendable {
-    /// Bytes that are written at a time: what a client must take within the write time-out.
+    /// Bytes of a file that are written at a time: what a client must take within the write time-out.
     private static let piece: Int64 = 256 << 10
 
     private let bound: NIOLoopBound<(Connection, ChannelHandlerContext)>
@@ -30,8 +33,11 @@ struct Delivery: Sendable {
                 context.flush()
                 return rest
             }.get()
-            guard let rest else { return }
-            for try await piece in rest.content { try await send(piece) }
+            switch rest {
+            case nil: return
+            case .pieces(let content): for try await piece in content { try await send(piece) }
+            case .memory(let bytes): try await send(.bytes(bytes))
+            }
             try await loop.submit {
                 let (connection, context) = bound.value
                 connection.endContent(context)

@@ -11,6 +11,7 @@ final class Listener: Sendable {
     let log: AccessLog
     let admission: Admission
     let budget: ContentBudget
+    let answers = RunningAnswers()
     let logger: Logger
     /// The field that names a request.
     let idField: HTTPField.Name?

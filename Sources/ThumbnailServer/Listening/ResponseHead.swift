@@ -33,12 +33,15 @@ enum ResponseHead {
         writeStatus(head.status, to: &buffer)
         var hasDate = false
         var via = additions.via
+        var viaLines = via == nil ? 0 : head.headerFields[values: .via].count
         for field in head.headerFields {
             switch field.name {
             case .contentLength, .transferEncoding, .connection: continue
             case .date: hasDate = true
             case .via:
-                if let own = via {
+                viaLines -= 1
+                // After all who passed it on before.
+                if let own = via, viaLines == 0 {
                     writeField(field.name.rawName, "\(field.value), \(own)", to: &buffer)
                     via = nil
                     continue

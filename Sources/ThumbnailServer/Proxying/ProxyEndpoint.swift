@@ -1,3 +1,4 @@
+import HTTPCaching
 import HTTPTypes
 import ImageCache
 
@@ -35,12 +36,16 @@ struct ProxyEndpoint: Endpoint {
             return .failure(508, "loop", "The request has come through this proxy several times: it goes in a circle.")
         }
         guard var request = request(for: exchange) else {
-            return .failure(400, "bad-target", "Only a path can be asked for.")
+            return .failure(400, "bad-target", "Only a path without dot segments can be asked for.")
         }
         addHopFields(to: &request.fields, exchange)
         request.interim = exchange.interim
         do {
             let answer = try await cache.exchange(request)
+            // Nobody asked for another protocol, and an interim response ends nothing (RFC 9110 section 15.2).
+            guard answer.head.status.code >= 200 else {
+                return .failure(502, "origin-status", "The origin answered with an interim response alone.")
+            }
             return finished(
                 answer.head, body: answer.content.map { .content($0) } ?? .none, CacheOutcome(answer.cacheStatus),
                 of: exchange)
@@ -50,8 +55,11 @@ struct ProxyEndpoint: Endpoint {
     }
 
     private func request(for exchange: Exchange) -> FileRequest? {
-        guard case .path(let path) = exchange.head.target else { return nil }
-        var request = FileRequest(options.origin + path)
+        // Dot segments could lead out of the origin's own path, and mean one thing here and another there.
+        guard case .path(let path) = exchange.head.target, !DotSegments.areIn(path: path) else { return nil }
+        // Exactly what the store knows it by is asked for: an origin that tells spellings apart cannot have one resource
+        // stored in the place of another.
+        var request = FileRequest(CacheKey.normalized(options.origin + path))
         request.method = exchange.method
         request.transfer = options.transfer
         request.fields = HopByHop.endToEnd(exchange.head)

@@ -2,6 +2,11 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
+extension ReloadService: CustomStringConvertible {
+    /// Nothing of the settings, some of which are secret: services are named in logs.
+    var description: String { "ReloadService" }
+}
+
 /// Reads the settings again on SIGHUP. A mistake in them changes nothing and is told in the log.
 struct ReloadService: Service {
     let current: CurrentConfiguration

@@ -7,11 +7,14 @@ import UnixSignals
 
 /// The program `imgcache-server`: reads its settings, and serves until it is told to stop.
 ///
-/// Exit codes: 0 stopped as told; 1 it failed; 2 a mistake in the settings.
+/// Exit codes: 0 stopped as told; 1 it failed, also for what may pass: an address that is taken, a store that cannot be
+/// used; 2 a mistake in the settings, which trying again does not mend.
 public enum ServerCommand {
     public static let version = "0.1.0"
 
     public static func run(_ arguments: [String]) async -> Int32 {
+        // Until it is listened to: whoever reloads a server that is just starting does not mean to end it.
+        signal(SIGHUP, SIG_IGN)
         do throws(SettingMistake) {
             let line = try CommandLineOptions(arguments)
             switch line.action {
@@ -36,7 +39,7 @@ public enum ServerCommand {
             return try await serve(configuration, Supervisor(socket: environment["NOTIFY_SOCKET"]), rereading: read)
         } catch {
             say("imgcache-server: \(error)\n")
-            return 2
+            return error.mayPass ? 1 : 2
         }
     }
 
@@ -49,7 +52,7 @@ public enum ServerCommand {
         let logger = Logger(label: "imgcache-server")
         let current = CurrentConfiguration(configuration)
         current.observe { new in level.withLock { $0 = new.logLevel } }
-        raiseDescriptorLimit()
+        DescriptorLimit.raise()
         let server = try ThumbnailServer(current, supervisor: supervisor, logger: logger)
         let reloading = ReloadService(current: current, read: read, supervisor: supervisor, logger: logger)
         let group = ServiceGroupConfiguration(
@@ -65,14 +68,6 @@ public enum ServerCommand {
             logger.error("stopped: \(error)")
             return 1
         }
-    }
-
-    /// Each connection is a descriptor, each transfer some more: as many as the system lets this user have.
-    private static func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
     private static func say(_ text: String) {

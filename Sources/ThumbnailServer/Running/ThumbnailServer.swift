@@ -50,7 +50,10 @@ public struct ThumbnailServer: Service {
     /// Serves clients until it is told to stop.
     private func serve() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
-        let connections = ConnectionRegistry(limit: configuration.maxConnections)
+        let connections = ConnectionRegistry(limit: connectionLimit)
+        parts.administration.registry.beforeReading { [metrics = parts.metrics, admission = parts.listener.admission] in
+            metrics.record(connections: connections.count, requests: admission.counts)
+        }
         let data: any Channel
         do {
             data = try await DataListener.start(
@@ -58,7 +61,8 @@ public struct ThumbnailServer: Service {
         } catch {
             await end(group)
             throw SettingMistake(
-                setting: "listen", value: configuration.listen.description, problem: "cannot be listened on: \(error)")
+                setting: "listen", value: configuration.listen.description,
+                problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
         }
         if let address = data.localAddress, let ip = address.ipAddress, let port = address.port {
             logger.notice(
@@ -79,8 +83,23 @@ public struct ThumbnailServer: Service {
         supervisor.tell(.stopping)
         logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
         await connections.drain(within: configuration.gracePeriod)
+        await parts.listener.answers.wait()
         await end(group)
         logger.notice("stopped")
+    }
+
+    /// As many connections as are configured, or as the system has descriptors for: a listener that runs out of them turns
+    /// round and round.
+    private var connectionLimit: Int {
+        let wanted = configuration.maxConnections
+        let descriptors = DescriptorLimit.current
+        // A request that memory does not answer has its file and its transfer's socket, too; a fifth is left for the rest.
+        let most = max(1, descriptors - descriptors / 5 - 2 * min(configuration.maxRequests, descriptors / 5))
+        guard most < wanted else { return wanted }
+        logger.warning(
+            "fewer connections than configured: the limit of open files is low (ulimit -n, LimitNOFILE)",
+            metadata: ["files": "\(descriptors)", "connections": "\(most)", "configured": "\(wanted)"])
+        return most
     }
 
     private func end(_ group: MultiThreadedEventLoopGroup) async {
@@ -88,6 +107,11 @@ public struct ThumbnailServer: Service {
         await parts.cache.close()
         await parts.log.end()
     }
+}
+
+extension ThumbnailServer: CustomStringConvertible {
+    /// Nothing of its settings, some of which are secret: services are named in logs.
+    public var description: String { "ThumbnailServer" }
 }
 
 /// What a server is made of.
@@ -120,7 +144,8 @@ struct ServerParts: Sendable {
             cache = try ImageCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
         } catch {
             throw SettingMistake(
-                setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)")
+                setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",
+                mayPass: true)
         }
         let base = configuration.originBase
         origin = FileRequest(base).urlWithoutUserinfo

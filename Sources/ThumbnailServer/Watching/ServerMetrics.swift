@@ -6,17 +6,19 @@ import Metrics
 /// * `imgcache_request_duration_seconds{cache}`: from the request's last byte to the answer's last
 /// * `imgcache_response_bytes_total`: bytes of content sent
 /// * `imgcache_requests_refused_total{reason}`: `queue`: no room in the queue; `malformed`: no valid request
+/// * `imgcache_requests_abandoned_total`: clients that left before their answer began
 /// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: now
 struct ServerMetrics: Sendable {
     /// One row for each outcome, in the order of its cases.
     private let requests: [[Counter]]
     private let durations: [Timer]
     private let bytes: Counter
+    private let abandoned: Counter
     let refusedByQueue: Counter
     let refusedAsMalformed: Counter
-    let connections: Gauge
-    let running: Gauge
-    let waiting: Gauge
+    private let connections: Gauge
+    private let running: Gauge
+    private let waiting: Gauge
 
     private static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
 
@@ -32,6 +34,7 @@ struct ServerMetrics: Sendable {
             Timer(label: "imgcache_request_duration_seconds", dimensions: [("cache", $0.rawValue)], factory: factory)
         }
         bytes = Counter(label: "imgcache_response_bytes_total", factory: factory)
+        abandoned = Counter(label: "imgcache_requests_abandoned_total", factory: factory)
         refusedByQueue = Counter(
             label: "imgcache_requests_refused_total", dimensions: [("reason", "queue")], factory: factory)
         refusedAsMalformed = Counter(
@@ -41,7 +44,16 @@ struct ServerMetrics: Sendable {
         waiting = Gauge(label: "imgcache_requests_waiting", factory: factory)
     }
 
+    /// Notes how many there are now.
+    func record(connections count: Int, requests: (running: Int, waiting: Int)) {
+        connections.record(count)
+        running.record(requests.running)
+        waiting.record(requests.waiting)
+    }
+
+    /// - Parameter status: 0: the client left before there was an answer.
     func record(outcome: CacheOutcome, status: Int, bytesSent: Int64, duration: Duration) {
+        guard status > 0 else { return abandoned.increment() }
         let row = outcome.index
         requests[row][min(max(status / 100, 1), 5) - 1].increment()
         durations[row].recordNanoseconds(duration.nanoseconds)

@@ -42,7 +42,7 @@ struct CacheMetrics: Sendable {
                 "imgcache_eviction_age_seconds", .gauge, age.seconds,
                 help: "How long the newest 255 evicted entries had lain unused, the median.")
         }
-        text.add("imgcache_transfers_running", .gauge, running, help: "Transfers from origins under way.")
+        text.add("imgcache_transfers_running", .gauge, running, help: "Transfers from origins to the store under way.")
         text.add(
             "imgcache_origin_requests_total", .counter, transfers.attempts,
             help: "Requests to origins, retries and validations included.")

@@ -31,9 +31,16 @@ final class MetricsRegistry: MetricsFactory, Sendable {
     }
 
     private let cells = Locked<[Identity: Cell]>([:])
+    private let readers = Locked<[@Sendable () -> Void]>([])
 
     /// Everything that was made so far.
-    var all: [Identity: Cell] { cells.withLock { $0 } }
+    var all: [Identity: Cell] {
+        for read in readers.withLock({ $0 }) { read() }
+        return cells.withLock { $0 }
+    }
+
+    /// Has gauges set each time before they are looked at.
+    func beforeReading(_ read: @escaping @Sendable () -> Void) { readers.withLock { $0.append(read) } }
 
     private func cell<Found: Sendable>(_ identity: Identity, _ pick: (Cell) -> Found?, make: () -> (Found, Cell))
         -> Found

@@ -184,7 +184,7 @@ extension PurgeOrder.Mistake: CustomStringConvertible {
         switch self {
         case .notJSON: "The content is no JSON object with url, prefix, host or all."
         case .notOne: "Exactly one of url, prefix, host and all must be there, and all must be true."
-        case .notURL(let text): "\"\(text)\" is neither an http or https URL nor, for host, a host."
+        case .notURL(let text): "\"\(text)\" is neither an http or https URL nor, for host, a host without a port."
         }
     }
 }

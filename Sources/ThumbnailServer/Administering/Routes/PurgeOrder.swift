@@ -27,7 +27,9 @@ struct PurgeOrder: Decodable {
             // An empty beginning would be everything, which must be said.
             guard url.hasPrefix("http://") || url.hasPrefix("https://") else { throw .notURL(url) }
         case .host(let host):
-            guard !host.isEmpty, !host.contains("/") else { throw .notURL(host) }
+            // A port would match nothing.
+            let isAddress = host.hasPrefix("[") && host.hasSuffix("]")
+            guard !host.isEmpty, !host.contains("/"), isAddress || !host.contains(":") else { throw .notURL(host) }
         case .everything: break
         }
         return target
