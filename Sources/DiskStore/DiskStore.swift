@@ -67,9 +67,12 @@ public final class DiskStore: Sendable {
         try withIndex { (index) throws(StoreError) in try index.flush() }
     }
 
-    /// Throws what a change of the store would throw now: it is closed, or the index cannot be written. Changes nothing.
+    /// Throws what a change of the store would throw now: it is closed, the index cannot be written, or the disk has no room
+    /// for a small body. Changes nothing.
     public func checkWritable() throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.change { (_) throws(StoreError) in } }
+        let probe = try SmallBodyFile(in: paths)
+        try withUnsafeBytes(of: SIMD64<UInt64>(repeating: 1)) { (bytes) throws(StoreError) in try probe.write(bytes) }
     }
 
     /// Writes what is pending and closes the index. Bodies that are open stay readable; every later call throws

@@ -45,7 +45,7 @@ public final class ImageCache: Sendable {
         do {
             let store = try DiskStore(directory: directory, configuration: storeConfiguration)
             loader = Loader(store: store, configuration: configuration, executor: executor)
-            forwarder = Forwarder(loader: loader, executor: executor)
+            forwarder = Forwarder(loader: loader, executor: executor, logger: configuration.logger)
         } catch {
             throw ImageCacheError(error)
         }

@@ -3,6 +3,7 @@ import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
 import Locking
+import Logging
 import Transfer
 
 /// Answers requests between a client and its origin: from the store, by one request for all who ask at a time, or by
@@ -37,9 +38,11 @@ final class Forwarder: Sendable {
     let loader: Loader
     private let executor: BlockingExecutor
     private let fills = Locked<[FillKey: Fill]>([:])
+    private let warnings: StoreWarnings
     private let passing = Locked(RecentKeys())
 
-    init(loader: Loader, executor: BlockingExecutor) {
+    init(loader: Loader, executor: BlockingExecutor, logger: Logger) {
+        warnings = StoreWarnings(logger: logger)
         self.loader = loader
         self.executor = executor
     }
@@ -121,6 +124,10 @@ final class Forwarder: Sendable {
         case .none: return ForwardedAnswer(head, nil, status)
         case .whole:
             guard response.status.mayHaveContent else { return ForwardedAnswer(head, nil, status) }
+            if let length {
+                body.range = 0..<length
+                body.awaitsStoring = true
+            }
             return ForwardedAnswer(head, AnswerContent(.growing(body), length: length), status)
         case .range(let range, _):
             body.range = range
@@ -167,7 +174,7 @@ final class Forwarder: Sendable {
     }
 
     private func start(_ fill: Fill, _ job: Job, _ variant: String?) {
-        let loader = loader
+        let (loader, warnings) = (loader, warnings)
         let key = FillKey(key: job.key, variant: variant)
         let forget: @Sendable (Flight.Work) -> Void = { [weak self] in self?.forget($0, key) }
         fill.flight.start(on: executor, priority: nil) { flight in
@@ -175,7 +182,7 @@ final class Forwarder: Sendable {
             do throws(ImageCacheError) {
                 let file = try await loader.load(job, flight: flight, waits: variant == nil) {
                     (plan, lock) async throws(ImageCacheError) in
-                    try await loader.forward(job, plan: plan, flight: flight) { opening in
+                    try await loader.forward(job, plan: plan, flight: flight, warnings) { opening in
                         // What goes past the store is of no use to anybody who comes later, here or in another process.
                         if case .passed = opening {
                             lock?.release()

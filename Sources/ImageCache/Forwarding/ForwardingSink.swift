@@ -33,6 +33,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     /// For the answer 200; another one must not touch what is held of it.
     private let whole: Storing?
     private let makeStoring: () throws -> Storing
+    private let warnings: StoreWarnings?
     private let mayServeStale: (HTTPResponse.Status) -> Bool
     private let began: (Beginning) -> Void
     private var transfer: TransferHandle?
@@ -43,13 +44,14 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
 
     /// - Parameters:
     ///   - whole: Where the file goes; `nil`: everything is passed on.
+    ///   - warnings: Told what does not get into the store.
     ///   - makeStoring: Makes the place for a body with another status.
     ///   - mayServeStale: Whether something stale is better than that status.
     ///   - began: Told once, on the engine's thread.
     init(
         job: Job, rules: CacheRules, growth: BodyGrowth = BodyGrowth(), whole: Storing? = nil,
         makeStoring: @escaping () throws -> Storing = { throw CancellationError() },
-        mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
+        warnings: StoreWarnings? = nil, mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
         began: @escaping (Beginning) -> Void
     ) {
         self.job = job
@@ -57,6 +59,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         self.growth = growth
         self.whole = whole
         self.makeStoring = makeStoring
+        self.warnings = warnings
         self.mayServeStale = mayServeStale
         self.began = began
     }
@@ -76,6 +79,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
             try storing.download.begin(head, placement)
         } catch let error as StoreError where !hasBegun && error.code != .incomplete && error.code != .wrongLength {
             // Too large, or the disk is full: whoever asked gets it all the same.
+            warnings?.note(ImageCacheError(error))
             return pass(head)
         }
         target = storing
@@ -86,7 +90,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
         if let passed { return passed.write(bytes) }
-        return try target?.download.write(bytes) ?? .taken
+        return try noting { try target?.download.write(bytes) ?? .taken }
     }
 
     func lull() {
@@ -94,7 +98,21 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     }
 
     func end(_ ending: AttemptEnding) throws {
-        if passed == nil { try (target ?? whole)?.download.end(ending) }
+        guard passed == nil, let storing = target ?? whole else { return }
+        do { try noting { try storing.download.end(ending) } } catch {
+            if ending == .complete { giveUnstored(storing) }
+            throw error
+        }
+    }
+
+    /// All of it came, and does not get into the store: whoever follows it gets it all the same.
+    func giveUnstored(_ storing: Storing) { growth.advance(by: storing.writer, isWhole: true) }
+
+    private func noting<Result>(_ work: () throws -> Result) throws -> Result {
+        do { return try work() } catch let error as StoreError {
+            warnings?.note(ImageCacheError(error))
+            throw error
+        }
     }
 
     /// The bytes of an attempt that was cut stay for the next one; what is nobody's goes.

@@ -10,6 +10,9 @@ struct GrowingBody: AsyncSequence, Sendable {
     let url: String
     /// The bytes that are wanted; an open end is the body's.
     var range: Range<Int64> = 0..<Int64.max
+    /// Whether the load's end is waited for, so that who has read the body finds it in the store. That it does not get there
+    /// is no fault of the body.
+    var awaitsStoring = false
     /// Which beginning of the body is wanted: another one is another representation. `nil`: the first that is seen.
     var version: Int?
 
@@ -47,6 +50,12 @@ struct GrowingBody: AsyncSequence, Sendable {
                 }
                 try check(stand.version)
                 if let piece = take(from: stand) { return piece }
+            }
+            guard body.awaitsStoring, file == nil else { return nil }
+            do throws(ImageCacheError) {
+                file = try await body.interest.outcome().get()
+            } catch {
+                guard error.code.storeReason != nil else { throw error }
             }
             return nil
         }

@@ -11,7 +11,8 @@ extension Loader {
     ///
     /// - Throws: `.notStorable` after an answer that went past the store.
     func forward(
-        _ job: Job, plan: Plan, flight: Flight, opening: @escaping @Sendable (Opening) -> Void
+        _ job: Job, plan: Plan, flight: Flight, _ warnings: StoreWarnings,
+        opening: @escaping @Sendable (Opening) -> Void
     ) async throws(ImageCacheError) -> CachedFile {
         let question = OriginQuestion(plan)
         if let file = question.file { return file }
@@ -26,7 +27,7 @@ extension Loader {
                     download: DownloadSink(job: job, rules: rules, writer: writer, growth: flight.growth),
                     writer: writer)
             },
-            mayServeStale: { question.staleCandidate(for: job, after: $0, by: self) != nil },
+            warnings: warnings, mayServeStale: { question.staleCandidate(for: job, after: $0, by: self) != nil },
             began: { beginning in
                 var status = question.status
                 switch beginning {
@@ -61,7 +62,14 @@ extension Loader {
         case .body:
             guard let target = sink.target else { break }
             flight.report { $0.phase = .storing }
-            let file = try store(result, sink: target.download, writer: target.writer, job: job, status)
+            let file: CachedFile
+            do throws(ImageCacheError) {
+                file = try store(result, sink: target.download, writer: target.writer, job: job, status)
+            } catch {
+                warnings.note(error)
+                sink.giveUnstored(target)
+                throw error
+            }
             if target.writer !== writer { download.leavePartial() }
             replace(question, by: file, job)
             return file
@@ -71,7 +79,7 @@ extension Loader {
                 return try await confirm(
                     result, validation: validation, candidates: question.candidates, job: job, status
                 ) { (anew) async throws(ImageCacheError) in
-                    try await forward(job, plan: anew, flight: flight, opening: opening)
+                    try await forward(job, plan: anew, flight: flight, warnings, opening: opening)
                 }
             }
         case .status: sink.leavePartials()

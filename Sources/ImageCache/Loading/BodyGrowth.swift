@@ -39,8 +39,8 @@ final class BodyGrowth: Sendable {
     func follow() -> AsyncStream<Stand> {
         let (stream, continuation) = AsyncStream.makeStream(of: Stand.self, bufferingPolicy: .bufferingNewest(1))
         let id = state.withLock { state -> Int? in
-            guard !state.isOver else { return nil }
             if let latest = state.latest { continuation.yield(latest) }
+            guard !state.isOver else { return nil }
             state.nextID += 1
             state.followers[state.nextID] = continuation
             return state.nextID
@@ -70,9 +70,12 @@ final class BodyGrowth: Sendable {
     }
 
     /// More of the body may have been written.
-    func advance(by writer: BodyWriter) {
+    ///
+    /// - Parameter isWhole: nothing more will come, and it does not get into the store: also who begins to follow later finds
+    ///   it here.
+    func advance(by writer: BodyWriter, isWhole: Bool = false) {
         let (stand, followers) = state.withLock { state -> (Stand?, [AsyncStream<Stand>.Continuation]) in
-            guard !state.followers.isEmpty else { return (nil, []) }
+            guard isWhole || !state.followers.isEmpty else { return (nil, []) }
             let available = writer.availableEnd
             if state.descriptor < 0, available > 0 { state.descriptor = writer.readHandle() ?? -1 }
             guard state.descriptor >= 0 || available == 0 else { return (nil, []) }
@@ -89,7 +92,6 @@ final class BodyGrowth: Sendable {
     func finish() {
         let followers = state.withLock { state in
             state.isOver = true
-            state.latest = nil
             defer { state.followers = [:] }
             return Array(state.followers.values)
         }

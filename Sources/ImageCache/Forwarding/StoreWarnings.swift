@@ -1,0 +1,32 @@
+import DiskStore
+import Locking
+import Logging
+
+/// Says that answers do not get into the store though they may: once a minute, and how many there were.
+final class StoreWarnings: Sendable {
+    private struct State {
+        var count = 0
+        var next = ContinuousClock.now
+    }
+
+    private static let pause = Duration.seconds(60)
+
+    private let logger: Logger
+    private let state = Locked(State())
+
+    init(logger: Logger) { self.logger = logger }
+
+    func note(_ error: ImageCacheError) {
+        // What is larger than the store can never be in it.
+        guard let reason = error.code.storeReason, reason != .tooLarge else { return }
+        let count = state.withLock { state -> Int? in
+            state.count += 1
+            guard ContinuousClock.now >= state.next else { return nil }
+            state.next = .now + Self.pause
+            defer { state.count = 0 }
+            return state.count
+        }
+        guard let count else { return }
+        logger.warning("answers cannot be stored", metadata: ["count": "\(count)", "reason": "\(error)"])
+    }
+}
