@@ -25,11 +25,15 @@ extension ResponseRecord {
     }
 
     /// What proves that a later answer is of the same representation; `nil` when nothing does.
-    var validator: ResumeValidator? {
+    var validator: ResumeValidator? { head.resumeValidator }
+
+    /// A date that may prove the same.
+    var strongLastModified: String? { head.strongLastModified }
+
+    private var head: ResponseHead {
         ResponseHead(
             status: response.status, fields: response.fields, finalURL: finalURL, requestTime: response.requestTime,
-            responseTime: response.responseTime
-        ).resumeValidator
+            responseTime: response.responseTime)
     }
 
     /// Whether a request with these fields asks for the same representation, as far as `Vary` tells (RFC 9111 section 4.1).

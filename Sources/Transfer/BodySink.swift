@@ -72,6 +72,9 @@ public enum AttemptEnding: Sendable, Equatable {
 /// The part of a body that is held from earlier attempts.
 public struct HeldPartial: Sendable, Equatable {
     public var validator: ResumeValidator
+    /// The `Last-Modified` beside an entity-tag, if it counts as strong (``ResponseHead/strongLastModified``): it stands in
+    /// for the tag in a 206 that does not repeat it.
+    public var lastModified: String?
     /// The whole body's length in bytes, if known.
     public var total: Int64?
     /// What is missing, in order, without overlap. The last range ends at `Int64.max` when the total is unknown. Empty:
@@ -80,8 +83,11 @@ public struct HeldPartial: Sendable, Equatable {
     /// The final URL that the bytes came from.
     public var url: String
 
-    public init(validator: ResumeValidator, total: Int64?, missing: [Range<Int64>], url: String) {
+    public init(
+        validator: ResumeValidator, lastModified: String? = nil, total: Int64?, missing: [Range<Int64>], url: String
+    ) {
         self.validator = validator
+        self.lastModified = lastModified
         self.total = total
         self.missing = missing
         self.url = url

@@ -42,7 +42,16 @@ import Testing
 
     static let branches: [Branch] = [
         Branch("206 as asked", .continues, fault: nil),
-        Branch("206 without an ETag", .continues, fault: .etag(nil)),
+        Branch("206 without an ETag", .startsOver, fault: .etag(nil)),
+        Branch("206 of other bytes, from an origin that ignores If-Range and forgets the ETag", .startsOver) {
+            $0.second.representation = Representation(seed: 52, size: size, etag: original.etag)
+            $0.second.rangeFault = .etag(nil)
+        },
+        Branch("206 without an ETag, with the date that was beside it", .continues) {
+            $0.first.representation.lastModified = Date(timeIntervalSince1970: 1_700_000_000)
+            $0.second.representation = $0.first.representation
+            $0.second.rangeFault = .etag(nil)
+        },
         Branch("206 that starts one byte early", .startsOver, fault: .shifted(start: -1, end: 0)),
         Branch("206 that starts one byte late", .startsOver, fault: .shifted(start: 1, end: 0)),
         Branch("206 that starts at 0", .startsOver, fault: .shifted(start: -cut, end: 0)),

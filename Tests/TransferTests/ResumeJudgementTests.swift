@@ -24,11 +24,14 @@ struct JudgementCase: CustomTestStringConvertible, Sendable {
     }
 }
 
+private let heldDate = "Sun, 06 Nov 1994 08:49:37 GMT"
 private let origin = "http://origin.example/file"
 private let right: HTTPFields = [.contentRange: "bytes 400-999/1000", .eTag: "\"v1\"", .contentLength: "600"]
 private let taken = ResumeAction.take(.range(400..<1000, total: 1000), length: 600, dropping: nil)
 private let dateHeld = HeldPartial(
-    validator: .lastModified("Sun, 06 Nov 1994 08:49:37 GMT"), total: 1000, missing: [400..<1000], url: origin)
+    validator: .lastModified(heldDate), total: 1000, missing: [400..<1000], url: origin)
+private let bothHeld = HeldPartial(
+    validator: .etag("\"v1\""), lastModified: heldDate, total: 1000, missing: [400..<1000], url: origin)
 private let endless = HeldPartial(validator: .etag("\"v1\""), total: nil, missing: [400..<Int64.max], url: origin)
 
 private func fields(_ changes: (inout HTTPFields) -> Void) -> HTTPFields {
@@ -40,7 +43,35 @@ private func fields(_ changes: (inout HTTPFields) -> Void) -> HTTPFields {
 private let partialCases: [JudgementCase] = [
     .init(testDescription: "206 as asked", status: 206, fields: right, expected: .action(taken)),
     .init(
-        testDescription: "206 without ETag", status: 206, fields: fields { $0[.eTag] = nil }, expected: .action(taken)),
+        testDescription: "206 without ETag", status: 206, fields: fields { $0[.eTag] = nil },
+        expected: .restart("without the ETag")),
+    .init(
+        testDescription: "206 without ETag, with the date that was beside it", held: bothHeld, status: 206,
+        fields: fields {
+            $0[.eTag] = nil
+            $0[.lastModified] = heldDate
+        }, expected: .action(taken)),
+    .init(
+        testDescription: "206 without ETag, with another date", held: bothHeld, status: 206,
+        fields: fields {
+            $0[.eTag] = nil
+            $0[.lastModified] = "Sun, 06 Nov 1994 08:49:38 GMT"
+        }, expected: .restart("another Last-Modified")),
+    .init(
+        testDescription: "206 without ETag and date", held: bothHeld, status: 206,
+        fields: fields { $0[.eTag] = nil }, expected: .restart("without a validator")),
+    .init(
+        testDescription: "206 without ETag, with a date where none was held", status: 206,
+        fields: fields {
+            $0[.eTag] = nil
+            $0[.lastModified] = heldDate
+        }, expected: .restart("without the ETag")),
+    .init(
+        testDescription: "206 with another ETag and the same date", held: bothHeld, status: 206,
+        fields: fields {
+            $0[.eTag] = "\"v2\""
+            $0[.lastModified] = heldDate
+        }, expected: .restart("another ETag")),
     .init(
         testDescription: "206 in chunks, without Content-Length", status: 206,
         fields: fields {
@@ -106,12 +137,12 @@ private let partialCases: [JudgementCase] = [
     .init(
         testDescription: "206 of a first hole among several",
         held: HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [100..<200, 400..<1000], url: origin),
-        status: 206, fields: [.contentRange: "bytes 100-199/1000", .contentLength: "100"],
+        status: 206, fields: [.contentRange: "bytes 100-199/1000", .contentLength: "100", .eTag: "\"v1\""],
         expected: .action(.take(.range(100..<200, total: 1000), length: 100, dropping: nil))),
     .init(
         testDescription: "206 that goes on behind the hole",
         held: HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [100..<200, 400..<1000], url: origin),
-        status: 206, fields: [.contentRange: "bytes 100-999/1000"], expected: .restart("100-999")),
+        status: 206, fields: [.contentRange: "bytes 100-999/1000", .eTag: "\"v1\""], expected: .restart("100-999")),
     .init(
         testDescription: "206 tells the total of a body that came in chunks", held: endless, status: 206,
         fields: [.contentRange: "bytes 400-499/500", .eTag: "\"v1\""],
@@ -127,6 +158,9 @@ private let partialCases: [JudgementCase] = [
         testDescription: "206 by another date", held: dateHeld, status: 206,
         fields: [.contentRange: "bytes 400-999/1000", .lastModified: "Sun, 06 Nov 1994 08:49:38 GMT"],
         expected: .restart("another Last-Modified")),
+    .init(
+        testDescription: "206 without the date that is held", held: dateHeld, status: 206,
+        fields: [.contentRange: "bytes 400-999/1000"], expected: .restart("without a validator")),
     .init(
         testDescription: "206 to a request without a range",
         held: HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [0..<1000], url: origin),
@@ -154,7 +188,7 @@ private let otherOriginCases: [JudgementCase] = [
         finalURL: "https://origin.example/file", expected: .restart("another origin")),
     .init(
         testDescription: "206 from the same origin, written differently", status: 206,
-        fields: fields { $0[.eTag] = nil },
+        fields: right,
         finalURL: "HTTP://Origin.Example:80/elsewhere", expected: .action(taken)),
 ]
 
@@ -203,6 +237,10 @@ private let otherCases: [JudgementCase] = [
     .init(
         testDescription: "416 with the right total and no ETag", held: endless, status: 416,
         fields: [.contentRange: "bytes */400"], expected: .action(.proveTotal(400))),
+    .init(
+        testDescription: "206 with the last byte and no ETag",
+        held: HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [], url: origin), status: 206,
+        fields: [.contentRange: "bytes 999-999/1000"], expected: .restart("without the ETag")),
     .init(
         testDescription: "416 with the right total and another ETag", held: endless, status: 416,
         fields: [.contentRange: "bytes */400", .eTag: "\"v2\""], expected: .restart("another ETag")),

@@ -48,7 +48,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     func held() -> HeldPartial? {
         guard let record, let validator = record.validator, let held = writer.held else { return nil }
-        return HeldPartial(validator: validator, total: held.total, missing: held.missing, url: record.finalURL)
+        return HeldPartial(
+            validator: validator, lastModified: record.strongLastModified, total: held.total, missing: held.missing,
+            url: record.finalURL)
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {

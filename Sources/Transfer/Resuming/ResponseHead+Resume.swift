@@ -3,8 +3,8 @@ import HTTPTypes
 extension ResponseHead {
     /// What a partial of this response's body can be resumed by; nil when it cannot be.
     ///
-    /// A strong entity-tag, or, when the response has no entity-tag at all, a `Last-Modified` at least one second
-    /// before the response's `Date` (RFC 9110 section 8.8.2.2). A weak entity-tag says that the bytes may differ, so
+    /// A strong entity-tag, or, when the response has no entity-tag at all, a `Last-Modified` that counts as
+    /// one (``strongLastModified``). A weak entity-tag says that the bytes may differ, so
     /// none beside it counts. A body with a Content-Encoding is not resumed: servers give the plain and the coded
     /// representation the same entity-tag, and offsets into either.
     public var resumeValidator: ResumeValidator? {
@@ -12,11 +12,17 @@ extension ResponseHead {
         if let etag = fields[.eTag] {
             return isStrongEntityTag(etag) ? .etag(etag) : nil
         }
+        return strongLastModified.map { .lastModified($0) }
+    }
+
+    /// The value of `Last-Modified`, if it is at least one second before the response's `Date`: then the representation did
+    /// not change again within the second that it names (RFC 9110 section 8.8.2.2).
+    public var strongLastModified: String? {
         guard let lastModified = fields[.lastModified], let date = fields[.date],
             let modified = secondsSince1970(imfFixdate: lastModified), let sent = secondsSince1970(imfFixdate: date),
             sent - modified >= 1
         else { return nil }
-        return .lastModified(lastModified)
+        return lastModified
     }
 
     /// Whether the body is in a coding other than `identity`.

@@ -75,7 +75,10 @@ extension ResumePlan {
         if let known = held.total, known != total {
             return .restart("206 of \(total) bytes in all, \(known) were known")
         }
-        if let mismatch = validatorMismatch(head) { return .restart("206 \(mismatch)") }
+        switch proof(by: head) {
+        case .holds: break
+        case .absent(let reason), .broken(let reason): return .restart("206 \(reason)")
+        }
         let expected = expectedRange(total: total)
         guard range == expected else {
             return .restart("206 with bytes \(range.text), asked for \(expected.text)")
@@ -95,13 +98,12 @@ extension ResumePlan {
             let field = head.fields[.contentRange], case .unsatisfied(let total)? = ContentRange(field),
             total == asked.lowerBound, held.total == nil || held.total == total
         else { return .restart("416: the server has no such range") }
-        if let mismatch = validatorMismatch(head) { return .restart("416 \(mismatch)") }
+        switch proof(by: head) {
+        case .broken(let reason): return .restart("416 \(reason)")
         // nginx's 416 carries no validator. If-Range should have made it a 200 for another representation, but a
         // server that ignores If-Range would get through with one of the same length.
-        switch held.validator {
-        case .etag: return head.fields[.eTag] == nil ? .proveTotal(total) : .alreadyComplete(total: total)
-        case .lastModified:
-            return head.fields[.lastModified] == nil ? .proveTotal(total) : .alreadyComplete(total: total)
+        case .absent: return .proveTotal(total)
+        case .holds: return .alreadyComplete(total: total)
         }
     }
 
@@ -112,25 +114,44 @@ extension ResumePlan {
         }
     }
 
-    /// Why the head is not proved to be of the held representation, in words.
+    /// What a head says of the representation that it is about.
+    private enum Proof {
+        /// It is the held one.
+        case holds
+        /// It does not say; why, in words.
+        case absent(String)
+        /// It is another one, in words.
+        case broken(String)
+    }
+
+    /// Whether the head shows the validator of what is held. `If-Range` alone proves nothing: a server, or a cache before it,
+    /// that ignores it sends a part of whatever it has now.
+    ///
+    /// An entity-tag must be repeated (RFC 9110 section 15.3.7 demands it). Where a server forgets it, the date that was held
+    /// beside it, if that counts as strong, is as good. A date must be repeated too, although the same section lets an answer
+    /// to `If-Range` leave `Last-Modified` out: what is not shown cannot be told from what has changed, and a body fetched
+    /// twice is better than two versions in one file. The servers in use (nginx, Apache, Caddy, lighttpd) do repeat it.
     ///
     /// A validator is unique to its resource at its origin (RFC 9110 section 8.8.3). What another origin than the one that
     /// the bytes came from (a mirror behind a redirect) gives under an equal one proves nothing: nginx makes it of date and
     /// size, which two different files may share.
-    private func validatorMismatch(_ head: ResponseHead) -> String? {
-        guard let held else { return nil }
+    private func proof(by head: ResponseHead) -> Proof {
+        guard let held else { return .absent("to nothing that is held") }
         guard URLText.origin(of: head.finalURL) == URLText.origin(of: held.url) else {
-            return "from another origin, where the validator proves nothing"
+            return .broken("from another origin, where the validator proves nothing")
         }
+        let date: String
         switch held.validator {
         case .etag(let etag):
-            if let sent = head.fields[.eTag], sent != etag { return "with another ETag (\(sent), \(etag) was known)" }
-        case .lastModified(let date):
-            if let sent = head.fields[.lastModified], sent != date {
-                return "with another Last-Modified (\(sent), \(date) was known)"
+            if let sent = head.fields[.eTag] {
+                return sent == etag ? .holds : .broken("with another ETag (\(sent), \(etag) was known)")
             }
+            guard let lastModified = held.lastModified else { return .absent("without the ETag \(etag)") }
+            date = lastModified
+        case .lastModified(let lastModified): date = lastModified
         }
-        return nil
+        guard let sent = head.fields[.lastModified] else { return .absent("without a validator") }
+        return sent == date ? .holds : .broken("with another Last-Modified (\(sent), \(date) was known)")
     }
 }
 

@@ -131,7 +131,7 @@ import Transfer
 
     static let faults: [Behaviour.RangeFault] = [
         .ignored, .shifted(start: -1, end: 0), .shifted(start: 1, end: 0), .shifted(start: 0, end: -1),
-        .total(offBy: 1), .total(offBy: nil), .unit("items"), .missingContentRange, .etag("\"other\""),
+        .total(offBy: 1), .total(offBy: nil), .unit("items"), .missingContentRange, .etag("\"other\""), .etag(nil),
         .etag("W/\"v7\""), .multipart, .status(304), .status(412), .status(416), .unsatisfiable(total: 1),
         .unsatisfiable(total: nil), .unsatisfiable(total: 200_000),
     ]
