@@ -9,6 +9,8 @@ public struct ReceivedRequest: Sendable {
     public let target: String
     public let fields: [(name: String, value: String)]
     public let body: [UInt8]
+    /// The request line and the fields as they were sent, each with its end.
+    public let head: [UInt8]
 
     /// The target without its query.
     public var path: String { String(target.prefix { $0 != "?" }) }
@@ -80,7 +82,8 @@ struct RequestReader {
             }
         }
         return ReceivedRequest(
-            connection: connection, method: String(parts[0]), target: String(parts[1]), fields: fields, body: body)
+            connection: connection, method: String(parts[0]), target: String(parts[1]), fields: fields, body: body,
+            head: head + [13, 10])
     }
 
     private mutating func take(_ count: Int) -> [UInt8]? {

@@ -5,21 +5,15 @@ import TestSupport
 import Testing
 
 /// What a proxy needs of the library: every method and status, heads at once, bodies while they arrive.
-@Suite(.fewAtATime) struct ForwardingTests {
+@Suite(.fewAtATime) struct ForwardingTests: ForwardingSuite {
     private let directory: TestDirectory
     private let clock = Locked(Date())
-    private let cache: ImageCache
+    let cache: ImageCache
     private let representation = Representation(seed: 91, size: 3_000_000)
 
     init() throws {
         directory = try TestDirectory()
-        var configuration = ImageCache.Configuration()
-        configuration.now = { [clock] in clock.withLock { $0 } }
-        configuration.rules = CacheRules(mode: .shared)
-        configuration.maxTransfersPerHost = 64
-        configuration.maxTransfers = 64
-        configuration.store.capacity = 16 << 20
-        cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        cache = try Self.proxyCache(in: directory, clock: clock)
     }
 
     private func origin(
@@ -33,37 +27,6 @@ import Testing
             }
         }
     }
-
-    private func request(
-        _ url: String, _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], body: [UInt8]? = nil
-    ) -> FileRequest {
-        var request = FileRequest(url)
-        request.method = method
-        request.fields = fields
-        request.body = body
-        request.transfer.retry.baseDelay = .milliseconds(1)
-        request.transfer.retry.maxRetries = 2
-        return request
-    }
-
-    private func bytes(of answer: ForwardedAnswer) async throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        guard let content = answer.content else { return [] }
-        for try await piece in content { bytes += try read(piece) }
-        return bytes
-    }
-
-    private func read(_ piece: AnswerContent.Piece) throws -> [UInt8] {
-        switch piece {
-        case .bytes(let bytes): return bytes
-        case .stored(let descriptor, let range):
-            var bytes = [UInt8](repeating: 0, count: range.count)
-            try #require(pread(descriptor, &bytes, range.count, off_t(range.lowerBound)) == range.count)
-            return bytes
-        }
-    }
-
-    private func status(of answer: ForwardedAnswer) -> String { answer.head.headerFields[.cacheStatus] ?? "" }
 
     // MARK: Files
 
@@ -417,8 +380,4 @@ import Testing
             await #expect(throws: ImageCacheError.self) { _ = try await cache.exchange(request(url, method)) }
         }
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static var cacheStatus: Self { Self("Cache-Status") ?? .cacheControl }
 }

@@ -1,0 +1,61 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// Tests of what a proxy needs of the library.
+protocol ForwardingSuite {
+    var cache: ImageCache { get }
+}
+
+extension ForwardingSuite {
+    /// A cache as a proxy sets it up.
+    static func proxyCache(in directory: TestDirectory, clock: Locked<Date>) throws -> ImageCache {
+        var configuration = ImageCache.Configuration()
+        configuration.now = { clock.withLock { $0 } }
+        configuration.rules = CacheRules(mode: .shared)
+        configuration.maxTransfersPerHost = 64
+        configuration.maxTransfers = 64
+        configuration.store.capacity = 16 << 20
+        configuration.watchesMemoryPressure = false
+        return try ImageCache(directory: directory.path("cache"), configuration: configuration)
+    }
+
+    func request(
+        _ url: String, _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], body: [UInt8]? = nil
+    ) -> FileRequest {
+        var request = FileRequest(url)
+        request.method = method
+        request.fields = fields
+        request.body = body
+        request.transfer.retry.baseDelay = .milliseconds(1)
+        request.transfer.retry.maxRetries = 2
+        // As the service does: it speaks for its clients.
+        request.transfer.userAgent = ""
+        return request
+    }
+
+    func bytes(of answer: ForwardedAnswer) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        guard let content = answer.content else { return [] }
+        for try await piece in content { bytes += try read(piece) }
+        return bytes
+    }
+
+    func read(_ piece: AnswerContent.Piece) throws -> [UInt8] {
+        switch piece {
+        case .bytes(let bytes): return bytes
+        case .stored(let descriptor, let range):
+            var bytes = [UInt8](repeating: 0, count: range.count)
+            try #require(pread(descriptor, &bytes, range.count, off_t(range.lowerBound)) == range.count)
+            return bytes
+        }
+    }
+
+    func status(of answer: ForwardedAnswer) -> String { answer.head.headerFields[.cacheStatus] ?? "" }
+}
+
+extension HTTPField.Name {
+    static var cacheStatus: Self { Self("Cache-Status") ?? .cacheControl }
+}
