@@ -16,7 +16,8 @@ public struct TransferRequest: Sendable {
     /// (the last one unless ``TransferOptions/acceptsContentCoding``). `Authorization` and `Cookie` are sent to the
     /// URL's own origin only (scheme, host and port), not to one that it redirects to; `Proxy-Authorization` to the proxy only.
     public var fields: HTTPFields
-    /// The request's content, if it has one.
+    /// The request's content, if it has one. A POST, PUT or PATCH without one is sent with `Content-Length: 0`. No
+    /// `Content-Type` is added.
     public var body: [UInt8]?
     /// Who goes first when transfers have to wait; default ``TransferPriority/normal``.
     public var priority: TransferPriority
@@ -67,7 +68,8 @@ public struct TransferOptions: Sendable, Hashable {
         case path(String)
     }
 
-    /// The `User-Agent` field; nil sends `imgcache`, an empty string sends none. One in the request's fields wins.
+    /// The `User-Agent` field; nil sends `imgcache` (none with ``passesEveryStatus``), an empty string sends none. One in the
+    /// request's fields wins.
     public var userAgent: String?
     /// Sent at once (no round trip for a challenge), to the URL's own origin only.
     public var credentials: Credentials?
@@ -98,7 +100,8 @@ public struct TransferOptions: Sendable, Hashable {
     /// asked for, because a byte range of a compressed body is worthless without the very same compression.
     public var acceptsContentCoding = false
     /// Gives the sink the body of every status, and lets the request's own `Range` and `If-Range` through: for a proxy, to
-    /// which an error is an answer like any other. A status is then never a reason to try again. Default: an error
+    /// which an error is an answer like any other. A status is then never a reason to try again, and no `Accept` or
+    /// `User-Agent` is added to what the request has. Default: an error
     /// status ends in ``TransferResult/Outcome/status``, and its body is nobody's.
     public var passesEveryStatus = false
     /// Reports ``TransferEvent/requestHead(_:)`` and ``TransferEvent/responseHead(_:)``.

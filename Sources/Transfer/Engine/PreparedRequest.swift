@@ -13,6 +13,8 @@ final class PreparedRequest: @unchecked Sendable {
     /// The limit per host counts by this.
     let host: String
     let credentials: TransferOptions.Credentials?
+    /// The request's content. Empty where a method means something by having some (RFC 9110 section 8.6): its length, 0, is sent.
+    let content: [UInt8]?
     /// Fields of every attempt.
     let headers: UnsafeMutablePointer<curl_slist>?
     /// Fields for the proxy: without one they are sent to nobody (RFC 9110 section 11.7.2).
@@ -28,6 +30,7 @@ final class PreparedRequest: @unchecked Sendable {
         url = parsed.url
         host = URLText.origin(of: parsed.url)
         credentials = request.options.credentials ?? parsed.credentials
+        content = request.body ?? ([.post, .put, .patch].contains(request.method) ? [] : nil)
         let hasOwnRange = request.fields.contains(.range) || request.fields.contains(.ifRange)
         mayResume =
             request.method == .get && request.body == nil && !request.options.acceptsContentCoding && !hasOwnRange
@@ -36,7 +39,7 @@ final class PreparedRequest: @unchecked Sendable {
             throw TransferError(
                 .invalidRequest, url: parsed.url, "the field \(name) is the transfer's own; it cannot be requested")
         }
-        headers = Self.headerList(request)
+        headers = Self.headerList(request, hasContent: content != nil)
         proxyHeaders = request.fields[fields: .proxyAuthorization].reduce(nil) { Self.appending($1, to: $0) }
     }
 
@@ -45,7 +48,9 @@ final class PreparedRequest: @unchecked Sendable {
         clibcurl_slist_free(proxyHeaders)
     }
 
-    private static func headerList(_ request: TransferRequest) -> UnsafeMutablePointer<curl_slist>? {
+    private static func headerList(
+        _ request: TransferRequest, hasContent: Bool
+    ) -> UnsafeMutablePointer<curl_slist>? {
         let acceptsCoding = request.options.acceptsContentCoding
         var list: UnsafeMutablePointer<curl_slist>?
         for field in request.fields {
@@ -57,16 +62,34 @@ final class PreparedRequest: @unchecked Sendable {
             list = appending(field, to: list)
         }
         if !acceptsCoding { list = clibcurl_slist_append(list, "Accept-Encoding: identity") }
+        // "Name:" keeps libcurl from adding a field of its own: nobody else knows what kind of content it is, and what is
+        // passed on gets nothing added.
+        if hasContent, !request.fields.contains(.contentType) { list = clibcurl_slist_append(list, "Content-Type:") }
+        if request.options.passesEveryStatus, !request.fields.contains(.accept) {
+            list = clibcurl_slist_append(list, "Accept:")
+        }
         // No wait for "100 Continue" before the content is sent.
-        if request.body != nil { list = clibcurl_slist_append(list, "Expect:") }
+        if hasContent { list = clibcurl_slist_append(list, "Expect:") }
         return list
     }
 
     private static func appending(
         _ field: HTTPField, to list: UnsafeMutablePointer<curl_slist>?
     ) -> UnsafeMutablePointer<curl_slist>? {
-        // "Name;" is libcurl's way to send a field without a value; "Name:" would remove one.
-        clibcurl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        // The value as it is: it need not be text (obs-text, RFC 9110 section 5.5).
+        field.withUnsafeBytesOfValue { value in
+            var line = Array(field.name.rawName.utf8)
+            line.reserveCapacity(line.count + value.count + 3)
+            // "Name;" is libcurl's way to send a field without a value; "Name:" would remove one.
+            line.append(contentsOf: value.isEmpty ? ";".utf8 : ": ".utf8)
+            line.append(contentsOf: value)
+            line.append(0)
+            return line.withUnsafeBufferPointer { bytes in
+                bytes.withMemoryRebound(to: CChar.self) { text in
+                    text.baseAddress.flatMap { clibcurl_slist_append(list, $0) }
+                }
+            }
+        }
     }
 }
 

@@ -60,7 +60,10 @@ extension RunningTransfer {
     }
 
     private func setMethod(_ handle: EasyHandle) {
-        if let body = request.body {
+        // When a connection that was used before dies without an answer, libcurl repeats the request by itself, whatever its
+        // method. What must not be repeated (RFC 9110 section 9.2.2) gets a new one, where there is no such doubt.
+        if !RetryState.isIdempotent(method: request.method.rawValue) { handle.set(CURLOPT_FRESH_CONNECT, true) }
+        if let body = prepared.content {
             // libcurl copies the content: it is small, and lives as long as the handle's transfer.
             handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
             body.withUnsafeBytes { bytes in
@@ -68,12 +71,9 @@ extension RunningTransfer {
                 if let start { handle.set(CURLOPT_COPYPOSTFIELDS, pointer: start) }
             }
             if body.isEmpty { _ = handle.set(CURLOPT_POSTFIELDS, "") }
-        } else if request.method == .post {
-            handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: 0)
-            _ = handle.set(CURLOPT_POSTFIELDS, "")
         }
         switch request.method {
-        case .get where request.body == nil, .post: break
+        case .get where prepared.content == nil, .post: break
         case .head: handle.set(CURLOPT_NOBODY, true)
         default: _ = handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
@@ -88,7 +88,8 @@ extension RunningTransfer {
 
     private func setIdentity(_ handle: EasyHandle, _ options: TransferOptions) {
         // HTTPField makes a value of whatever text there is: no line ends, so no field can be smuggled in.
-        let agent = HTTPField(name: .userAgent, value: options.userAgent ?? "imgcache").value
+        let own = options.passesEveryStatus ? "" : "imgcache"
+        let agent = HTTPField(name: .userAgent, value: options.userAgent ?? own).value
         if !agent.isEmpty { _ = handle.set(CURLOPT_USERAGENT, agent) }
         if let credentials = prepared.credentials {
             handle.set(CURLOPT_HTTPAUTH, clibcurl_auth_basic)
