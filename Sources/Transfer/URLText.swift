@@ -22,6 +22,16 @@ enum URLText {
         return "\(scheme)://\(hostAndPort(authority))\(rest)"
     }
 
+    /// Whether a URL has a query, and nothing in it.
+    static func hasEmptyQuery(_ url: String) -> Bool {
+        let bytes = url.utf8
+        guard let mark = bytes.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
+            bytes[mark] == UInt8(ascii: "?")
+        else { return false }
+        let next = bytes.index(after: mark)
+        return next == bytes.endIndex || bytes[next] == UInt8(ascii: "#")
+    }
+
     /// Text that may hold URLs, with the user and password of each replaced by `***`.
     static func masked(_ text: String) -> String {
         guard text.utf8.contains(0x40) else { return text }

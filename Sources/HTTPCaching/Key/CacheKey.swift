@@ -34,6 +34,18 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
         isPlain(url) ? url : normalizedByParts(url)
     }
 
+    /// The URL to ask for, so that the answer is that of ``normalized(_:)``: without dot segments, also escaped ones, which many
+    /// origins take for what they are called (browsers send neither; WHATWG URL section 3.1), and with spaces escaped as they
+    /// are there. All else is left as it is given: services that sign URLs sign their spelling. The fragment goes.
+    public static func toBeSent(_ url: String) -> String {
+        guard !isPlain(url) else { return url }
+        var parts = URLReference(url)
+        guard parts.scheme != nil, parts.authority != nil else { return url }
+        parts.path = withoutDotSegments(parts.path)
+        parts.query = parts.query?.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
+        return parts.text
+    }
+
     /// Whether a URL is normal at a glance, as nearly all are: scheme and host in lower case, no port, no user, nothing
     /// escaped or to be escaped, no segment that begins with a dot, no fragment.
     static func isPlain(_ url: String) -> Bool {
@@ -74,7 +86,7 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
         var parts = URLReference(url)
         guard let scheme = parts.scheme, let authority = parts.authority else { return url }
         parts.authority = normalizedAuthority(authority, scheme: scheme)
-        parts.path = withoutDotSegments(normalizedEscapes(parts.path))
+        parts.path = normalizedEscapes(withoutDotSegments(parts.path))
         if parts.path.isEmpty { parts.path = "/" }
         parts.query = parts.query.map(normalizedEscapes)
         return parts.text
@@ -150,22 +162,23 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// RFC 3986 section 5.2.4.
+    /// RFC 3986 section 5.2.4; a dot may be escaped (section 6.2.2.3).
     private static func withoutDotSegments(_ path: String) -> String {
         // Most paths have dots only within segments.
         var before = UInt8(ascii: "/")
         let mayHaveOne = path.utf8.contains { byte in
             defer { before = byte }
-            return byte == UInt8(ascii: ".") && before == UInt8(ascii: "/")
+            return (byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%")) && before == UInt8(ascii: "/")
         }
         guard mayHaveOne else { return path }
         var output: [Substring.UTF8View] = []
         let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (index, segment) in segments.enumerated() {
             let isLast = index == segments.count - 1
-            if segment.elementsEqual([0x2E]) {
+            let dots = dots(segment)
+            if dots == 1 {
                 if isLast { output.append(segment.prefix(0)) }
-            } else if segment.elementsEqual([0x2E, 0x2E]) {
+            } else if dots == 2 {
                 // The empty segment before the first slash stays.
                 if output.count > 1 { output.removeLast() }
                 if isLast { output.append(segment.prefix(0)) }
@@ -179,6 +192,23 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
             result.append(contentsOf: segment)
         }
         return String(decoding: result, as: UTF8.self)
+    }
+
+    /// How many dots a segment is; 0 when it is anything else.
+    private static func dots(_ segment: Substring.UTF8View) -> Int {
+        var rest = segment
+        var count = 0
+        while let first = rest.first {
+            if first == UInt8(ascii: ".") {
+                rest = rest.dropFirst()
+            } else if rest.starts(with: "%2e".utf8) || rest.starts(with: "%2E".utf8) {
+                rest = rest.dropFirst(3)
+            } else {
+                return 0
+            }
+            count += 1
+        }
+        return count
     }
 }
 

@@ -107,8 +107,8 @@ struct Job: Sendable {
         var options = request.transfer
         options.reportsHeads = request.trace != nil
         return TransferRequest(
-            url: request.url, method: request.method, fields: fields, body: request.body, priority: request.priority,
-            options: options)
+            url: CacheKey.toBeSent(request.url), method: request.method, fields: fields, body: request.body,
+            priority: request.priority, options: options)
     }
 
     func reportInterim(_ event: TransferEvent) {

@@ -124,9 +124,11 @@ struct ParsedURL {
             }
         }
         clibcurl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
-        guard let url = Self.part(handle, CURLUPART_URL) else {
+        guard var url = Self.part(handle, CURLUPART_URL) else {
             throw TransferError(.unsupportedURL, url: shown, "not a URL that can be fetched")
         }
+        // libcurl leaves an empty query out here, and sends it all the same when the URL has one: it is another resource.
+        if url.utf8.last != UInt8(ascii: "?"), URLText.hasEmptyQuery(text) { url += "?" }
         self.url = url
     }
 
