@@ -4,6 +4,7 @@ import HTTPCaching
 import HTTPTypes
 import Locking
 import Logging
+import Synchronization
 import Transfer
 
 /// Answers requests between a client and its origin: from the store, by one request for all who ask at a time, or by
@@ -13,6 +14,8 @@ final class Forwarder: Sendable {
     struct FillKey: Hashable {
         var key: EntryKey
         var variant: String?
+        /// Set for one that nobody joins.
+        var own: UInt64?
     }
 
     /// One request to the origin that everybody shares who asks for the same thing meanwhile.
@@ -39,7 +42,8 @@ final class Forwarder: Sendable {
     private let executor: BlockingExecutor
     private let fills = Locked<[FillKey: Fill]>([:])
     private let warnings: StoreWarnings
-    private let passing = Locked(RecentKeys())
+    private let unshared = Locked(RecentKeys())
+    private let lastOwn = Atomic<UInt64>(0)
 
     init(loader: Loader, executor: BlockingExecutor, logger: Logger) {
         warnings = StoreWarnings(logger: logger)
@@ -63,22 +67,28 @@ final class Forwarder: Sendable {
                     try await loader.head(question)
                 })
         }
-        if passing.withLock({ $0.contains(question.job.key, now: .now) }) {
-            return try await pass(request, because: .miss)
-        }
+        let key = question.job.key
+        var goesAlone = unshared.withLock { $0.contains(key, now: .now) }
+        // The whole of what is perhaps not stored would be too much for a part of it, or a 304.
+        if goesAlone, question.isNarrow { return try await pass(request, because: .miss) }
         var variant: String?
         for _ in 0..<3 {
-            let (fill, interest, isFirst) = join(question, variant)
+            let (fill, interest, isFirst) = goesAlone ? begin(question) : join(question, variant)
             guard let opening = await fill.opening.value() else { throw .cancelled }
             switch opening {
             case .failed(let error): throw error
             case .head(let head, let status): return ForwardedAnswer(head, nil, status)
             case .passed(let head, let status, let body):
-                guard isFirst else { return try await pass(request, because: .miss) }
-                if head.status.kind == .successful { passing.withLock { $0.insert(question.job.key, now: .now) } }
+                guard isFirst else {
+                    if question.isNarrow { return try await pass(request, because: .miss) }
+                    goesAlone = true
+                    continue
+                }
+                if head.status.kind == .successful { unshared.withLock { $0.insert(key, now: .now) } }
                 let reader = PassedBody.Reader(body, keeping: interest)
                 return ForwardedAnswer(head, AnswerContent(.passed(reader), length: head.contentLength), status)
             case .file(let file):
+                if isFirst, file.isStored { unshared.withLock { $0.remove(key) } }
                 if isFirst || matches(file.response, question) {
                     return ForwardedAnswer(try loader.answer(question, from: file.sharing(!isFirst)))
                 }
@@ -168,25 +178,54 @@ final class Forwarder: Sendable {
                 forget(fill.flight.work, key)
                 continue
             }
-            if isFirst { start(fill, question.job, variant) }
+            if isFirst { start(fill, question.job, key) }
             return (fill, interest, isFirst)
         }
     }
 
-    private func start(_ fill: Fill, _ job: Job, _ variant: String?) {
+    /// Begins a load that nobody joins, unless its answer turns out to be for all.
+    private func begin(_ question: Question) -> (Fill, Flight.Interest, isFirst: Bool) {
+        while true {
+            let number = lastOwn.wrappingAdd(1, ordering: .relaxed).newValue
+            let key = FillKey(key: question.job.key, own: number)
+            let flight = Flight { [weak self] work in
+                self?.forget(work, key)
+                self?.forget(work, FillKey(key: key.key))
+            }
+            guard let interest = flight.join() else { continue }
+            let fill = Fill(url: question.job.url, flight: flight, opening: Promise())
+            fills.withLock { $0[key] = fill }
+            start(fill, question.job, key)
+            return (fill, interest, true)
+        }
+    }
+
+    /// The answer goes into the store: whoever asks from now on joins it. Called before the load ends, which takes it out again.
+    private func share(_ fill: Fill, _ key: EntryKey) {
+        unshared.withLock { $0.remove(key) }
+        fills.withLock { fills in
+            let shared = FillKey(key: key)
+            if fills[shared] == nil { fills[shared] = fill }
+        }
+    }
+
+    private func start(_ fill: Fill, _ job: Job, _ key: FillKey) {
         let (loader, warnings) = (loader, warnings)
-        let key = FillKey(key: job.key, variant: variant)
+        let waits = key.variant == nil && key.own == nil
         let forget: @Sendable (Flight.Work) -> Void = { [weak self] in self?.forget($0, key) }
+        let share: @Sendable () -> Void = { [weak self] in self?.share(fill, key.key) }
         fill.flight.start(on: executor, priority: nil) { flight in
             let outcome: Flight.Outcome
             do throws(ImageCacheError) {
-                let file = try await loader.load(job, flight: flight, waits: variant == nil) {
+                let file = try await loader.load(job, flight: flight, waits: waits) {
                     (plan, lock) async throws(ImageCacheError) in
                     try await loader.forward(job, plan: plan, flight: flight, warnings) { opening in
                         // What goes past the store is of no use to anybody who comes later, here or in another process.
                         if case .passed = opening {
                             lock?.release()
                             forget(flight.work)
+                        } else if case .growing = opening, key.own != nil {
+                            share()
                         }
                         fill.opening.fulfill(opening)
                     }
@@ -223,17 +262,21 @@ final class Forwarder: Sendable {
     private func pass(
         _ request: FileRequest, because reason: ForwardReason?
     ) async throws(ImageCacheError) -> ForwardedAnswer {
+        let isSafe = [.get, .head, .options, .trace].contains(request.method)
+        var request = request
+        // What changes something is sent once, also where it could be repeated: only the client knows what it wants then.
+        if !isSafe { request.transfer.retry.maxRetries = 0 }
+        let url = request.url
         let job = try Job(passing: request)
         let opening = Promise<Opening>()
         let loader = loader
-        let isSafe = [.get, .head, .options, .trace].contains(request.method)
         let status = CacheStatus(
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
         let task = Task(executorPreference: executor) {
             do throws(ImageCacheError) {
                 try await loader.pass(job, status) { opening.fulfill($0) }
             } catch {
-                opening.fulfill(.failed(error.with(url: request.url)))
+                opening.fulfill(.failed(error.with(url: url)))
             }
         }
         guard let opened = await opening.value() else {
@@ -277,7 +320,8 @@ extension CachedFile {
     }
 }
 
-/// Keys whose answers were not storable lately: those who ask for one of them do not wait for each other.
+/// Keys whose answers were not storable lately: those who ask for one of them do not wait for each other, each asks the origin.
+/// An answer that is storable all the same (not everybody sends a cookie) is stored, and ends that.
 private struct RecentKeys {
     private static let life = Duration.seconds(120)
     private static let limit = 4096
@@ -289,6 +333,8 @@ private struct RecentKeys {
         if ends.count >= Self.limit { ends.removeAll() }
         ends[key] = now + Self.life
     }
+
+    mutating func remove(_ key: EntryKey) { ends[key] = nil }
 
     func contains(_ key: EntryKey, now: ContinuousClock.Instant) -> Bool { ends[key].map { $0 > now } ?? false }
 }

@@ -15,6 +15,9 @@ struct Question: Sendable {
     /// The fields that make an answer something else than the whole representation.
     private static let narrowing: [HTTPField.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
 
+    /// Whether it asks for something else than the whole.
+    var isNarrow: Bool { Self.narrowing.contains { asked.fields.contains($0) } }
+
     init(_ request: FileRequest) throws(ImageCacheError) {
         guard request.method == .get || request.method == .head else {
             throw ImageCacheError(.invalidRequest, message: "\(request.method) has no parts; only GET and HEAD have")
