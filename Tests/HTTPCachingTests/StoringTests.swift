@@ -12,6 +12,21 @@ struct StoringTests {
         rules.storability(of: response, to: request, receivedAt: now).isStorable
     }
 
+    @Test("7.3: Set-Cookie \"does not inhibit caching\"; a shared cache wants to be told that the cookie is for all")
+    func setCookie() {
+        let cookie = ("Set-Cookie", "session=1")
+        for said in ["max-age=60", "must-revalidate, max-age=60", "no-cache", "foo"] {
+            #expect(stores(response(200, ("Cache-Control", said), cookie)))
+            #expect(!stores(response(200, ("Cache-Control", said), cookie), get(), sharedRules))
+        }
+        for said in ["public", "s-maxage=60", "public, max-age=60"] {
+            #expect(stores(response(200, ("Cache-Control", said), cookie), get(), sharedRules))
+        }
+        let targeted = response(200, ("CDN-Cache-Control", "max-age=60"), ("Cache-Control", "no-store"), cookie)
+        #expect(stores(targeted, get(), sharedRules))
+        #expect(!stores(response(200, cookie), get(own: OwnLifetime(seconds: 60)), sharedRules))
+    }
+
     @Test(
         "3: \"MUST NOT store … unless: the request method is understood by the cache\"",
         arguments: [
@@ -222,6 +237,22 @@ struct StoredFieldTests {
         for rules in [privateRules, sharedRules] {
             #expect(rules.storableFields(of: answer.headerFields) == answer.headerFields)
         }
+    }
+
+    @Test("3.2, 7.3: a cookie that an update sets is kept by a shared cache only when it is for all")
+    func setCookieOfUpdate() {
+        let old = stored(("Cache-Control", "max-age=60"), ("ETag", "\"a\""))
+        let forAll = stored(("Cache-Control", "public, max-age=60"), ("ETag", "\"a\""))
+        func cookie(_ rules: CacheRules, _ stored: StoredResponse, _ more: (String, String)...) -> String? {
+            rules.freshened(
+                stored, by: fields([("Set-Cookie", "a=b")] + more), requestTime: now, responseTime: now
+            ).fields[.setCookie]
+        }
+        #expect(cookie(privateRules, old) == "a=b")
+        #expect(cookie(sharedRules, old) == nil)
+        #expect(cookie(sharedRules, forAll) == "a=b")
+        #expect(cookie(sharedRules, old, ("Cache-Control", "s-maxage=60")) == "a=b")
+        #expect(cookie(sharedRules, forAll, ("Cache-Control", "max-age=60")) == nil)
     }
 
     @Test("3.1, RFC 9110 7.6.1: Connection, what it names, and the other hop-by-hop fields are not stored")

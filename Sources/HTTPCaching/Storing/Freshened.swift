@@ -5,7 +5,8 @@ extension CacheRules {
     /// A stored response with the fields of a 304, or of a HEAD response, in place of its own (RFC 9111 section 3.2).
     ///
     /// Not taken over: fields that must not be stored (section 3.1), `Content-Length`, and `Content-Encoding` and
-    /// `Content-Range`, which say how the stored body was received.
+    /// `Content-Range`, which say how the stored body was received; in a shared cache a `Set-Cookie` that nothing says is for
+    /// everybody.
     /// - Parameters:
     ///   - stored: The stored response.
     ///   - fields: The fields of the newer one.
@@ -30,6 +31,11 @@ extension CacheRules {
                 merged.append(field)
             }
             merged.append(contentsOf: new)
+            if mode == .shared, replaced.contains("set-cookie"),
+                !CacheRules.isForAll(ResponseFacts(merged, receivedAt: responseTime, rules: self))
+            {
+                merged[.setCookie] = nil
+            }
             result.fields = merged
         }
         if !fields.contains(.date) { result.fields[.date] = HTTPDate.format(responseTime) }

@@ -83,7 +83,7 @@ extension CacheRules {
                 return StoreRefusal(reason: "the request says no-store", section: "RFC 9111 section 5.2.1.5")
             }
         }
-        if mode == .shared, let refusal = refusalByShared(directives, request) { return refusal }
+        if mode == .shared, let refusal = refusalByShared(response, facts, request) { return refusal }
         if own != nil || isCacheable(facts, status: response.status) { return nil }
         return StoreRefusal(
             reason: "status \(code) is stored only with explicit freshness", section: "RFC 9111 section 3")
@@ -103,7 +103,10 @@ extension CacheRules {
         return nil
     }
 
-    private func refusalByShared(_ directives: ResponseDirectives, _ request: CacheRequest) -> StoreRefusal? {
+    private func refusalByShared(
+        _ response: HTTPResponse, _ facts: ResponseFacts, _ request: CacheRequest
+    ) -> StoreRefusal? {
+        let directives = facts.directives
         if directives.flags.contains(.private) {
             return StoreRefusal(
                 reason: "the response is private, and this cache is shared", section: "RFC 9111 section 5.2.2.7")
@@ -115,7 +118,20 @@ extension CacheRules {
                 reason: "the request has Authorization, and nothing allows a shared cache to store the answer",
                 section: "RFC 9111 section 3.5")
         }
+        if response.headerFields.contains(.setCookie), !CacheRules.isForAll(facts) {
+            return StoreRefusal(
+                reason: "the response sets a cookie, and nothing says that this is for everybody",
+                section: "RFC 9111 section 7.3")
+        }
         return nil
+    }
+
+    /// Whether a response says explicitly that a shared cache may give it to everybody.
+    ///
+    /// Wanted of one that sets a cookie. RFC 9111 section 7.3 leaves it to the origin to say `private` then; origins that add a
+    /// session's cookie to whatever they send do not, and the next client would be in that session.
+    static func isForAll(_ facts: ResponseFacts) -> Bool {
+        facts.isTargeted || facts.directives.flags.contains(.public) || facts.directives.sharedMaxAge != .absent
     }
 
     private func refusalOfMethod(

@@ -1,0 +1,102 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// What is stored for all although an answer to somebody is not.
+@Suite(.fewAtATime) struct HitForMissTests: ForwardingSuite {
+    private let directory: TestDirectory
+    private let clock = Locked(Date())
+    let cache: ImageCache
+
+    init() throws {
+        directory = try TestDirectory()
+        cache = try Self.proxyCache(in: directory, clock: clock)
+    }
+
+    /// Answers `private` to whoever sends a cookie.
+    private func origin(
+        _ change: @escaping @Sendable (inout Behaviour, ReceivedRequest) -> Void = { _, _ in }
+    ) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request in
+            let isOwn = request["cookie"] != nil
+            var behaviour = Behaviour(
+                Representation(
+                    seed: isOwn ? 2 : 1, size: 400_000, cacheControl: isOwn ? "private, max-age=60" : "max-age=60"))
+            change(&behaviour, request)
+            return behaviour
+        }
+    }
+
+    @Test func `an answer for one client alone keeps nothing from being stored for the others`() async throws {
+        let origin = try origin()
+        let url = origin.url()
+        let own = try await cache.exchange(request(url, .get, [.cookie: "a=b"]))
+        #expect(try await bytes(of: own) == Content(seed: 2, size: 400_000).bytes())
+        let first = try await cache.exchange(request(url))
+        #expect(status(of: first).contains("stored"))
+        #expect(try await bytes(of: first) == Content(seed: 1, size: 400_000).bytes())
+        let second = try await cache.exchange(request(url))
+        #expect(status(of: second).contains("hit"))
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `while answers are for one client alone, nobody waits for another's`() async throws {
+        let gate = Gate()
+        let origin = try origin { behaviour, request in
+            if request["cookie"] == "slow" { behaviour.gate = gate }
+        }
+        let url = origin.url()
+        _ = try await bytes(of: cache.exchange(request(url, .get, [.cookie: "a=b"])))
+        let slow = Task { try await bytes(of: cache.exchange(request(url, .get, [.cookie: "slow"]))) }
+        #expect(await origin.waits { $0.count == 2 })
+        let quick = try await cache.exchange(request(url, .get, [.cookie: "c=d"]))
+        #expect(try await bytes(of: quick) == Content(seed: 2, size: 400_000).bytes())
+        gate.open()
+        #expect(try await slow.value == Content(seed: 2, size: 400_000).bytes())
+        #expect(origin.requests.count == 3)
+    }
+
+    @Test func `once an answer may be stored, all who ask share it while it arrives`() async throws {
+        let gate = Gate()
+        let origin = try origin { behaviour, request in
+            if request["cookie"] == nil { behaviour.bodyGate = (300_000, gate) }
+        }
+        let url = origin.url()
+        _ = try await bytes(of: cache.exchange(request(url, .get, [.cookie: "a=b"])))
+        let first = try await cache.exchange(request(url))
+        let second = try await cache.exchange(request(url))
+        #expect(status(of: second).contains("collapsed"))
+        gate.open()
+        #expect(try await bytes(of: first) == Content(seed: 1, size: 400_000).bytes())
+        #expect(try await bytes(of: second) == Content(seed: 1, size: 400_000).bytes())
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `a cookie that an answer sets is given to the one who asked, and to nobody else`() async throws {
+        let number = Locked(0)
+        let origin = try ScriptedOrigin(script: { request in
+            let own = number.withLock { number in
+                number += 1
+                return number
+            }
+            let isForAll = request.target == "/all"
+            return [
+                .head(
+                    status: 200,
+                    fields: [
+                        ("Content-Length", "2"), ("Set-Cookie", "session=\(own)"),
+                        ("Cache-Control", isForAll ? "public, max-age=60" : "max-age=60"),
+                    ]), .body(Array("ok".utf8)),
+            ]
+        })
+        var cookies: [String?] = []
+        for path in ["/own", "/own", "/all", "/all"] {
+            let answer = try await cache.exchange(request(origin.url(path)))
+            cookies.append(answer.head.headerFields[.setCookie])
+            _ = try await bytes(of: answer)
+        }
+        #expect(cookies == ["session=1", "session=2", "session=3", "session=3"])
+    }
+}
