@@ -129,6 +129,8 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
             && rules.variantKey(of: job.cacheRequest.fields, for: head.fields) != nil
     }
 
+        // A part that nobody asked for is no file, and no answer to whoever comes later.
+        guard head.status != .partialContent else { return false }
     private func storing(for head: ResponseHead) -> Storing? {
         guard let whole else { return nil }
         if head.status == .ok || head.status == .partialContent { return whole }
