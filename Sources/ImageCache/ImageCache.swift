@@ -51,6 +51,11 @@ public final class ImageCache: Sendable {
         }
         self.directory = directory
         self.configuration = configuration
+        loader.forgetImages.withLock { forget in
+            forget = { [weak self] original in
+                self?.images.withLock { $0 }?.memory.removeVariants(of: original)
+            }
+        }
     }
 
     deinit { executor.close() }

@@ -9,6 +9,12 @@ struct ImageKey: MemoryCacheKey {
         let url: String
         let owner: String?
 
+        /// - Parameter url: Normalised, without userinfo.
+        init(url: String, owner: String?) {
+            self.url = url
+            self.owner = owner
+        }
+
         init(_ request: FileRequest) {
             let (url, userinfo) = Job.separatingUserinfo(CacheKey.normalized(request.url))
             self.url = url

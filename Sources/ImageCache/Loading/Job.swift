@@ -117,8 +117,12 @@ struct Job: Sendable {
         }
     }
 
-    /// The key under which the same owner's answer to a GET of another URL is stored.
-    func key(ofURL url: String) -> EntryKey { EntryKey(CacheKey(url: url, owner: owner).value) }
+    /// Where what is stored for another URL is: the same owner's, and nobody's in particular, which everybody sees.
+    func places(ofURL url: String) -> [(key: EntryKey, original: ImageKey.Original)] {
+        (owner == nil ? [nil] : [owner, nil]).map { owner in
+            (EntryKey(CacheKey(url: url, owner: owner).value), ImageKey.Original(url: url, owner: owner))
+        }
+    }
 
     func report(_ event: TransferEvent, to flight: Flight) {
         switch event {

@@ -2,6 +2,7 @@ import DiskStore
 import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
+import Locking
 import Transfer
 
 /// The origin's side of a request: the transfer, and what becomes of its answer.
@@ -64,13 +65,18 @@ extension Loader {
         _ = try? store.remove(job.key.ofMadeImages)
     }
 
-    /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4).
+    /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4), and what was made of that:
+    /// the asker's own, and what is everybody's.
     func invalidate(after head: ResponseHead, _ job: Job) {
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         for url in rules.urlsInvalidated(by: response, to: job.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
             answers.forget(url)
-            _ = try? store.remove(job.key(ofURL: url))
+            for place in job.places(ofURL: url) {
+                forgetImages.withLock { $0 }?(place.original)
+                _ = try? store.remove(place.key)
+                _ = try? store.remove(place.key.ofMadeImages)
+            }
         }
     }
 

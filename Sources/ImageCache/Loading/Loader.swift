@@ -2,6 +2,7 @@ import DiskStore
 import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
+import Locking
 import Transfer
 
 /// The way of one request: key, store, decision, lock, transfer, commit.
@@ -13,6 +14,8 @@ struct Loader: Sendable {
     let revalidatesInBackground: Bool
     let sweeper: Sweeper?
     let answers: ReadyAnswers
+    /// Forgets the images in memory that were made of an original; set by whoever has them.
+    let forgetImages = Locked<(@Sendable (ImageKey.Original) -> Void)?>(nil)
     private let executor: BlockingExecutor
 
     init(store: DiskStore, configuration: ImageCache.Configuration, executor: BlockingExecutor) {
