@@ -3,7 +3,7 @@
 /// All calls come from the engine's one thread, in order, never concurrently, and none after ``TransferEngine/run``
 /// has returned. They must be quick: every transfer of the engine waits for them. For each attempt:
 ///
-///     attach (once)  →  [ held → ( begin → ( write | lull )* → end )? ]*
+///     attach (once)  →  [ held → ( begin → ( write | lull )* → end )? → takesAnother ]*
 ///
 /// * A `begin` that returned is followed by exactly one `end`, also after a cancellation or an error of `write`.
 /// * An `end(.void)` may come without a `begin`: a response head proved what is held to be worthless.
@@ -32,11 +32,15 @@ public protocol BodySink: AnyObject, Sendable {
 
     /// The attempt's body has ended.
     func end(_ ending: AttemptEnding) throws
+
+    /// After an attempt that failed: whether the body of another one would be taken. The default says yes.
+    func takesAnother() -> Bool
 }
 
 extension BodySink {
     public func attach(_ transfer: TransferHandle) {}
     public func lull() {}
+    public func takesAnother() -> Bool { true }
 }
 
 /// What a sink says to bytes that it was given.

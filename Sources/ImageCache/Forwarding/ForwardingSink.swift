@@ -68,8 +68,14 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
 
     func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
 
+    /// Whoever reads has the head, and perhaps some bytes: there is no second beginning, only a continuation.
+    func takesAnother() -> Bool {
+        guard hasBegun else { return true }
+        guard passed == nil, target?.writer === whole?.writer, let held = held() else { return false }
+        return held.missing.first?.lowerBound != 0
+    }
+
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
-        // The reader has its head, and perhaps some bytes: there is no second beginning.
         if passed != nil {
             throw ImageCacheError(.unreachable, url: job.url, message: "the answer was cut, and cannot be continued")
         }
@@ -123,14 +129,14 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
 
     private func isStorable(_ head: ResponseHead, _ placement: BodyPlacement) -> Bool {
         guard case .whole = placement else { return true }
+        // A part that nobody asked for is no file, and no answer to whoever comes later.
+        guard head.status != .partialContent else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         return rules.storability(of: response, to: job.cacheRequest, receivedAt: head.responseTime).isStorable
             // `Vary: *` answers nobody else.
             && rules.variantKey(of: job.cacheRequest.fields, for: head.fields) != nil
     }
 
-        // A part that nobody asked for is no file, and no answer to whoever comes later.
-        guard head.status != .partialContent else { return false }
     private func storing(for head: ResponseHead) -> Storing? {
         guard let whole else { return nil }
         if head.status == .ok || head.status == .partialContent { return whole }

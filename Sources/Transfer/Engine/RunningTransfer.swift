@@ -256,7 +256,7 @@ final class RunningTransfer {
     }
 
     private func statusEnded(now: MonotonicTime) -> Next {
-        guard let status = head?.status.code, RetryState.isRetryable(status: status) else {
+        guard !options.passesEveryStatus, let status = head?.status.code, RetryState.isRetryable(status: status) else {
             return .finished(.success(result(.status)))
         }
         let seconds = handle?.offset(CURLINFO_RETRY_AFTER) ?? 0
@@ -291,6 +291,7 @@ final class RunningTransfer {
         guard options.retry.maxRetries > 0, RetryState.isIdempotent(method: request.method.rawValue) else {
             return .giveUp(note: nil)
         }
+        guard sink.takesAnother() else { return .giveUp(note: "the answer was handed on, and cannot be continued") }
         askHeld()
         let held = heldNow?.heldBytes ?? 0
         let madeProgress = held > furthest

@@ -1,0 +1,107 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// What the origin is asked twice, and what never; what a request that changes something makes invalid.
+@Suite(.fewAtATime) struct RepeatedRequestTests: ForwardingSuite {
+    private let directory: TestDirectory
+    private let clock = Locked(Date())
+    let cache: ImageCache
+
+    init() throws {
+        directory = try TestDirectory()
+        cache = try Self.proxyCache(in: directory, clock: clock)
+    }
+
+    @Test(arguments: [HTTPRequest.Method.post, .patch])
+    func `what may not be repeated is sent once, though the connection dies that was used before`(
+        method: HTTPRequest.Method
+    ) async throws {
+        let origin = try ScriptedOrigin(script: { request in
+            if request.target == "/die" { return [.cut(reset: false)] }
+            return [.head(status: 200, fields: [("Content-Length", "2")]), .body(Array("ok".utf8))]
+        })
+        _ = try await bytes(of: cache.exchange(request(origin.url("/warm"))))
+        await #expect(throws: ImageCacheError.self) {
+            _ = try await cache.exchange(request(origin.url("/die"), method, body: Array("order".utf8)))
+        }
+        #expect(origin.requests.map(\.request.target) == ["/warm", "/die"])
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .put, .delete, .post])
+    func `an answer that is passed on and cut is not asked for again`(method: HTTPRequest.Method) async throws {
+        let origin = try ScriptedOrigin { _ in
+            Behaviour(Representation(seed: 1, size: 600_000, cacheControl: "no-store")).with { $0.cutAfter = 300_000 }
+        }
+        let body = method == .get || method == .delete ? nil : Array("x".utf8)
+        let answer = try await cache.exchange(request(origin.url(), method, body: body))
+        let error = await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: answer) }
+        #expect(error?.code == .unreachable)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `an answer that is being stored and cannot be continued is not asked for again either`() async throws {
+        let origin = try ScriptedOrigin { _ in
+            Behaviour(Representation(seed: 1, size: 600_000, etag: "")).with { $0.cutAfter = 300_000 }
+        }
+        let answer = try await cache.exchange(request(origin.url()))
+        await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: answer) }
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test(arguments: [HTTPRequest.Method.put, .delete])
+    func `a request that changes something and has no answer is not repeated`(method: HTTPRequest.Method) async throws {
+        let origin = try ScriptedOrigin { _ in .status(200).with { $0.cutAfter = 0 } }
+        let failing = try ScriptedOrigin(script: { _ in [.cut(reset: false)] })
+        _ = try? await cache.exchange(request(failing.url(), method))
+        #expect(failing.requests.count == 1)
+        _ = try await bytes(of: cache.exchange(request(origin.url(), method)))
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test(arguments: [HTTPRequest.Method.post, .put, .delete])
+    func `a request that changes something makes what was made of the original invalid too`(
+        method: HTTPRequest.Method
+    ) async throws {
+        let pictures = [try picture(red: 250), try picture(red: 5)]
+        let version = Locked(0)
+        let origin = try ScriptedOrigin(script: { request in
+            if request.method != "GET" {
+                version.withLock { $0 = 1 }
+                return [.head(status: 200, fields: [("Content-Length", "0")])]
+            }
+            let version = version.withLock { $0 }
+            let bytes = pictures[version]
+            return [
+                .head(
+                    status: 200,
+                    fields: [
+                        ("Content-Length", "\(bytes.count)"), ("Content-Type", "image/png"),
+                        ("Cache-Control", "max-age=600"), ("ETag", "\"p\(version)\""),
+                    ]), .body(bytes),
+            ]
+        })
+        let url = origin.url("/a.png")
+        let old = try await cache.thumbnail(for: url, .fit(8, 8))
+        #expect(try await cache.thumbnail(for: url, .fit(8, 8)).source == .memory)
+        _ = try await bytes(of: cache.exchange(request(url, method, body: [1])))
+        #expect(try cache.statistics().entries == 0)
+        let new = try await cache.thumbnail(for: url, .fit(8, 8))
+        #expect(new.source == .original(.network))
+        #expect(new.bytes != old.bytes)
+    }
+
+    private func picture(red: UInt8) throws -> [UInt8] {
+        try ImageEncoder.png().encode(
+            DecodedImage(width: 32, height: 32) { memory in
+                for index in 0..<(32 * 32) {
+                    memory[index * 4] = red
+                    memory[index * 4 + 1] = 10
+                    memory[index * 4 + 2] = 10
+                    memory[index * 4 + 3] = 255
+                }
+            })
+    }
+}
