@@ -110,7 +110,9 @@ extension RunningTransfer {
 
     /// The collected head is the final one: decides what it means, and tells the sink. False: stop.
     func judgeHead() -> Bool {
-        let (version, fields) = collector.parsed()
+        var (version, fields) = collector.parsed()
+        // Chunks win over a length, which must not be passed on (RFC 9112 section 6.3): libcurl has read it so, too.
+        if version.hasPrefix("HTTP/1"), fields.contains(.transferEncoding) { fields[.contentLength] = nil }
         let head = ResponseHead(
             status: .init(code: collector.status), fields: fields, version: version,
             finalURL: handle?.effectiveURL(otherThan: prepared.url) ?? prepared.url, redirects: hops,
