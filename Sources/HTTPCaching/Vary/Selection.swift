@@ -86,7 +86,7 @@ enum VaryValue {
         var value: String?
         for field in fields where field.name.isCalled(name) {
             if value != nil { return (value, false) }
-            value = field.value
+            value = text(field)
         }
         return (value, true)
     }
@@ -95,7 +95,7 @@ enum VaryValue {
     /// the field is absent, which matches only an absent one.
     static func normalized(_ name: String, in fields: HTTPFields) -> String? {
         var lines: [String] = []
-        for field in fields where field.name.isCalled(name) { lines.append(field.value) }
+        for field in fields where field.name.isCalled(name) { lines.append(text(field)) }
         guard !lines.isEmpty else { return nil }
         switch name {
         case "accept", "accept-encoding", "accept-charset":
@@ -106,6 +106,16 @@ enum VaryValue {
             return members(fields, name, lowercased: true).joined(separator: ",")
         default:
             return lines.count == 1 ? lines[0] : lines.joined(separator: ", ")
+        }
+    }
+
+    /// A text that is equal for equal bytes only: what is no UTF-8 is read as Latin-1.
+    private static func text(_ field: HTTPField) -> String {
+        field.withUnsafeBytesOfValue { bytes in
+            if let text = String(validating: bytes, as: UTF8.self) { return text }
+            var text = "\u{FFFD}"
+            for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+            return text
         }
     }
 

@@ -31,7 +31,11 @@ struct FieldWriter {
         write(length: fields.count)
         for field in fields {
             write(field.name.rawName)
-            write(field.value)
+            // Byte by byte: a value need not be text.
+            field.withUnsafeBytesOfValue { value in
+                write(length: value.count)
+                bytes.append(contentsOf: value)
+            }
         }
     }
 
@@ -70,9 +74,13 @@ struct FieldReader {
     mutating func readDouble() -> Double? { readInt64().map { Double(bitPattern: UInt64(bitPattern: $0)) } }
 
     mutating func readString() -> String? {
+        readBytes().flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    private mutating func readBytes() -> ArraySlice<UInt8>? {
         guard let count = readLength(), bytes.count - position >= count else { return nil }
         defer { position += count }
-        return String(validating: bytes[position..<position + count], as: UTF8.self)
+        return bytes[position..<position + count]
     }
 
     /// `.some(nil)`: an absent value was written; `nil`: the bytes are damaged.
@@ -88,10 +96,10 @@ struct FieldReader {
         guard let count = readLength(), count <= bytes.count - position else { return nil }
         var fields = HTTPFields()
         for _ in 0..<count {
-            guard let rawName = readString(), let name = HTTPField.Name(rawName), let value = readString() else {
+            guard let rawName = readString(), let name = HTTPField.Name(rawName), let value = readBytes() else {
                 return nil
             }
-            fields.append(HTTPField(name: name, value: value))
+            fields.append(HTTPField(name: name, lenientValue: value))
         }
         return fields
     }

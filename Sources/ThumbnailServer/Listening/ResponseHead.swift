@@ -42,13 +42,13 @@ enum ResponseHead {
                 viaLines -= 1
                 // After all who passed it on before.
                 if let own = via, viaLines == 0 {
-                    writeField(field.name.rawName, "\(field.value), \(own)", to: &buffer)
+                    writeField(field, ", " + own, to: &buffer)
                     via = nil
                     continue
                 }
             default: break
             }
-            writeField(field.name.rawName, field.value, to: &buffer)
+            writeField(field, to: &buffer)
         }
         if let via { writeField("Via", via, to: &buffer) }
         if !hasDate { writeField("Date", additions.date, to: &buffer) }
@@ -71,7 +71,7 @@ enum ResponseHead {
         buffer.writeStaticString("HTTP/1.1 ")
         writeStatus(head.status, to: &buffer)
         for field in head.headerFields where field.name != .contentLength && field.name != .transferEncoding {
-            writeField(field.name.rawName, field.value, to: &buffer)
+            writeField(field, to: &buffer)
         }
         buffer.writeStaticString("\r\n")
     }
@@ -84,6 +84,15 @@ enum ResponseHead {
         buffer.writeString(String(status.code))
         buffer.writeStaticString(" ")
         buffer.writeString(status.reasonPhrase)
+        buffer.writeStaticString("\r\n")
+    }
+
+    /// The value byte by byte: it need not be text.
+    private static func writeField(_ field: HTTPField, _ more: String = "", to buffer: inout ByteBuffer) {
+        buffer.writeString(field.name.rawName)
+        buffer.writeStaticString(": ")
+        _ = field.withUnsafeBytesOfValue { buffer.writeBytes($0) }
+        buffer.writeString(more)
         buffer.writeStaticString("\r\n")
     }
 

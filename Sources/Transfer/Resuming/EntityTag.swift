@@ -1,7 +1,9 @@
-/// Whether `field` is exactly one strong entity-tag (RFC 9110 section 8.8.3): quoted, and not marked with `W/`.
+/// Whether `field` is exactly one strong entity-tag (RFC 9110 section 8.8.3): quoted, and not marked with `W/`. One whose bytes
+/// are no UTF-8 is taken for none: as text, it would be equal to others.
 func isStrongEntityTag(_ field: String) -> Bool {
     let bytes = field.utf8
     guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
+    guard !field.unicodeScalars.contains("\u{FFFD}") else { return false }
     return bytes.dropFirst().dropLast().allSatisfy { $0 == 0x21 || ($0 >= 0x23 && $0 != 0x7F) }
 }
 

@@ -144,16 +144,19 @@ extension ResumePlan {
         switch held.validator {
         case .etag(let etag):
             if let sent = head.fields[.eTag] {
-                return sent == etag ? .holds : .broken("with another ETag (\(sent), \(etag) was known)")
+                return isSame(sent, etag) ? .holds : .broken("with another ETag (\(sent), \(etag) was known)")
             }
             guard let lastModified = held.lastModified else { return .absent("without the ETag \(etag)") }
             date = lastModified
         case .lastModified(let lastModified): date = lastModified
         }
         guard let sent = head.fields[.lastModified] else { return .absent("without a validator") }
-        return sent == date ? .holds : .broken("with another Last-Modified (\(sent), \(date) was known)")
+        return isSame(sent, date) ? .holds : .broken("with another Last-Modified (\(sent), \(date) was known)")
     }
 }
+
+/// Byte by byte: equality of strings would take different spellings of one character for the same.
+private func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
 extension Range<Int64> {
     /// As HTTP counts: both ends included.

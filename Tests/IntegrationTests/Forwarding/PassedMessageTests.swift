@@ -1,0 +1,135 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// What reaches the origin, and what comes back, is what was sent: nothing is added, lost or joined.
+@Suite(.fewAtATime) struct PassedMessageTests: ForwardingSuite {
+    private let directory: TestDirectory
+    private let clock = Locked(Date())
+    let cache: ImageCache
+
+    init() throws {
+        directory = try TestDirectory()
+        cache = try Self.proxyCache(in: directory, clock: clock)
+    }
+
+    private func origin(_ fields: [(name: String, value: String)] = []) throws -> ScriptedOrigin {
+        try ScriptedOrigin(script: { request in
+            [.head(status: 200, fields: [("Content-Length", "2")] + fields), .body(Array("ok".utf8))]
+        })
+    }
+
+    // MARK: The target
+
+    @Test(arguments: [
+        ("/n/%2e%2e/pb", "/pb"), ("/n/%2E./pb", "/pb"), ("/n/../pb", "/pb"), ("/n/%2e/pb", "/n/pb"), ("/a/%2e%2e", "/"),
+        ("/a//../b", "/a/b"), ("/pf?", "/pf?"), ("/pf", "/pf"), ("/a?b=%2e%2e/../c", "/a?b=%2e%2e/../c"),
+        ("/%7euser/%2fx%2Fy?%41", "/%7euser/%2fx%2Fy?%41"), ("/...%2e/.a/..b", "/...%2e/.a/..b"),
+    ])
+    func `what is asked is what the answer is stored under, and spelt as it was given`(given: String, sent: String)
+        async throws
+    {
+        let origin = try origin([("Cache-Control", "max-age=60")])
+        _ = try await bytes(of: cache.exchange(request(origin.url() + given.dropFirst())))
+        #expect(origin.requests.map(\.request.target) == [sent])
+    }
+
+    @Test func `an escaped way up does not put one resource in the place of another`() async throws {
+        let origin = try ScriptedOrigin(script: { request in
+            let body = Array(request.target.utf8)
+            return [
+                .head(status: 200, fields: [("Content-Length", "\(body.count)"), ("Cache-Control", "max-age=60")]),
+                .body(body),
+            ]
+        })
+        let url = origin.url()
+        _ = try await bytes(of: cache.exchange(request(url + "n/%2e%2e/pb")))
+        let answer = try await cache.exchange(request(url + "pb"))
+        #expect(try await bytes(of: answer) == Array("/pb".utf8))
+    }
+
+    // MARK: Fields
+
+    @Test(arguments: [HTTPRequest.Method.get, .post, .put, .patch, .delete])
+    func `no field is added to a request`(method: HTTPRequest.Method) async throws {
+        let origin = try origin()
+        let body = method == .get ? nil : Array("hello".utf8)
+        _ = try await bytes(of: cache.exchange(request(origin.url(), method, [.referer: "x"], body: body)))
+        let names = try #require(origin.requests.first).request.fields.map { $0.name.lowercased() }
+        #expect(
+            Set(names)
+                == (body == nil
+                    ? ["host", "referer", "accept-encoding"]
+                    : ["host", "referer", "accept-encoding", "content-length"]))
+    }
+
+    @Test(arguments: [HTTPRequest.Method.post, .put, .patch])
+    func `a request without content says so`(method: HTTPRequest.Method) async throws {
+        let origin = try origin()
+        _ = try await bytes(of: cache.exchange(request(origin.url(), method)))
+        _ = try await bytes(of: cache.exchange(request(origin.url(), .delete, body: [])))
+        #expect(origin.requests.map { $0["content-length"] } == ["0", "0"])
+        #expect(origin.requests.map { $0["content-type"] } == [nil, nil])
+        #expect(origin.requests.map(\.request.method) == [method.rawValue, "DELETE"])
+    }
+
+    @Test func `bytes that are no text go through in both directions, also out of the store`() async throws {
+        let value: [UInt8] = [0xFF, 0xE9] + Array("abc".utf8) + [0xC3, 0x28]
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nCache-Control: max-age=60\r\nX-Bytes: ".utf8)
+        let origin = try ScriptedOrigin(script: { _ in [.body(head + value + Array("\r\n\r\nok".utf8))] })
+        let name = try #require(HTTPField.Name("X-Bytes"))
+        var asked = request(origin.url())
+        asked.fields.append(HTTPField(name: name, lenientValue: value))
+        for _ in 0..<3 {
+            let answer = try await cache.exchange(asked)
+            _ = try await bytes(of: answer)
+            let field = try #require(answer.head.headerFields.first { $0.name == name })
+            #expect(field.withUnsafeBytesOfValue { Array($0) } == value)
+        }
+        let sent = try #require(origin.requests.first).request.head
+        let line = Array("X-Bytes: ".utf8) + value + Array("\r\n".utf8)
+        #expect(sent.indices.contains { sent[$0...].starts(with: line) })
+        #expect(origin.requests.count == 1)
+    }
+
+    // MARK: Framing
+
+    @Test(arguments: [true, false])
+    func `chunks win over a length, which goes`(isStored: Bool) async throws {
+        let head = [
+            ("Content-Length", "2"), ("Transfer-Encoding", "chunked"),
+            ("Cache-Control", isStored ? "max-age=60" : "no-store"),
+        ].map { (name: $0.0, value: $0.1) }
+        let origin = try ScriptedOrigin(script: { _ in
+            [.head(status: 200, fields: head), .raw("1\r\na\r\n2\r\nbc\r\n0\r\n\r\n")]
+        })
+        for _ in 0..<2 {
+            let answer = try await cache.exchange(request(origin.url()))
+            #expect([nil, "3"].contains(answer.head.headerFields[.contentLength]))
+            #expect(try await bytes(of: answer) == Array("abc".utf8))
+        }
+        #expect(origin.requests.count == (isStored ? 1 : 2))
+    }
+
+    @Test func `a part that nobody asked for is passed on as it is, and kept for nobody`() async throws {
+        let origin = try ScriptedOrigin(script: { request in
+            let part: [(name: String, value: String)] = [
+                ("Content-Range", "bytes 0-9/100"), ("Content-Length", "10"), ("Cache-Control", "max-age=60"),
+                ("ETag", "\"p\""),
+            ]
+            return [.head(status: 206, fields: part), .body(Array("0123456789".utf8))]
+        })
+        for _ in 0..<2 {
+            let answer = try await cache.exchange(request(origin.url()))
+            #expect(answer.head.status == .partialContent)
+            #expect(answer.head.headerFields[.contentRange] == "bytes 0-9/100")
+            #expect(try await bytes(of: answer) == Array("0123456789".utf8))
+        }
+        #expect(origin.requests.count == 2)
+        #expect(try cache.statistics().entries == 0)
+        await #expect(throws: ImageCacheError.self) { _ = try await cache.file(for: request(origin.url())) }
+        #expect(try cache.statistics().entries == 0)
+    }
+}
