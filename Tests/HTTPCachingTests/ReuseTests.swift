@@ -138,6 +138,29 @@ struct VaryTests {
         #expect(privateRules.word(get(("Accept", "image/png"), ("Other", "x")), png) == "fresh")
     }
 
+    @Test("4.1: values that are no text match byte by byte", arguments: ["X-Bytes", "Accept", "Accept-Language"])
+    func bytes(name: String) throws {
+        let name = try #require(HTTPField.Name(name))
+        func request(_ bytes: [UInt8]...) -> HTTPFields {
+            HTTPFields(bytes.map { HTTPField(name: name, lenientValue: $0) })
+        }
+        let vary: HTTPFields = [.vary: name.rawName]
+        let values = [
+            request([0xFF, 0x61]), request([0xFE, 0x61]), request([0xFF], [0x61]), request([0xC3, 0xBF, 0x61]),
+            request([0xEF, 0xBF, 0xBD, 0x61]),
+        ]
+        #expect(Set(values.map { sharedRules.variantKey(of: $0, for: vary) }).count == values.count)
+        for (index, one) in values.enumerated() {
+            var old = variant(name.rawName, [])
+            old.requestFields = one
+            for (other, fields) in values.enumerated() {
+                var asked = get()
+                asked.fields = fields
+                #expect((sharedRules.word(asked, old) == "fresh") == (index == other))
+            }
+        }
+    }
+
     @Test("4.1: all of several fields, on several lines, in any letter case")
     func severalFields() {
         let both = stored(

@@ -22,6 +22,16 @@ struct ResponseRecordTests {
         #expect(decoded == record)
     }
 
+    @Test("keeps values that are no text byte by byte")
+    func bytes() throws {
+        let value: [UInt8] = [0xFF, 0xE9, 0x61, 0xC3]
+        var record = record
+        record.response.fields.append(HTTPField(name: .server, lenientValue: value))
+        let decoded = try #require(ResponseRecord(decoding: record.encoded))
+        let field = try #require(decoded.response.fields.first { $0.name == .server })
+        #expect(field.withUnsafeBytesOfValue { Array($0) } == value)
+    }
+
     @Test("is absent, never a trap, when its bytes are cut anywhere")
     func truncated() {
         let bytes = record.encoded

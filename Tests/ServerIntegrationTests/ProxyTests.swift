@@ -18,6 +18,35 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
+    @Test("bytes, dots and chunks go through as HTTP has them")
+    func messages() async throws {
+        let value: [UInt8] = [0xFF, 0xE9, 0x61]
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\nX-Bytes: ".utf8)
+        let chunks = Array("\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n".utf8)
+        let origin = try ScriptedOrigin(script: { _ in [.body(head + value + chunks)] })
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        client.send(Array("GET /n/%2e%2e/p? HTTP/1.1\r\nHost: x\r\nX-Bytes: ".utf8) + value + [13, 10, 13, 10])
+        let answer = try #require(client.answer())
+        #expect(answer.body == Array("abc".utf8))
+        #expect(answer["Content-Length"] == nil)
+        #expect(answer["X-Bytes"] == String(decoding: value, as: UTF8.self))
+        client.send(Array("GET /n HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8))
+        let line = Array("X-Bytes: ".utf8) + value + [13, 10]
+        #expect(Self.contains(line, client.rest()))
+        let sent = try #require(origin.requests.first).request
+        #expect(sent.target == "/p?")
+        #expect(Self.contains(line, sent.head))
+        #expect(
+            sent.fields.map { $0.name.lowercased() }.sorted() == [
+                "accept-encoding", "host", "via", "x-bytes", "x-request-id",
+            ])
+    }
+
+    private static func contains(_ part: [UInt8], _ bytes: [UInt8]) -> Bool {
+        bytes.indices.contains { bytes[$0...].starts(with: part) }
+    }
+
     @Test("the command starts the server that lies beside it")
     func serveCommand() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))

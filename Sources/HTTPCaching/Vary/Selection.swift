@@ -86,7 +86,7 @@ enum VaryValue {
         var value: String?
         for field in fields where field.name.isCalled(name) {
             if value != nil { return (value, false) }
-            value = text(field)
+            value = field.withUnsafeBytesOfValue { text($0) }
         }
         return (value, true)
     }
@@ -95,7 +95,9 @@ enum VaryValue {
     /// the field is absent, which matches only an absent one.
     static func normalized(_ name: String, in fields: HTTPFields) -> String? {
         var lines: [String] = []
-        for field in fields where field.name.isCalled(name) { lines.append(text(field)) }
+        for field in fields where field.name.isCalled(name) {
+            lines.append(field.withUnsafeBytesOfValue { text($0) })
+        }
         guard !lines.isEmpty else { return nil }
         switch name {
         case "accept", "accept-encoding", "accept-charset":
@@ -110,13 +112,11 @@ enum VaryValue {
     }
 
     /// A text that is equal for equal bytes only: what is no UTF-8 is read as Latin-1.
-    private static func text(_ field: HTTPField) -> String {
-        field.withUnsafeBytesOfValue { bytes in
-            if let text = String(validating: bytes, as: UTF8.self) { return text }
-            var text = "\u{FFFD}"
-            for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
-            return text
-        }
+    private static func text(_ bytes: some Collection<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = "\u{FFFD}"
+        for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+        return text
     }
 
     private static func members(_ fields: HTTPFields, _ name: String, lowercased: Bool) -> [String] {
@@ -130,7 +130,7 @@ enum VaryValue {
                 if !isQuoted, byte.isWhitespace { continue }
                 bytes.append(lowercased && !isQuoted ? byte.lowercased : byte)
             }
-            members.append(String(decoding: bytes, as: UTF8.self))
+            members.append(text(bytes))
         }
         return members
     }
