@@ -61,8 +61,9 @@ extension RunningTransfer {
 
     private func setMethod(_ handle: EasyHandle) {
         // When a connection that was used before dies without an answer, libcurl repeats the request by itself, whatever its
-        // method. What must not be repeated (RFC 9110 section 9.2.2) gets a new one, where there is no such doubt.
-        if !RetryState.isIdempotent(method: request.method.rawValue) { handle.set(CURLOPT_FRESH_CONNECT, true) }
+        // method. What changes something gets a new one, where there is no such doubt: whether it may be repeated (RFC 9110
+        // section 9.2.2) is not libcurl's decision.
+        if ![.get, .head, .options, .trace].contains(request.method) { handle.set(CURLOPT_FRESH_CONNECT, true) }
         if let body = prepared.content {
             // libcurl copies the content: it is small, and lives as long as the handle's transfer.
             handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))

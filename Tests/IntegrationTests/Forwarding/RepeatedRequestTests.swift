@@ -15,8 +15,8 @@ import Testing
         cache = try Self.proxyCache(in: directory, clock: clock)
     }
 
-    @Test(arguments: [HTTPRequest.Method.post, .patch])
-    func `what may not be repeated is sent once, though the connection dies that was used before`(
+    @Test(arguments: [HTTPRequest.Method.post, .patch, .put, .delete])
+    func `what changes something is sent once, though the connection dies that was used before`(
         method: HTTPRequest.Method
     ) async throws {
         let origin = try ScriptedOrigin(script: { request in
@@ -48,6 +48,12 @@ import Testing
         }
         let answer = try await cache.exchange(request(origin.url()))
         await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: answer) }
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `an error status is an answer to HEAD, at once`() async throws {
+        let origin = try ScriptedOrigin { _ in .status(503) }
+        #expect(try await cache.exchange(request(origin.url(), .head)).head.status.code == 503)
         #expect(origin.requests.count == 1)
     }
 
