@@ -32,6 +32,9 @@ enum URLText {
         return next == bytes.endIndex || bytes[next] == UInt8(ascii: "#")
     }
 
+    /// Path and query, as a request line has them (RFC 9112 section 3.2.1).
+    static func target(of url: String) -> String? { split(url).map { String($0.rest) } }
+
     /// Text that may hold URLs, with the user and password of each replaced by `***`.
     static func masked(_ text: String) -> String {
         guard text.utf8.contains(0x40) else { return text }

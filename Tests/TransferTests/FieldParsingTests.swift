@@ -48,6 +48,21 @@ struct FieldParsingTests {
         #expect(secondsSince1970(imfFixdate: field) == nil)
     }
 
+    @Test("An ETag that is no text is none: as text, it would equal others")
+    func unreadableTag() {
+        #expect(isStrongEntityTag("\"\u{E9}\""))
+        #expect(!isStrongEntityTag(String(decoding: [0x22, 0xFF, 0x22], as: UTF8.self)))
+    }
+
+    @Test("An empty query is told from none")
+    func emptyQuery() {
+        for url in ["http://a/b?", "http://a/b?#c", "http://a?"] { #expect(URLText.hasEmptyQuery(url)) }
+        for url in ["http://a/b", "http://a/b?c", "http://a/b??", "http://a/b#?", "http://a/b?c?"] {
+            #expect(!URLText.hasEmptyQuery(url))
+        }
+        #expect(URLText.target(of: "http://a:8/b/c?") == "/b/c?")
+    }
+
     @Test("Origins are equal by scheme, host and port")
     func origins() {
         #expect(URLText.origin(of: "http://A.example/x?y#z") == "http://a.example")

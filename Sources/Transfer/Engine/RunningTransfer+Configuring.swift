@@ -1,4 +1,5 @@
 import CLibcurl
+import Glibc
 import HTTPTypes
 
 /// libcurl calls with at most 16 KiB at a time, but reads up to this much with one system call: 0.65 of the time that
@@ -20,6 +21,10 @@ extension RunningTransfer {
         handle.set(CURLOPT_BUFFERSIZE, receiveBufferSize)
         handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         _ = handle.set(CURLOPT_URL, prepared.url)
+        // libcurl from 8.8 on leaves an empty query out, unless it is told what to write into the request line.
+        if goesStraight, prepared.url.utf8.last == UInt8(ascii: "?"), URLText.hasEmptyQuery(prepared.url) {
+            _ = handle.set(CURLOPT_REQUEST_TARGET, URLText.target(of: prepared.url))
+        }
         clibcurl_setopt_list(handle.easy, CURLOPT_HTTPHEADER, headers)
         if let proxyHeaders = prepared.proxyHeaders {
             clibcurl_setopt_list(handle.easy, CURLOPT_PROXYHEADER, proxyHeaders)
@@ -47,6 +52,13 @@ extension RunningTransfer {
             clibcurl_setopt_debug_callback(handle.easy, onDebug)
             handle.set(CURLOPT_DEBUGDATA, pointer: context)
         }
+    }
+
+    /// Whether no proxy is sent the whole URL in the request line (RFC 9112 section 3.2.2).
+    private var goesStraight: Bool {
+        if prepared.url.hasPrefix("https:") || addressPolicy.judges { return true }
+        if let proxy = options.proxy { return proxy.isEmpty }
+        return getenv("http_proxy") == nil && getenv("all_proxy") == nil && getenv("ALL_PROXY") == nil
     }
 
     private func allowOnlyHTTP(_ handle: EasyHandle) {

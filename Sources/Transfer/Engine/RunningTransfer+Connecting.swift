@@ -31,7 +31,7 @@ extension RunningTransfer {
         (handle?.effectiveURL(otherThan: prepared.url)).flatMap(ParsedURL.endpoint(of:))
     }
 
-    private var addressPolicy: AddressPolicy { mailbox.configuration.addressPolicy }
+    var addressPolicy: AddressPolicy { mailbox.configuration.addressPolicy }
 }
 
 private let onSocket: clibcurl_socket_callback = { context, _, address in

@@ -48,7 +48,11 @@ extension RunningTransfer {
             if (200..<300).contains(status) || passesWithoutBody(status) { return judgeHead() ? .taken : .stop }
             // A redirect, or a challenge to authenticate: another head may follow. Whoever sends a body has the last
             // word, else the attempt's end.
-            if collector.isRedirect { pendingURL = handle?.effectiveURL(otherThan: prepared.url) ?? prepared.url }
+            if collector.isRedirect {
+                pendingURL = handle?.effectiveURL(otherThan: prepared.url) ?? prepared.url
+                // It was this request's.
+                _ = handle?.set(CURLOPT_REQUEST_TARGET, nil)
+            }
             return .taken
         }
     }

@@ -34,6 +34,16 @@ import Transfer
         #expect(sink.bytes == representation.content.bytes())
     }
 
+    @Test func `an empty query is sent, and not to where a redirect leads`() async throws {
+        let origin = try ScriptedOrigin { [representation] in
+            $0.target == "/a?" ? .redirect(to: "/b/../c%2E") : Behaviour(representation)
+        }
+        let sink = PartialSink()
+        _ = try await TransferEngine().run(TransferRequest(testing: origin.url("/a?")), into: sink)
+        #expect(origin.requests.map(\.request.target) == ["/a?", "/c%2E"])
+        #expect(sink.bytes == representation.content.bytes())
+    }
+
     @Test func `a lasting error status ends the retries`() async throws {
         let origin = try ScriptedOrigin { _ in .status(503) }
         let result = try await TransferEngine().run(
