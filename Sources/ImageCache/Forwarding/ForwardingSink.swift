@@ -76,11 +76,15 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
-        if passed != nil {
-            throw ImageCacheError(.unreachable, url: job.url, message: "the answer was cut, and cannot be continued")
-        }
         if head.status.kind == .serverError, mayServeStale(head.status) { throw StaleIsBetter(head: head) }
-        guard isStorable(head, placement), let storing = storing(for: head) else { return pass(head) }
+        guard isStorable(head, placement), let storing = storing(for: head), passed == nil else {
+            // Nobody would read another one that is passed on.
+            guard !hasBegun else {
+                throw ImageCacheError(
+                    .unreachable, url: job.url, message: "the answer was cut, and cannot be continued by another")
+            }
+            return pass(head)
+        }
         do {
             try storing.download.begin(head, placement)
         } catch let error as StoreError where !hasBegun && error.code != .incomplete && error.code != .wrongLength {

@@ -108,6 +108,19 @@ import Testing
         #expect(try await bytes(of: cache.exchange(request(origin.url()))) == other.content.bytes())
     }
 
+    @Test(arguments: [200, 503])
+    func `when what follows a cut may not be stored, the reader's content ends with an error`(code: Int) async throws {
+        let origin = try ScriptedOrigin { [representation] request in
+            guard request.number > 1 else { return Behaviour(representation).with { $0.cutAfter = 1_200_000 } }
+            if code == 503 { return .status(code) }
+            return Behaviour(Representation(seed: 92, size: 3_000_000, cacheControl: "no-store"))
+        }
+        let answer = try await cache.exchange(request(origin.url()))
+        let error = await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: answer) }
+        #expect(error?.code == .unreachable)
+        #expect(origin.requests.count == 2)
+    }
+
     @Test func `a range of what is not stored is answered as soon as its bytes are there`() async throws {
         let gate = Gate()
         let origin = try origin { behaviour, _ in behaviour.bodyGate = (1_000_000, gate) }
