@@ -130,7 +130,7 @@ extension ResumePlan {
     /// An entity-tag must be repeated (RFC 9110 section 15.3.7 demands it). Where a server forgets it, the date that was held
     /// beside it, if that counts as strong, is as good. A date must be repeated too, although the same section lets an answer
     /// to `If-Range` leave `Last-Modified` out: what is not shown cannot be told from what has changed, and a body fetched
-    /// twice is better than two versions in one file. The servers in use (nginx, Apache, Caddy, lighttpd) do repeat it.
+    /// twice is better than two versions in one file. nginx and Apache do repeat it.
     ///
     /// A validator is unique to its resource at its origin (RFC 9110 section 8.8.3). What another origin than the one that
     /// the bytes came from (a mirror behind a redirect) gives under an equal one proves nothing: nginx makes it of date and
