@@ -308,7 +308,8 @@ public final class Download: Sendable {
 struct FlightKey: Hashable {
     var url: String
     private var owner: String?
-    private var fields: [String]
+    /// One by one: equality of `HTTPFields` takes different bytes that are no text for the same.
+    private var fields: [HTTPField]
     private var policy: CachePolicy
     private var method: HTTPRequest.Method
     private var body: [UInt8]?
@@ -323,7 +324,7 @@ struct FlightKey: Hashable {
     init(_ request: FileRequest) {
         url = request.url
         owner = request.owner
-        fields = request.fields.map { "\($0.name.canonicalName):\($0.value)" }
+        fields = Array(request.fields)
         policy = request.policy
         method = request.method
         body = request.body

@@ -24,13 +24,13 @@ struct ImageKey: MemoryCacheKey {
 
     let original: Original
     /// They select among the original's variants (RFC 9111 section 4.1).
-    private let fields: HTTPFields
+    private let fields: [HTTPField]
     private let ownVersion: String?
     var recipe: ImageRecipe
 
     init(_ request: ImageRequest, _ output: ImageRecipe.Output) {
         original = Original(request.file)
-        fields = request.file.fields
+        fields = Array(request.file.fields)
         ownVersion = request.file.ownLifetime?.version
         recipe = ImageRecipe(request, output)
     }

@@ -63,7 +63,9 @@ struct Job: Sendable {
         if let owner = request.owner { return namespace(ofOwner: owner) }
         if let credentials = request.transfer.credentials { return "user:" + credentials.user }
         if let userinfo { return "user:" + userinfo.prefix { $0 != ":" } }
-        if let authorization = request.fields[.authorization] { return "authorization:" + fingerprint(authorization) }
+        if request.fields.contains(.authorization) {
+            return "authorization:" + fingerprint(request.fields[fields: .authorization])
+        }
         // Only libcurl knows what the file says of the host, and whether it says anything.
         switch request.transfer.netrc {
         case .off: return nil
@@ -82,9 +84,13 @@ struct Job: Sendable {
         return key.value.drop { $0 != " " }.hasPrefix(" \(namespace.utf8.count):\(namespace) ")
     }
 
-    /// FNV-1a, 64 bits: tells tokens apart without being one.
-    private static func fingerprint(_ text: String) -> String {
-        let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    /// FNV-1a, 64 bits: tells tokens apart without being one. By their bytes, which need not be text.
+    private static func fingerprint(_ fields: some Sequence<HTTPField>) -> String {
+        let hash = fields.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { hash, field in
+            field.withUnsafeBytesOfValue { value in
+                value.reduce(hash) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+            }
+        }
         return String(hash, radix: 16)
     }
 
