@@ -16,12 +16,13 @@ public final class DiskStore: Sendable {
     let paths: Paths
     let index: Locked<Index>
 
-    /// Opens the directory, which is created (mode 0700) when it is not there.
+    /// Opens the directory, which is created (mode 0700) when it is not there. One that is there must be a cache, known by
+    /// its CACHEDIR.TAG or its index, or empty; its mode is left as it is, and the files in it are for their owner alone.
     ///
-    /// An index that is damaged, of a newer version or of another program is moved aside with a warning, and an empty
-    /// one takes its place. No body folder is listed.
+    /// A cache's index that is damaged, of a newer version or of another program is moved aside with a warning, and an
+    /// empty one takes its place. No body folder is listed.
     ///
-    /// - Throws: ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``,
+    /// - Throws: ``StoreError/Code/foreign``, ``StoreError/Code/absent``, ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``,
     ///   ``StoreError/Code/io``.
     public init(directory: String, configuration: StoreConfiguration = StoreConfiguration()) throws(StoreError) {
         if let capacity = configuration.capacity, capacity < StoreConfiguration.minimumCapacity {

@@ -106,6 +106,12 @@ func forEachName(in folder: String, _ body: (String) throws(StoreError) -> Void)
 }
 
 extension FileStatus {
+    /// Whether the file system of `path` takes no changes.
+    static func isReadOnly(at path: String) -> Bool {
+        var status = statvfs()
+        return statvfs(path, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
+    }
+
     /// Bytes left for an unprivileged user on the file system of `path`.
     static func freeSpace(at path: String) -> Int64? {
         var status = statvfs()

@@ -6,8 +6,10 @@ struct Paths: Sendable {
     var log: String { "\(root)/index.sqlite-wal" }
     var sharedMemory: String { "\(root)/index.sqlite-shm" }
     /// Where an index that cannot be used is moved to, for whoever wants to look into it.
-    var asideIndex: String { "\(root)/index.sqlite.aside" }
-    var asideLog: String { "\(root)/index.sqlite.aside-wal" }
+    func aside(_ number: Int) -> String { "\(index).aside" + (number == 1 ? "" : "-\(number)") }
+    func asideLog(_ number: Int) -> String { aside(number) + "-wal" }
+    /// No more than these are kept.
+    static let asides = 1...4
     var locks: String { "\(root)/locks" }
     var tag: String { "\(root)/CACHEDIR.TAG" }
     var bodies: String { "\(root)/bodies" }
@@ -45,6 +47,8 @@ struct Paths: Sendable {
 enum PartialFile: Equatable {
     case data(id: Int64)
     case record(id: Int64, claim: Int64)
+    /// A small body on its way, where files cannot be made without a name.
+    case small
 
     init?(name: String) {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
@@ -53,6 +57,8 @@ enum PartialFile: Equatable {
             self = .data(id: id)
         } else if parts.count == 3, parts[2] == "record", let claim = Paths.number(parts[1]) {
             self = .record(id: id, claim: claim)
+        } else if parts.count == 2, parts[1] == "small" {
+            self = .small
         } else {
             return nil
         }

@@ -15,6 +15,8 @@ public struct StoreConfiguration: Sendable {
     /// Open without writing anything: look-ups and reads work, everything that changes the store throws
     /// ``StoreError/Code/notWritable``. For directories that cannot be written.
     public var isReadOnly = false
+    /// Whether a cache is made where there is none; true by default. Else opening throws ``StoreError/Code/absent`` there.
+    public var createsDirectory = true
     /// Gives the dates that are shown to people. Order never depends on it.
     public var clock: @Sendable () -> Date = { Date() }
     public var logger: Logger

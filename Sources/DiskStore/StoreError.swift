@@ -6,7 +6,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
             case full, tooLarge, notWritable, damaged, busy, incomplete, wrongLength, taken, exists, invalidCapacity
-            case closed, io
+            case foreign, absent, closed, io
         }
 
         private let kind: Kind
@@ -32,6 +32,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let exists = Code(.exists)
         /// The configured capacity is below the minimum of 1 MiB.
         public static let invalidCapacity = Code(.invalidCapacity)
+        /// The folder is not empty and no cache of imgcache; nothing in it was changed.
+        public static let foreign = Code(.foreign)
+        /// There is no cache, and ``StoreConfiguration/createsDirectory`` forbids making one.
+        public static let absent = Code(.absent)
         /// The store was closed.
         public static let closed = Code(.closed)
         /// Any other failure of the file system or of SQLite.

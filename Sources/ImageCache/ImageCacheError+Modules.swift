@@ -12,6 +12,8 @@ extension ImageCacheError {
             case .notWritable: .notWritable
             case .damaged: .damaged
             case .exists: .exists
+            case .foreign: .foreign
+            case .absent: .absent
             default: .io
             }
         switch error.code {

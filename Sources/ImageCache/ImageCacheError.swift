@@ -56,6 +56,10 @@ public struct ImageCacheError: Error, Sendable {
         case damaged
         /// The file to export to exists.
         case exists
+        /// The directory is not empty and no cache; nothing in it was changed.
+        case foreign
+        /// There is no cache in the directory, and none was to be made.
+        case absent
         /// Any other failure of the file system or the index.
         case io
     }

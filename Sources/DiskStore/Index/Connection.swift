@@ -10,11 +10,13 @@ final class Connection {
     private let handle: OpaquePointer
     private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
 
+    /// Of a file that is there: none is made.
+    ///
     /// - Parameter uri: what SQLite opens; differs from `path` where parameters are needed.
     init(path: String, uri: String? = nil, readOnly: Bool = false) throws(StoreError) {
         var handle: OpaquePointer?
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        flags |= readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        flags |= readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
         if uri != nil { flags |= SQLITE_OPEN_URI }
         let result = sqlite3_open_v2(uri ?? path, &handle, flags, nil)
         guard result == SQLITE_OK, let handle else {

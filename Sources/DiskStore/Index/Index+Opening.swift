@@ -32,8 +32,11 @@ extension Index {
     }
 
     func countAside() {
-        asideBytes =
-            (FileStatus(at: paths.asideIndex)?.allocated ?? 0) + (FileStatus(at: paths.asideLog)?.allocated ?? 0)
+        asideBytes = 0
+        for number in Paths.asides {
+            guard let status = FileStatus(at: paths.aside(number)) else { continue }
+            asideBytes += status.allocated + (FileStatus(at: paths.asideLog(number))?.allocated ?? 0)
+        }
     }
 
     private func forget() {
@@ -44,6 +47,8 @@ extension Index {
     }
 
     private func openForWriting() throws(StoreError) {
+        let isThere = try checkOwnership()
+        if !isThere && !configuration.createsDirectory { throw absent }
         do throws(StoreError) {
             if try use(Connection(path: paths.index), create: false) { return }
         } catch  where error.code == .damaged || error.code == .io {
@@ -57,29 +62,44 @@ extension Index {
             logger.debug("the lock file does not lock", metadata: ["path": "\(paths.locks)"])
         }
         do throws(StoreError) {
-            if try use(Connection(path: paths.index), create: true) { return }
+            if try use(createdIndex(), create: true) { return }
             throw StoreError(.damaged, "the index is of another program or of a newer version", path: paths.index)
         } catch  where error.code == .damaged {
             connection = nil
-            logger.warning("\(error.message); starting with an empty one", metadata: ["path": "\(paths.index)"])
-            try moveAside()
-            if try !use(Connection(path: paths.index), create: true, hasStrangers: true) {
+            try moveAside(because: error)
+            if try !use(createdIndex(), create: true, hasStrangers: true) {
                 throw StoreError(.damaged, "the index could not be rebuilt", path: paths.index)
             }
         }
     }
 
+    /// A connection to the index file, which is made when it is not there: for its owner alone, whatever the folder's mode
+    /// is, because URLs and header fields stand in it. SQLite gives its log and shared memory the same mode.
+    private func createdIndex() throws(StoreError) -> Connection {
+        if FileStatus(at: paths.index) == nil { _ = try File(paths.index, O_RDWR | O_CREAT, mode: 0o600) }
+        return try Connection(path: paths.index)
+    }
+
+    private var absent: StoreError { StoreError(.absent, "there is no cache", path: paths.root) }
+
     /// Takes the connection if its index is ours. False if it is not, or empty and not to be created.
     private func use(_ connection: Connection, create: Bool, hasStrangers: Bool = false) throws(StoreError) -> Bool {
         if connection.isReadOnly {
-            throw StoreError(.notWritable, "the index may not be written", path: paths.index)
+            let reason =
+                FileStatus.isReadOnly(at: paths.root) ? "the file system is read-only" : "the index may not be written"
+            throw StoreError(.notWritable, reason, path: paths.index)
         }
         let setUp = "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;"
         let application = try connection.number("PRAGMA application_id")
         let version = try connection.number("PRAGMA user_version")
-        if application == 0 && version == 0 {
+        if (application == 0 || application == Schema.applicationID) && version == 0 {
             guard create, try connection.number("SELECT count(*) FROM sqlite_master") == 0 else { return false }
-            try connection.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; " + setUp)
+            // Before the log begins, so that the file itself says whose it is.
+            try connection.execute(
+                """
+                PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = \(Schema.applicationID);
+                PRAGMA journal_mode = WAL; \(setUp)
+                """)
             let holdsBodies = try holdsBodies()
             try self.create(connection, hasStrangers: hasStrangers || holdsBodies)
         } else if application == Schema.applicationID && version == Schema.version {
@@ -117,20 +137,9 @@ extension Index {
 
     private func createDirectories() throws(StoreError) {
         try Self.createFolder(paths.root, withParents: true)
+        try writeTag()
         try Self.createFolder(paths.bodies)
         try Self.createFolder(paths.partials)
-        if FileStatus(at: paths.tag) == nil {
-            let tag = try File(paths.tag, O_WRONLY | O_CREAT, mode: 0o600)
-            var text =
-                "Signature: 8a477f597d28d172789f06886806bc55\n# This is a cache of imgcache. See https://bford.info/cachedir/\n"
-            let error = text.withUTF8 { bytes -> StoreError? in
-                do throws(StoreError) {
-                    try tag.write(UnsafeRawBufferPointer(bytes), at: 0)
-                    return nil
-                } catch { return error }
-            }
-            if let error { throw error }
-        }
     }
 
     static func createFolder(_ path: String, withParents: Bool = false) throws(StoreError) {
@@ -154,7 +163,6 @@ extension Index {
     /// Called when a statement found the index damaged while it was in use.
     func rebuild(because error: StoreError) throws(StoreError) {
         if configuration.isReadOnly { throw error }
-        logger.warning("\(error.message); starting with an empty one", metadata: ["path": "\(paths.index)"])
         let damaged = identity
         forget()
         do {
@@ -162,32 +170,48 @@ extension Index {
             defer { withExtendedLifetime(locks) {} }
             _ = clinux_lock_byte_waiting(locks.descriptor, LockByte.index)
             // Unless another process has done it already.
-            if let status = FileStatus(at: paths.index), status.identity == damaged { try moveAside() }
+            if let status = FileStatus(at: paths.index), status.identity == damaged { try moveAside(because: error) }
             // The empty folder of the moved index must not pass for a fresh directory, so it is made under the lock.
-            if try use(Connection(path: paths.index), create: true, hasStrangers: true) { return }
+            if try use(createdIndex(), create: true, hasStrangers: true) { return }
         }
         throw StoreError(.damaged, "the index could not be rebuilt", path: paths.index)
     }
 
-    /// Moves index and log away; a large one is deleted, for it would count in the capacity.
-    private func moveAside() throws(StoreError) {
+    /// Moves index and log away, in place of none that was moved before. Where that would take a good part of the capacity,
+    /// or there are many already, they are deleted.
+    private func moveAside(because error: StoreError) throws(StoreError) {
         unlink(paths.sharedMemory)
-        unlink(paths.asideLog)
+        countAside()
         let size = (FileStatus(at: paths.index)?.allocated ?? 0) + (FileStatus(at: paths.log)?.allocated ?? 0)
-        if size > budget.capacity / 16 {
+        let free = Paths.asides.first { FileStatus(at: paths.aside($0)) == nil }
+        guard let free, asideBytes + size <= budget.capacity / 16 else {
+            warn(error, "the old one was deleted")
             unlink(paths.log)
             if unlink(paths.index) != 0, errno != ENOENT { throw .system("cannot delete the index", path: paths.index) }
             return
         }
-        rename(paths.log, paths.asideLog)
-        if rename(paths.index, paths.asideIndex) != 0, errno != ENOENT {
-            throw .system("cannot move the index aside", path: paths.index)
+        warn(error, "the old one is kept for a week as \(paths.aside(free))")
+        unlink(paths.asideLog(free))
+        rename(paths.log, paths.asideLog(free))
+        if clinux_rename_exclusive(paths.index, paths.aside(free)) != 0 {
+            let number = errno
+            if number == ENOENT { return }
+            // A file system that cannot rename so; every process that moves holds the lock.
+            guard number == EINVAL || number == ENOSYS, rename(paths.index, paths.aside(free)) == 0 else {
+                throw .system("cannot move the index aside", path: paths.index, errno: number)
+            }
         }
+    }
+
+    private func warn(_ error: StoreError, _ consequence: String) {
+        logger.warning(
+            "\(error.message); starting with an empty one, \(consequence)", metadata: ["path": "\(paths.index)"])
     }
 
     // MARK: Reading only
 
     private func openForReading() throws(StoreError) {
+        if try !checkOwnership(), !configuration.createsDirectory { throw absent }
         guard FileStatus(at: paths.index) != nil else {
             throw StoreError(.notWritable, "there is no index, and none may be created", path: paths.index)
         }

@@ -2,7 +2,8 @@ import Glibc
 
 extension DiskStore {
     /// Deletes what kills left behind: bodies without an entry, partials past their lifetime or without their files,
-    /// bodies that were removed while they were read. Partials whose rows were lost are taken back.
+    /// bodies that were removed while they were read. Partials whose rows were lost are taken back. A file that is not
+    /// named as the store names its own is nobody's business here, and stays.
     ///
     /// Works in small steps and yields after each, so it can run in the background of a process that serves; it ends
     /// early when its task is cancelled. Any number of processes may sweep at once.
@@ -56,9 +57,12 @@ extension DiskStore {
 extension Index {
     /// An index that was moved aside is kept for a week, for whoever wants to look into it.
     func deleteOldAside() {
-        for path in [paths.asideIndex, paths.asideLog] {
-            guard let status = FileStatus(at: path), now / 1000 - status.changed > 7 * 24 * 3600 else { continue }
-            unlink(path)
+        for number in Paths.asides {
+            guard let status = FileStatus(at: paths.aside(number)), now / 1000 - status.changed > 7 * 24 * 3600 else {
+                continue
+            }
+            unlink(paths.asideLog(number))
+            unlink(paths.aside(number))
         }
         countAside()
     }

@@ -14,34 +14,30 @@ public struct SweepResult: Sendable, Equatable {
 extension Index {
     // MARK: Bodies
 
-    /// Deletes bodies without a row from one folder's listing.
+    /// Deletes bodies without a row from one folder's listing; other files than bodies stay.
     ///
     /// The row is looked for again inside a write transaction, and the file deleted there: a commit puts its file in
     /// place inside one too, so no file is in place whose row is only on its way.
     func sweepBodies(_ names: [String], in folder: Int64, _ result: inout SweepResult) throws(StoreError) {
-        var suspects: [(path: String, id: Int64?)] = []
+        var suspects: [Int64] = []
         for name in names {
-            let id = Paths.number(name).flatMap { Paths.folderNumber(of: $0) == folder ? $0 : nil }
-            if let id, try exists(id) { continue }
-            suspects.append(("\(paths.folder(folder))/\(name)", id))
+            guard let id = Paths.number(name), Paths.folderNumber(of: id) == folder, try !exists(id) else { continue }
+            suspects.append(id)
         }
         if suspects.isEmpty { return }
         var swept = result
         try change { (totals) throws(StoreError) in
-            for (path, id) in suspects {
+            for id in suspects {
+                let path = paths.body(id)
                 guard let status = FileStatus(at: path), !status.isFolder else { continue }
-                if let id {
-                    if try exists(id) { continue }
-                    if try isDoomed(id) { continue }
-                    // A whole body that was killed on its way to its row: whoever continues the partial puts it back.
-                    if try partialRow(id) != nil { continue }
-                    if !deleteUnlessRead(path) {
-                        // Read by somebody who opened it before its row was lost: it counts until it is free.
-                        try database().prepared(.insertDoomed).bind(1, id).bind(2, status.allocated).run()
-                        totals.doomed += status.allocated
-                        continue
-                    }
-                } else if !deleteUnlessRead(path) {
+                if try exists(id) { continue }
+                if try isDoomed(id) { continue }
+                // A whole body that was killed on its way to its row: whoever continues the partial puts it back.
+                if try partialRow(id) != nil { continue }
+                if !deleteUnlessRead(path) {
+                    // Read by somebody who opened it before its row was lost: it counts until it is free.
+                    try database().prepared(.insertDoomed).bind(1, id).bind(2, status.allocated).run()
+                    totals.doomed += status.allocated
                     continue
                 }
                 swept.orphans += 1
@@ -75,16 +71,17 @@ extension Index {
         var swept = result
         var records: [Int64: Int64] = [:]
         var data: Set<Int64> = []
-        var others: [String] = []
+        var small: [String] = []
         try forEachName(in: paths.partials) { name throws(StoreError) in
             switch PartialFile(name: name) {
             case .record(let id, let claim): records[id] = claim
             case .data(let id): data.insert(id)
-            case nil: others.append(name)
+            case .small: small.append(name)
+            case nil: break
             }
         }
         try change { (totals) throws(StoreError) in
-            for name in others { delete("\(paths.partials)/\(name)", &swept) }
+            for name in small { delete("\(paths.partials)/\(name)", &swept) }
             for id in data where records[id] == nil {
                 if try partialRow(id) == nil { delete(paths.data(id), &swept) }
             }

@@ -90,7 +90,7 @@ extension ExitStatus {
         case .invalidRequest: self = .usage
         case .unreachable, .addressRefused: self = .unreachable
         case .wrongBytes: self = .wrongBytes
-        case .notCached: self = .offline
+        case .notCached, .store(.absent): self = .offline
         case .cancelled: self = .interrupted
         default:
             if let codec = code.codecCode {

@@ -54,6 +54,13 @@ struct FetchSession: Sendable {
             cache = try options.openCache()
             isEphemeral = false
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
+            // What is stored can be handed out all the same.
+            let mayRead = delivery.needsStoredFile || template.policy == .returnCacheDataDontLoad
+            if error.code == .store(.notWritable), mayRead, let cache = try? options.openCache(readOnly: true) {
+                self.cache = cache
+                isEphemeral = false
+                return
+            }
             guard let directory = delivery.directoryForEphemeralStore else { throw error }
             if !options.messages.quiet { Output.warning("\(error); downloading without the cache") }
             cache = try options.openCache(in: directory)

@@ -38,10 +38,13 @@ struct FetchingOptions: ParsableArguments {
 
     /// The cache that the options describe.
     ///
-    /// - Parameter directory: in place of the one they name.
-    func openCache(in directory: String? = nil) throws -> ImageCache {
+    /// - Parameters:
+    ///   - directory: in place of the one they name.
+    ///   - readOnly: without writing anything.
+    func openCache(in directory: String? = nil, readOnly: Bool = false) throws -> ImageCache {
         var configuration = ImageCache.Configuration()
         configuration.store.capacity = store.capacity?.bytes
+        configuration.store.isReadOnly = readOnly
         // One host is the usual case of a list: let it use all that was asked for.
         configuration.maxTransfers = request.parallel
         configuration.maxTransfersPerHost = request.parallel

@@ -36,7 +36,7 @@ struct InfoCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store) { cache in
+        try withStore(store, for: .looking) { cache in
             let now = Date()
             let request = whose.request(url)
             let url = request.urlWithoutUserinfo
@@ -112,7 +112,7 @@ struct PathCommand: ParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() throws {
-        try withStore(store) { cache in
+        try withStore(store, for: .looking) { cache in
             let request = whose.request(url)
             guard let entry = try cache.info(for: request).entries.first else {
                 throw Failure(.offline, "\(request.urlWithoutUserinfo): not in the cache")
@@ -152,7 +152,7 @@ struct StatsCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store) { cache in
+        try withStore(store, for: .looking) { cache in
             let statistics = try cache.statistics()
             let report = Report(
                 directory: cache.directory, entries: statistics.entries, bodies: statistics.bodyBytes,

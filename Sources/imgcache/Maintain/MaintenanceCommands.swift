@@ -13,7 +13,7 @@ struct RemoveCommand: ParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() throws {
-        try withStore(store) { cache in
+        try withStore(store, for: .changing) { cache in
             var missing: [String] = []
             for url in urls {
                 let request = whose.request(url)
@@ -63,7 +63,7 @@ struct PruneCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await withStore(store) { cache in
+        try await withStore(store, for: dryRun ? .looking : .tidying) { cache in
             if !dryRun { try await cache.sweep() }
             let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
@@ -92,7 +92,7 @@ struct ClearCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store) { cache in
+        try withStore(store, for: .tidying) { cache in
             let before = try cache.statistics()
             if let owner { try cache.clear(owner: owner) } else { try cache.clear(partialsOnly: partials) }
             let after = try cache.statistics()
@@ -122,7 +122,7 @@ struct VerifyCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store) { cache in
+        try withStore(store, for: repair ? .changing : .looking) { cache in
             var damaged: [String] = []
             let result = try cache.verify(repair: repair) { entry, verdict in
                 if !verdict.isSound { damaged.append(entry.url) }

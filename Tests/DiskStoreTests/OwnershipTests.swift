@@ -1,0 +1,106 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+/// Only a folder that is a cache, or nothing, is used as one.
+@Suite struct OwnershipTests {
+    private let directory: TestDirectory
+    private var path: String { directory.path("folder") }
+
+    init() throws {
+        directory = try TestDirectory()
+        try FileManager.default.createDirectory(atPath: directory.path("folder"), withIntermediateDirectories: false)
+    }
+
+    /// Puts a file into the folder.
+    private func put(_ name: String, _ bytes: Data = Data("mine".utf8)) throws {
+        let file = "\(path)/\(name)"
+        try FileManager.default.createDirectory(
+            atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        try bytes.write(to: URL(filePath: file))
+    }
+
+    private func open(creating: Bool = true) throws -> DiskStore {
+        var configuration = StoreConfiguration(capacity: 8 << 20)
+        configuration.createsDirectory = creating
+        return try DiskStore(directory: path, configuration: configuration)
+    }
+
+    private func error(_ body: () throws -> Void) -> StoreError.Code? {
+        do { try body() } catch { return (error as? StoreError)?.code }
+        return nil
+    }
+
+    @Test(
+        "A folder with other files is refused, and nothing in it is changed",
+        arguments: [
+            ["notes.txt"], ["partials/notes.txt", "bodies/ab/photo"], ["index.sqlite"], ["CACHEDIR.TAG"], [".hidden"],
+        ])
+    func foreign(names: [String]) throws {
+        let tag = Data("Signature: 8a477f597d28d172789f06886806bc55\n# of another program\n".utf8)
+        for name in names { try put(name, name == "CACHEDIR.TAG" ? tag : Data("mine".utf8)) }
+        let before = DiskUsage.files(at: path)
+        #expect(error { _ = try open() } == .foreign)
+        #expect(error { _ = try open(creating: false) } == .foreign)
+        #expect(DiskUsage.files(at: path) == before)
+    }
+
+    @Test(
+        "An empty folder, a new file system and what a kill leaves of a tag are made a cache",
+        arguments: [nil, "lost+found/x", "CACHEDIR.TAG"])
+    func vacant(name: String?) throws {
+        if let name { try put(name, Data()) }
+        try open().put("k", [1])
+        #expect(try open().read("k") == [1])
+    }
+
+    @Test("A cache is known by its tag, and without it by its index")
+    func known() throws {
+        try open().put("k", [1])
+        try FileManager.default.removeItem(atPath: path + "/CACHEDIR.TAG")
+        try put("notes.txt")
+        #expect(try open().read("k") == [1])
+        try put("CACHEDIR.TAG", Data("# This is a cache of imgcache.".utf8))
+        try FileManager.default.removeItem(atPath: path + "/index.sqlite")
+        #expect(try open().read("k") == nil)
+    }
+
+    @Test("In a folder that is there and open to all, the index is for its owner alone")
+    func modes() throws {
+        chmod(path, 0o755)
+        let store = try open()
+        try store.put("k", [1])
+        for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "locks", "CACHEDIR.TAG"] {
+            var status = stat()
+            #expect(stat("\(path)/\(name)", &status) == 0)
+            #expect(status.st_mode & 0o077 == 0, "\(name)")
+        }
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("Where none is to be made, none is made", arguments: [true, false])
+    func absent(isFolder: Bool) throws {
+        if !isFolder { try FileManager.default.removeItem(atPath: path) }
+        #expect(error { _ = try open(creating: false) } == .absent)
+        #expect(DiskUsage.files(at: path).isEmpty)
+        #expect(FileManager.default.fileExists(atPath: path) == isFolder)
+    }
+
+    @Test("An index that is moved aside takes no older one's place")
+    func asides() throws {
+        for text in ["first", "second", "third"] {
+            _ = try open()
+            try put("index.sqlite", Data(text.utf8))
+            for name in ["index.sqlite-wal", "index.sqlite-shm"] {
+                try? FileManager.default.removeItem(atPath: "\(path)/\(name)")
+            }
+            _ = try open()
+        }
+        let asides = ["index.sqlite.aside", "index.sqlite.aside-2", "index.sqlite.aside-3"].map {
+            FileManager.default.contents(atPath: "\(path)/\($0)").map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(asides == ["first", "second", "third"])
+    }
+}
