@@ -38,9 +38,11 @@ final class EasyHandle {
     }
 
     /// The status of the response that libcurl itself reads.
-    var responseCode: Int {
+    var responseCode: Int { number(CURLINFO_RESPONSE_CODE) }
+
+    func number(_ info: CURLINFO) -> Int {
         var value = 0
-        clibcurl_getinfo_long(easy, CURLINFO_RESPONSE_CODE, &value)
+        clibcurl_getinfo_long(easy, info, &value)
         return value
     }
 

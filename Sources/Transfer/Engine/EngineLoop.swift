@@ -19,6 +19,8 @@ final class EngineLoop {
     private struct Timer: Comparable {
         let due: MonotonicTime
         let id: UInt64
+        /// Ends a pause that keeps to the rate; else a wait between attempts.
+        var endsPause = false
 
         static func < (left: Self, right: Self) -> Bool { left.due < right.due }
     }
@@ -45,7 +47,12 @@ final class EngineLoop {
             finishDone(multi)
             fireTimers()
             startReady(multi)
-            for transfer in active.values { transfer.tellLull() }
+            for transfer in active.values {
+                transfer.tellLull()
+                if let due = transfer.takeWakingTime() {
+                    timers.insert(Timer(due: due, id: transfer.id, endsPause: true))
+                }
+            }
             checkStalls()
             clibcurl_multi_poll(multi, pollTimeout())
             now = .now
@@ -143,6 +150,10 @@ final class EngineLoop {
         while let timer = timers.first, timer.due <= now {
             _ = timers.removeFirst()
             guard let transfer = transfers[timer.id] else { continue }
+            if timer.endsPause {
+                if transfer.isPacing { transfer.unpause(now: now) }
+                continue
+            }
             transfer.isWaiting = true
             schedule.enqueue(timer.id, host: transfer.host, priority: transfer.priority)
         }

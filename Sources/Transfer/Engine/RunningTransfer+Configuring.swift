@@ -18,8 +18,11 @@ extension RunningTransfer {
         handle.set(CURLOPT_NOSIGNAL, true)
         // A cancelled transfer does not wait for the name resolution that it began.
         handle.set(CURLOPT_QUICK_EXIT, true)
-        handle.set(CURLOPT_BUFFERSIZE, receiveBufferSize)
+        // Of a slow one small pieces, so that it flows; libcurl takes 1 KiB at least.
+        let eighth = options.rateLimit.map { Int(clamping: $0 / 8) } ?? .max
+        handle.set(CURLOPT_BUFFERSIZE, max(1024, min(eighth, receiveBufferSize)))
         handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+        if needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
         _ = handle.set(CURLOPT_URL, prepared.url)
         // libcurl from 8.8 on leaves an empty query out, unless it is told what to write into the request line.
         if goesStraight, prepared.url.utf8.last == UInt8(ascii: "?"), URLText.hasEmptyQuery(prepared.url) {
@@ -96,7 +99,6 @@ extension RunningTransfer {
         // 0 would mean libcurl's own default to it.
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, options.connectTimeout.milliseconds))
         if let maxTime = options.maxTime { handle.set(CURLOPT_TIMEOUT_MS, max(1, maxTime.milliseconds)) }
-        if let rate = options.rateLimit { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: max(1, rate)) }
     }
 
     private func setIdentity(_ handle: EasyHandle, _ options: TransferOptions) {

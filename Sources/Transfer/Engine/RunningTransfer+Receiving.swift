@@ -91,6 +91,11 @@ extension RunningTransfer {
             failure = error(.tooLarge, "the body is larger than the limit of \(limit) bytes")
             return .stop
         }
+        if let pace, !pace.isOpen(at: .now) {
+            isPaused = true
+            isPacing = true
+            return .pause
+        }
         do {
             switch try sink.write(bytes) {
             case .taken: break
@@ -108,6 +113,7 @@ extension RunningTransfer {
         hasNews = true
         let now = MonotonicTime.now
         lastActivity = now
+        pace?.take(Int(count), now: now)
         report(now: now)
         return .taken
     }

@@ -45,6 +45,8 @@ final class RunningTransfer {
     var restarts: [String] = []
     var resumedFrom: Int64 = 0
     private var retry: RetryState
+    /// What keeps it to its rate, over all attempts.
+    var pace: Pace?
     /// The most bytes that were ever held: an attempt that ends with more has made progress.
     private var furthest: Int64 = 0
     private var heldNow: HeldPartial?
@@ -67,6 +69,8 @@ final class RunningTransfer {
     var addressRefusal: String?
     var isSinkOpen = false
     var isPaused = false
+    /// Whether that is to keep to the rate.
+    var isPacing = false
     /// Whether the sink was given bytes since the last lull.
     var hasNews = false
     /// Body bytes of this attempt that the sink took, and how many it must become.
@@ -80,6 +84,9 @@ final class RunningTransfer {
     var headBegan: MonotonicTime?
     var attemptStart: MonotonicTime
     private var uploaded: Int64 = 0
+    /// The last one that the loop was told.
+    private var wakingTime: MonotonicTime?
+    private(set) var needsFreshConnection = false
     private var ifRangeField: UnsafeMutablePointer<curl_slist>?
 
     var request: TransferRequest { prepared.request }
@@ -98,6 +105,7 @@ final class RunningTransfer {
         self.startedAt = startedAt
         attemptStart = startedAt
         retry = RetryState(policy: order.prepared.request.options.retry)
+        pace = order.prepared.request.options.rateLimit.map { Pace(rate: $0, now: startedAt) }
         plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: false)
     }
 
@@ -131,6 +139,7 @@ final class RunningTransfer {
         failure = nil
         addressRefusal = nil
         isPaused = false
+        isPacing = false
         received = 0
         expected = nil
         lastActivity = nil
@@ -157,6 +166,10 @@ final class RunningTransfer {
         judgeLastHead(code)
         if let failure { return ended(by: failure, now: now) }
         guard let action else {
+            if isSpoiled(code) {
+                needsFreshConnection = true
+                return .again
+            }
             // libcurl takes the end of a connection for the end of the head.
             let isCutInHead = code == CURLE_OK
             return ended(
@@ -175,6 +188,15 @@ final class RunningTransfer {
         case .status: return statusEnded(now: now)
         case .fail(let text): return .finished(.failure(error(.protocolViolation, text)))
         }
+    }
+
+    /// Whether what came is no HTTP, on a connection that was used before: what the origin sent there beyond the length of
+    /// the answer before (or after a 204) may have been taken for this one's beginning. Once, a new connection tells.
+    private func isSpoiled(_ code: CURLcode) -> Bool {
+        guard code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY, !collector.isComplete,
+            !needsFreshConnection, RetryState.isIdempotent(method: request.method.rawValue)
+        else { return false }
+        return handle?.number(CURLINFO_NUM_CONNECTS) == 0
     }
 
     func attemptStalled(now: MonotonicTime) -> Next {
@@ -395,8 +417,16 @@ final class RunningTransfer {
     func unpause(now: MonotonicTime) {
         guard isPaused, let handle else { return }
         isPaused = false
+        isPacing = false
         lastActivity = now
         clibcurl_easy_pause(handle.easy, CURLPAUSE_CONT)
+    }
+
+    /// When to go on after a pause that keeps to the rate; once for each pause.
+    func takeWakingTime() -> MonotonicTime? {
+        guard isPacing, let pace, pace.next != wakingTime else { return nil }
+        wakingTime = pace.next
+        return pace.next
     }
 
     func report(now: MonotonicTime, force: Bool = false) {

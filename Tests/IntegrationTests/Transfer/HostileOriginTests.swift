@@ -192,3 +192,30 @@ import Transfer
         #expect(!sink.calls.contains(.end(.complete)))
     }
 }
+
+/// Bytes beyond an answer's end, on a connection that is used again.
+@Suite(.fewAtATime) struct SpoiledConnectionTests {
+    @Test(arguments: [200, 204])
+    func `what comes beyond the end of one answer does not spoil the next`(status: Int) async throws {
+        let content = Content(seed: 6, size: 1000)
+        let isSent = Gate()
+        let origin = try ScriptedOrigin { (request: ReceivedRequest) -> [OriginStep] in
+            let fields = [(name: "Content-Length", value: "1000")]
+            guard request.path == "/first" else {
+                return [.head(status: 200, fields: fields), .content(content, 0..<1000)]
+            }
+            let answer: [OriginStep] =
+                status == 204
+                ? [.head(status: 204, fields: [])] : [.head(status: 200, fields: fields), .content(content, 0..<1000)]
+            // Later than the answer's end, or libcurl sees it and gives the connection up by itself.
+            return answer + [.pause(milliseconds: 200), .raw("beyond the end"), .perform { isSent.open() }]
+        }
+        let engine = TransferEngine()
+        _ = try await engine.run(TransferRequest(testing: origin.url("/first")) { _ in }, into: PartialSink())
+        #expect(await origin.waits { _ in isSent.isOpen })
+        let sink = PartialSink()
+        _ = try await engine.run(
+            TransferRequest(testing: origin.url("/second")) { $0.options.retry.maxRetries = 0 }, into: sink)
+        #expect(sink.bytes == content.bytes())
+    }
+}

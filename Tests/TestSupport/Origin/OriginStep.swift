@@ -34,5 +34,5 @@ public final class Gate: Sendable {
 
     public func open() { opened.withLock { $0 = true } }
 
-    var isOpen: Bool { opened.withLock { $0 } }
+    public var isOpen: Bool { opened.withLock { $0 } }
 }

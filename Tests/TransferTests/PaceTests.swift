@@ -1,0 +1,43 @@
+import Testing
+
+@testable import Transfer
+
+@Suite struct PaceTests {
+    /// Bytes that are taken in so many seconds by whoever takes a piece whenever it may, pausing as told.
+    private func bytes(rate: Int64, piece: Int, seconds: Int64, pause: Range<Int64> = 0..<0) -> Int64 {
+        let end = seconds * 1_000_000_000
+        var now = MonotonicTime(nanoseconds: 0)
+        var pace = Pace(rate: rate, now: now)
+        var sum: Int64 = 0
+        while now.nanoseconds < end {
+            let second = now.nanoseconds / 1_000_000_000
+            if pause.contains(second) {
+                now = MonotonicTime(nanoseconds: pause.upperBound * 1_000_000_000)
+            } else if pace.isOpen(at: now) {
+                pace.take(piece, now: now)
+                sum += Int64(piece)
+            } else {
+                now = pace.next
+            }
+        }
+        return sum
+    }
+
+    @Test(arguments: [(100_000 as Int64, 12_500), (1_000_000, 16_384), (50_000_000, 16_384), (2000, 1024)])
+    func `a rate is kept within a tenth, whatever the pieces are`(rate: Int64, piece: Int) {
+        let sum = bytes(rate: rate, piece: piece, seconds: 5)
+        #expect((rate * 45 / 10...rate * 55 / 10).contains(sum), "\(sum)")
+    }
+
+    @Test func `what a pause left unused is not caught up with`() {
+        let sum = bytes(rate: 100_000, piece: 10_000, seconds: 10, pause: 2..<8)
+        #expect((360_000...440_000).contains(sum), "\(sum)")
+    }
+
+    @Test(arguments: [0, -5, 1] as [Int64])
+    func `no rate is too slow to be one`(rate: Int64) {
+        var pace = Pace(rate: rate, now: MonotonicTime(nanoseconds: 0))
+        pace.take(.max, now: MonotonicTime(nanoseconds: 0))
+        #expect(!pace.isOpen(at: MonotonicTime(nanoseconds: 1_000_000_000)))
+    }
+}
