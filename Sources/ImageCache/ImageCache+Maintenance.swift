@@ -17,6 +17,9 @@ public struct CacheEntry: Sendable, Identifiable {
     public var lastAccessDate: Date
     /// Entries are evicted in ascending order of this, whatever the clock did.
     public var accessOrder: Int64
+    /// Whose entry it is: `owner:` and a name (``FileRequest/owner``), `user:` and the name that came with a password,
+    /// `authorization` for any other credentials, `netrc`; `nil`: nobody's. Nothing secret stands in it.
+    public var namespace: String?
     /// What was made of the original with this URL, for an image that the cache made; `nil` for the original itself.
     public var recipe: String?
     /// The response; `nil` when its record is damaged (the entry then counts as a miss).
@@ -31,6 +34,10 @@ public struct CacheEntry: Sendable, Identifiable {
         storedAt = entry.created
         lastAccessDate = entry.lastAccess ?? entry.created
         accessOrder = entry.accessSequence ?? 0
+        namespace = Job.namespace(of: entry.key).map { namespace in
+            // A fingerprint of credentials is of use to whoever guesses at them.
+            namespace.hasPrefix("authorization:") ? "authorization" : namespace
+        }
         if entry.key.isOfMadeImages {
             recipe = ImageRecipe.readable(entry.variant)
             record = MadeImageRecord(decoding: entry.metadata)?.response
@@ -142,14 +149,23 @@ extension ImageCache {
 
     /// Removes everything that one owner has: entries and partials. See ``FileRequest/owner``.
     public func clear(owner: String) throws(ImageCacheError) {
+        var request = FileRequest("")
+        request.owner = owner
+        try clear(namespaceOf: request)
+    }
+
+    /// Removes everything, entries and partials, that belongs to whom a request's owner or credentials name; its URL does
+    /// not matter. Of a request that names nobody: what is nobody's.
+    public func clear(namespaceOf request: FileRequest) throws(ImageCacheError) {
+        let namespace = Job.owner(of: request, userinfo: nil)
         forgetImages()
         try translating {
             var keys: [EntryKey] = []
             try store.list { entry in
-                if Job.belongs(entry.key, to: owner) { keys.append(entry.key) }
+                if Job.namespace(of: entry.key) == namespace { keys.append(entry.key) }
                 return true
             }
-            keys += try store.partials().map(\.key).filter { Job.belongs($0, to: owner) }
+            keys += try store.partials().map(\.key).filter { Job.namespace(of: $0) == namespace }
             for key in keys { try store.remove(key) }
         }
     }

@@ -128,6 +128,32 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (["-u", "me:s3cr3t"], ["-u", "me"], "user:me"), (["-u", "me:s3cr3t"], ["-u", "me:other"], "user:me"),
+        (["-u", "s3cr3t:"], ["-u", "s3cr3t:"], "authorization"),
+        (["-H", "Authorization: Bearer s3cr3t"], ["-H", "authorization: Bearer s3cr3t"], "authorization"),
+        (["--netrc"], ["--netrc"], "netrc"), (["--owner", "me"], ["--owner", "me"], "owner:me"),
+    ])
+    func `what credentials brought is found, shown and removed by naming them, and shows no secret`(
+        brought: [String], named: [String], namespace: String
+    ) async throws {
+        let origin = try ScriptedOrigin(serving: representation)
+        try work.directory.write("machine 127.0.0.1 login me password s3cr3t\n", to: ".netrc")
+        let path = try await work.command.run(["fetch"] + brought + [origin.url()]).lines.first
+        let listed = try await work.run("ls")
+        #expect(listed.output.contains("(\(namespace))") && !listed.output.contains("s3cr3t"), "\(listed)")
+        #expect(try await work.run("ls", "--json").objects.first?["namespace"] as? String == namespace)
+        #expect(try await work.run("path", origin.url()).ending == .exited(7))
+        #expect(try await work.command.run(["path"] + named + [origin.url()]).lines.first == path)
+        #expect(try await work.command.run(["info"] + named + [origin.url()]).ending == .exited(0))
+        #expect(try await work.command.run(["clear", "--owner", "another"]).output.hasPrefix("removed 0 entries"))
+        #expect(try await work.command.run(["clear"] + named).output.hasPrefix("removed 1 entries"))
+        _ = try await work.command.run(["fetch"] + brought + [origin.url()])
+        #expect(try await work.run("rm", origin.url()).ending == .exited(7))
+        #expect(try await work.command.run(["rm"] + named + [origin.url()]).ending == .exited(0))
+        #expect(try await work.run("ls").output.isEmpty)
+    }
+
     @Test func `an answer to one user's credentials is not another user's hit`() async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: request["Authorization"] == "Basic YWxpY2U6MQ==" ? 1 : 2, size: 3000))

@@ -61,8 +61,13 @@ struct Job: Sendable {
     /// user's credentials is never another's, and no password is written to disk.
     static func owner(of request: FileRequest, userinfo: Substring?) -> String? {
         if let owner = request.owner { return namespace(ofOwner: owner) }
-        if let credentials = request.transfer.credentials { return "user:" + credentials.user }
-        if let userinfo { return "user:" + userinfo.prefix { $0 != ":" } }
+        if let credentials = request.transfer.credentials {
+            return namespace(ofUser: credentials.user, hasPassword: !credentials.password.isEmpty)
+        }
+        if let userinfo {
+            let user = userinfo.prefix { $0 != ":" }
+            return namespace(ofUser: String(user), hasPassword: userinfo.utf8.count > user.utf8.count + 1)
+        }
         if request.fields.contains(.authorization) {
             return "authorization:" + fingerprint(request.fields[fields: .authorization])
         }
@@ -74,14 +79,22 @@ struct Job: Sendable {
         }
     }
 
+    /// A user without a password is a token, as likely as not.
+    private static func namespace(ofUser user: String, hasPassword: Bool) -> String {
+        hasPassword
+            ? "user:" + user : "authorization:" + fingerprint([HTTPField(name: .authorization, value: user)])
+    }
+
     /// Apart from the names that credentials bring along: nobody can call themselves another's credentials.
     private static func namespace(ofOwner owner: String) -> String { "owner:" + owner }
 
-    /// Whether what is stored under a key is an owner's.
-    static func belongs(_ key: EntryKey, to owner: String) -> Bool {
-        let namespace = namespace(ofOwner: owner)
+    /// Whose what is stored under a key is; `nil`: nobody's.
+    static func namespace(of key: EntryKey) -> String? {
         // ``CacheKey``: method, then the owner with its length.
-        return key.value.drop { $0 != " " }.hasPrefix(" \(namespace.utf8.count):\(namespace) ")
+        let rest = key.value.utf8.drop { $0 != UInt8(ascii: " ") }.dropFirst()
+        let digits = rest.prefix { $0 != UInt8(ascii: ":") }
+        guard let count = Int(String(Substring(digits))) else { return nil }
+        return String(Substring(rest.dropFirst(digits.count + 1).prefix(count)))
     }
 
     /// FNV-1a, 64 bits: tells tokens apart without being one. By their bytes, which need not be text.

@@ -4,6 +4,8 @@ import ImageCache
 /// An entry of the store as `ls`, `info` and `verify` show it. Sizes are bytes, dates ISO 8601 in UTC.
 struct EntryReport: Encodable {
     var url: String
+    /// Whose it is; absent when it is nobody's.
+    var namespace: String?
     var finalURL: String?
     var path: String
     var size: Int64
@@ -21,7 +23,7 @@ struct EntryReport: Encodable {
     var recipe: String?
 
     private enum CodingKeys: String, CodingKey {
-        case url, path, size, allocated, stored, status, etag, freshness, image, recipe
+        case url, namespace, path, size, allocated, stored, status, etag, freshness, image, recipe
         case finalURL = "final_url"
         case lastAccess = "last_access"
         case contentType = "content_type"
@@ -30,6 +32,7 @@ struct EntryReport: Encodable {
 
     init(_ entry: CacheEntry, now: Date) {
         url = entry.url
+        namespace = entry.namespace
         path = entry.path
         size = entry.size
         allocated = entry.allocatedSize

@@ -9,7 +9,7 @@ struct InfoCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
     var url: String
 
-    @OptionGroup var whose: OwnerOptions
+    @OptionGroup var whose: NamespaceOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
@@ -69,6 +69,7 @@ struct InfoCommand: ParsableCommand {
         var table = Table()
         table.add("url", entry.url)
         if entry.finalURL != entry.url { table.add("final url", entry.finalURL) }
+        table.add("kept for", entry.namespace)
         table.add("path", entry.path)
         table.add("size", "\(ByteSize(entry.size)) (\(entry.size) bytes, \(entry.allocated) on disk)")
         table.add("status", entry.status.map { "\($0)" })
@@ -107,7 +108,7 @@ struct PathCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
     var url: String
 
-    @OptionGroup var whose: OwnerOptions
+    @OptionGroup var whose: NamespaceOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 

@@ -44,7 +44,8 @@ struct ListCommand: ParsableCommand {
                     let size = "\(ByteSize(entry.size))"
                     let age = "\(TimeSpan(seconds: now.timeIntervalSince(entry.storedAt)))"
                     let made = entry.recipe.map { "  (made: \($0))" } ?? ""
-                    Output.line("\(padded(size, 9))  \(padded(age, 12))  \((entry.url + made).forTerminal)")
+                    let whose = entry.namespace.map { "  (\($0))" } ?? ""
+                    Output.line("\(padded(size, 9))  \(padded(age, 12))  \((entry.url + whose + made).forTerminal)")
                 }
             }
         }

@@ -8,7 +8,7 @@ struct RemoveCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The URLs.", valueName: "url"))
     var urls: [String]
 
-    @OptionGroup var whose: OwnerOptions
+    @OptionGroup var whose: NamespaceOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
@@ -64,8 +64,9 @@ struct PruneCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await withStore(store, for: dryRun ? .looking : .tidying) { cache in
-            if !dryRun { try await cache.sweep() }
+            // In this order: on a full disk there is room for a sweep's notes only then.
             let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
+            if !dryRun { try await cache.sweep() }
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
             if format.json { return try Output.json(report) }
             let verb = dryRun ? "would evict" : "evicted"
@@ -81,20 +82,26 @@ struct ClearCommand: ParsableCommand {
     @Flag(help: "Remove partial downloads only.")
     var partials = false
 
-    @Option(help: ArgumentHelp("Remove only what this owner has.", valueName: "name"))
-    var owner: String?
+    @OptionGroup(title: "Remove only what belongs to")
+    var whose: NamespaceOptions
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
     func validate() throws {
-        guard !partials || owner == nil else { throw ValidationError("--partials does not go with --owner.") }
+        guard !partials || !whose.isGiven else {
+            throw ValidationError("--partials does not go with --owner, -u, -H and --netrc.")
+        }
     }
 
     func run() throws {
         try withStore(store, for: .tidying) { cache in
             let before = try cache.statistics()
-            if let owner { try cache.clear(owner: owner) } else { try cache.clear(partialsOnly: partials) }
+            if whose.isGiven {
+                try cache.clear(namespaceOf: whose.request(""))
+            } else {
+                try cache.clear(partialsOnly: partials)
+            }
             let after = try cache.statistics()
             let entries = before.entries - after.entries
             let gone = before.partials - after.partials

@@ -4,11 +4,14 @@ import ImageCache
 struct StoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The cache directory (default $IMGCACHE_DIR, $XDG_CACHE_HOME/imgcache, ~/.cache/imgcache).",
+            "The cache directory (default $IMGCACHE_DIR, $XDG_CACHE_HOME/imgcache, ~/.cache/imgcache): a cache, an empty folder or a new one.",
             valueName: "dir"))
     var cacheDir: String?
 
-    @Option(help: ArgumentHelp("The most that the store may hold (default 2GiB).", valueName: "size"))
+    @Option(
+        help: ArgumentHelp(
+            "The most that the store may hold (default 2GiB, but at most half of what is free). 64 MiB of the disk stay free in any case.",
+            valueName: "size"))
     var capacity: ByteSize?
 
     func validate() throws {
@@ -20,11 +23,42 @@ struct StoreOptions: ParsableArguments {
 struct OwnerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Whose entries: those of one owner are never seen by another.", valueName: "name"))
     var owner: String?
+}
+
+/// Whose entries a command is about, in the words in which `fetch` was told when they were brought.
+struct NamespaceOptions: ParsableArguments {
+    @OptionGroup var whose: OwnerOptions
+
+    @Option(
+        name: [.customShort("u"), .customLong("user")],
+        help: ArgumentHelp("What fetch -u brought for this user; the password does not matter.", valueName: "user"))
+    var user: String?
+
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: ArgumentHelp("What fetch brought with this Authorization field.", valueName: "name: value"))
+    var headers: [String] = []
+
+    @Flag(help: "What fetch --netrc brought.")
+    var netrc = false
+
+    func validate() throws { try RequestOptions.validate(headers) }
+
+    /// Whether they name anybody.
+    var isGiven: Bool { whose.owner != nil || user != nil || !headers.isEmpty || netrc }
 
     /// The request for a URL's entry.
     func request(_ url: String) -> FileRequest {
         var request = FileRequest(url)
-        request.owner = owner
+        request.owner = whose.owner
+        request.fields = RequestOptions.fields(headers)
+        request.transfer.netrc = netrc ? .default : .off
+        if let user {
+            // Of a name alone the password was some; `token:` says that there was none.
+            let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            request.transfer.credentials = .init(
+                user: String(parts[0]), password: parts.count > 1 ? String(parts[1]) : "unknown")
+        }
         return request
     }
 }
@@ -35,7 +69,9 @@ struct MessageOptions: ParsableArguments {
 
     @Flag(name: .shortAndLong, help: "Show request and response headers, credentials masked.")
     var verbose = false
+}
 
+struct ResultOptions: ParsableArguments {
     @Flag(help: "One JSON object a URL instead of the path.")
     var json = false
 }
