@@ -61,6 +61,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         var text = message
+        // A whole sentence about the path.
+        if let path, message.hasPrefix("\(path): ") { return text }
         if let path { text += ": \(path)" }
         if let errno, let reason = strerror(errno) { text += " (\(String(cString: reason)))" }
         return text

@@ -41,12 +41,12 @@ extension StoredBody {
             guard number == EEXIST && overwrite else { throw .naming(target, number) }
             // A link cannot replace: the file gets a name beside the target, and that is renamed.
             let temporary = Self.temporaryName(for: name, in: folder)
-            if clinux_link_unnamed(unnamed, temporary) != 0 { throw .naming(temporary, errno) }
+            if clinux_link_unnamed(unnamed, temporary) != 0 { throw .naming(target, errno) }
             return try Self.move(temporary, to: target, overwrite: true)
         }
         let temporary = Self.temporaryName(for: name, in: folder)
         let descriptor = clinux_open(temporary, O_RDWR | O_CREAT | O_EXCL, 0o666)
-        if descriptor < 0 { throw .system("cannot make a file", path: temporary) }
+        if descriptor < 0 { throw .naming(target, errno) }
         do throws(StoreError) {
             try copy(to: File(descriptor: descriptor, path: target))
         } catch {
@@ -128,8 +128,16 @@ extension StoredBody {
 
 extension StoreError {
     fileprivate static func naming(_ path: String, _ number: Int32) -> StoreError {
-        number == EEXIST
-            ? StoreError(.exists, "the file exists", path: path, errno: number)
-            : .system("cannot make the file", path: path, errno: number)
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { $0 == path.startIndex ? "the folder /" : "the folder \(path[..<$0])" } ?? "this folder"
+        return switch number {
+        case EEXIST: StoreError(.exists, "the file exists", path: path, errno: number)
+        case ENOENT: StoreError(.io, "\(path): \(folder) does not exist", path: path, errno: number)
+        case ENOTDIR: StoreError(.io, "\(path): what should be \(folder) is none", path: path, errno: number)
+        case EACCES: StoreError(.notWritable, "\(path): \(folder) may not be written", path: path, errno: number)
+        case EROFS:
+            StoreError(.notWritable, "\(path): \(folder) is on a read-only file system", path: path, errno: number)
+        default: .system("cannot make the file", path: path, errno: number)
+        }
     }
 }

@@ -91,10 +91,28 @@ extension Index {
 
     private func full(_ bytes: Int64) -> StoreError {
         let free = FileStatus.freeSpace(at: paths.root) ?? 0
+        let reserve = configuration.minimumFreeSpace
+        guard free - reserve < bytes + budget.logAllowance + Self.indexGrowth else {
+            return StoreError(
+                .full,
+                "no room for \(Self.amount(bytes)): the store's capacity is \(Self.amount(budget.capacity)), and what it "
+                    + "holds is in use; give it more", path: paths.root)
+        }
+        let rest = reserve > 0 ? ", \(Self.amount(reserve)) of which are left to others" : ""
         return StoreError(
             .full,
-            "no room for \(bytes) bytes in a capacity of \(budget.capacity), with \(free) free on the disk of which "
-                + "\(configuration.minimumFreeSpace) must stay free", path: paths.root)
+            "no room for \(Self.amount(bytes)): the disk has \(Self.amount(free)) free\(rest); make room on it, or take a "
+                + "folder on another", path: paths.root)
+    }
+
+    /// For a person: `4 KiB`, `30 MiB`, `1.5 GiB`.
+    static func amount(_ bytes: Int64) -> String {
+        guard bytes >= 1024 else { return "\(bytes) bytes" }
+        var (value, unit) = (Double(bytes) / 1024, "KiB")
+        for next in ["MiB", "GiB", "TiB"] where value >= 1024 { (value, unit) = (value / 1024, next) }
+        let tenths = Int64((value * 10).rounded())
+        return tenths % 10 == 0 || tenths >= 1000
+            ? "\((tenths + 5) / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 
     /// What goes, in this order.

@@ -81,16 +81,20 @@ final class Connection {
     {
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(result))
         let number = handle.map { sqlite3_system_errno($0) } ?? 0
-        let code: StoreError.Code =
-            switch result & 0xFF {
-            case SQLITE_FULL: .full
-            case SQLITE_IOERR where number == ENOSPC || number == EDQUOT: .full
-            case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
-            case SQLITE_BUSY, SQLITE_LOCKED: .busy
-            case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .notWritable
-            case SQLITE_CANTOPEN where number == EACCES || number == EROFS || number == EPERM: .notWritable
-            default: .io
-            }
+        let code = code(of: result, number)
+        if code == .full { return StoreError(code, "\(action): the disk is full", path: path) }
         return StoreError(code, "\(action): \(reason) (SQLite \(result))", path: path)
+    }
+
+    private static func code(of result: Int32, _ number: Int32) -> StoreError.Code {
+        switch result & 0xFF {
+        case SQLITE_FULL: .full
+        case SQLITE_IOERR where number == ENOSPC || number == EDQUOT: .full
+        case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+        case SQLITE_BUSY, SQLITE_LOCKED: .busy
+        case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .notWritable
+        case SQLITE_CANTOPEN where number == EACCES || number == EROFS || number == EPERM: .notWritable
+        default: .io
+        }
     }
 }

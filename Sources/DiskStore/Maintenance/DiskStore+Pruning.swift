@@ -74,7 +74,15 @@ extension DiskStore {
         while start < ids.count {
             let step = Array(ids[start..<min(ids.count, start + 100)])
             start += step.count
-            let removed = try withIndex { (index) throws(StoreError) in try index.removeCounted(step) }
+            let removed = try withIndex { (index) throws(StoreError) in
+                do throws(StoreError) {
+                    return try index.removeCounted(step)
+                } catch  where error.code == .full {
+                    // Not even that can be written down. So the files go first: a row without its file is a miss.
+                    for id in step { _ = index.deleteUnlessRead(paths.body(id)) }
+                    return try index.removeCounted(step)
+                }
+            }
             result.entries += removed.entries
             result.bytes += removed.bytes
         }
