@@ -80,7 +80,7 @@ let package = Package(
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "CLinux", "ImageCache", "URLSigning", httpTypes, logging,
+                "CLinux", "Digests", "ImageCache", "URLSigning", httpTypes, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

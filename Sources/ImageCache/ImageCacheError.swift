@@ -96,7 +96,8 @@ public struct ImageCacheError: Error, Sendable {
 extension ImageCacheError: CustomStringConvertible {
     public var description: String {
         // A module's message usually names its subject already.
-        guard let subject = url ?? path, !message.contains(subject) else { return message }
-        return "\(subject): \(message)"
+        guard let subject = url ?? path else { return message }
+        if subject.isEmpty { return "\"\": \(message)" }
+        return message.contains(subject) ? message : "\(subject): \(message)"
     }
 }

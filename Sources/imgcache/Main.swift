@@ -24,9 +24,16 @@ struct Main: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            Output.write(fullMessage(for: error) + "\n", to: 2)
-            Output.exit(.usage)
+            switch exitCode(for: error) {
+            case .validationFailure:
+                Output.message(fullMessage(for: error) + "\n")
+                Output.exit(.usage)
+            case .success:
+                // Help, the version, completions.
+                Output.line(fullMessage(for: error))
+                Output.exit(.done)
+            default: exit(withError: error)
+            }
         }
     }
 }

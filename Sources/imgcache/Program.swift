@@ -8,6 +8,7 @@ import Glibc
 @main
 enum Program {
     static func main() {
+        Output.holdStandardDescriptors()
         if PlainFetch(arguments: CommandLine.arguments.dropFirst())?.printStoredFile() == true { Output.exit(.done) }
         // Detached: `main` counts as the main actor's, whose thread only waits.
         Task.detached {

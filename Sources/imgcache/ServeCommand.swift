@@ -21,12 +21,12 @@ struct ServeCommand: ParsableCommand {
         if let own = Self.ownPath, let slash = own.lastIndex(of: "/") { replace(with: own[...slash] + Self.name) }
         replace(with: Self.name)
         let reason = String(cString: strerror(errno))
-        Output.write(
+        Output.message(
             """
             imgcache: cannot start \(Self.name): \(reason)
             It is looked for beside imgcache and in PATH. Build it with: swift build -c release --product \(Self.name)
 
-            """, to: 2)
+            """)
         Output.exit(.usage)
     }
 

@@ -34,7 +34,8 @@ import Testing
         ["fetch"], ["fetch", "--no-such-option", "http://127.0.0.1/"], ["fetch", "-o", "a", "http://a/", "http://b/"],
         ["fetch", "--capacity", "many", "http://127.0.0.1/"], ["fetch", "ftp://127.0.0.1/a"],
         ["fetch", "file:///etc/passwd"], ["fetch", "not a url"], ["fetch", "--sha256", "abc", "http://127.0.0.1/"],
-        ["fetch", "-i", "/nonexistent/list"], ["no-such-command"],
+        ["fetch", "-i", "/nonexistent/list"], ["no-such-command"], ["fetch", "-o", "", "http://127.0.0.1/"],
+        ["fetch", "-d", "", "http://127.0.0.1/"], ["fetch", "-d", "/dev/null", "http://127.0.0.1/"], ["fetch", ""],
     ])
     func `2: the command line is wrong`(arguments: [String]) async throws {
         let outcome = try await work.command.run(arguments)
@@ -95,6 +96,45 @@ import Testing
         let outcome = try await work.fetch("--cache-dir", file + "/cache", origin.url("/a"))
         #expect(outcome.ending == .exited(6), "\(outcome)")
         #expect(outcome.errorOutput.contains(file))
+        #expect(origin.requests.isEmpty)
+    }
+
+    @Test(arguments: [
+        ["fetch", "URL"], ["fetch", "--json", "URL"], ["fetch", "-o", "-", "URL"], ["ls"], ["info", "URL"],
+        ["thumb", "--help"],
+    ])
+    func `6: standard output cannot be written`(arguments: [String]) async throws {
+        _ = try await work.fetch(origin.url("/a"))
+        let words = arguments.map { $0 == "URL" ? origin.url("/a") : $0 }.joined(separator: " ")
+        for redirection in [">/dev/full", ">&-"] {
+            let outcome = try await work.command.shell("\"$IMGCACHE\" \(words) \(redirection)")
+            #expect(outcome.ending == .exited(6), "\(redirection): \(outcome)")
+            #expect(outcome.errorOutput.split(separator: "\n").count == 1, "\(redirection): \(outcome)")
+            #expect(outcome.errorOutput.contains("standard output"), "\(redirection): \(outcome)")
+        }
+        try await work.expectSoundStore()
+    }
+
+    @Test(arguments: [["ls"], ["fetch", "URL"], ["fetch", "-o", "-", "URL"], ["--help"]])
+    func `141: whoever read standard output is gone, and nothing is said of it`(arguments: [String]) async throws {
+        _ = try await work.fetch(origin.url("/a"))
+        let words = arguments.map { $0 == "URL" ? origin.url("/a") : $0 }.joined(separator: " ")
+        // `wait` sees to it that the reader is gone before the first byte.
+        let outcome = try await work.command.shell(
+            "mkfifo p; true <p & exec 3>p; wait; \"$IMGCACHE\" \(words) >&3; echo $?")
+        #expect(outcome.lines == ["141"], "\(outcome)")
+        #expect(outcome.errorOutput.isEmpty, "\(outcome)")
+    }
+
+    @Test(arguments: [
+        (["-o", "no/x"], "no/x: the folder no does not exist"), (["-d", "no/x"], "no/x: the folder no does not exist"),
+    ])
+    func `6: there is no place for the file, and nothing is asked of the origin`(
+        arguments: [String], message: String
+    ) async throws {
+        let outcome = try await work.command.run(["fetch"] + arguments + [origin.url("/a")])
+        #expect(outcome.ending == .exited(6), "\(outcome)")
+        #expect(outcome.errorOutput == "imgcache: \(message)\n")
         #expect(origin.requests.isEmpty)
     }
 

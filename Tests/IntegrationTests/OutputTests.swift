@@ -50,6 +50,22 @@ import Testing
         #expect(work.outputNames == ["file"])
     }
 
+    @Test func `a cache directory that is deleted under a download: 6, and running it again is said to help`()
+        async throws
+    {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [content] _ in
+            Behaviour(Representation(seed: content.seed, size: content.size)).with { $0.bodyGate = (600_000, gate) }
+        }
+        let process = try work.command.start(["fetch", origin.url("/a")])
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 600_000 })
+        try FileManager.default.removeItem(atPath: work.cache)
+        gate.open()
+        let outcome = await CommandRunner.outcome(of: process)
+        #expect(outcome.ending == .exited(6) && outcome.errorOutput.contains("again"), "\(outcome)")
+        #expect(try await work.fetch(origin.url("/a")).ending == .exited(0))
+    }
+
     @Test func `-o FILE replaces a file whole and keeps the old one when the download fails`() async throws {
         let origin = try ScriptedOrigin { [content] request in
             request.number == 1 ? .status(404) : Behaviour(Representation(seed: content.seed, size: content.size))

@@ -105,6 +105,25 @@ struct StoreFailureTests {
         #expect(try await work.fetch(origin.url()).ending == .exited(0))
     }
 
+    @Test func `full to the last byte: prune --to 0 still empties the store`() async throws {
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: 92, size: 400_000)).with {
+                if request.path == "/cut" { $0.cutAfter = 300_000 }
+            }
+        }
+        for path in ["/a", "/b"] { #expect(try await work.fetch(origin.url(path)).ending == .exited(0)) }
+        try await work.fetchUntilCut(origin.url("/cut"))
+        try fill()
+        let refused = try await work.fetch(origin.url("/c"))
+        #expect(refused.ending == .exited(6) && !refused.errorOutput.contains("SQLite"), "\(refused)")
+        let pruned = try await work.run("prune", "--to", "0")
+        #expect(pruned.ending == .exited(0) && pruned.output.hasPrefix("evicted 2 entries"), "\(pruned)")
+        #expect(try await work.run("ls").output.isEmpty)
+        try empty()
+        #expect(try await work.fetch(origin.url("/a")).ending == .exited(0))
+        try await work.expectSoundStore()
+    }
+
     @Test func `full, but -o FILE is on another disk: downloaded all the same, with a warning`() async throws {
         let representation = Representation(seed: 93, size: 400_000)
         let origin = try ScriptedOrigin(serving: representation)
@@ -145,7 +164,17 @@ struct StoreFailureTests {
         }
         #expect(try await work.fetch(origin.url("/old")).ending == .exited(0))
         try disk.setReadOnly(true)
-        #expect(try await work.fetch(origin.url("/new")).ending == .exited(6))
+        let new = try await work.fetch(origin.url("/new"))
+        #expect(new.ending == .exited(6) && new.errorOutput.lowercased().contains("read-only"), "\(new)")
+        for arguments in [
+            ["ls"], ["path", origin.url("/old")], ["info", origin.url("/old")], ["stats"], ["verify"],
+            ["fetch", origin.url("/old")], ["fetch", "--offline", "-o", work.output("copy"), origin.url("/old")],
+        ] {
+            let outcome = try await work.command.run(arguments)
+            #expect(outcome.ending == .exited(0) && !outcome.output.isEmpty, "\(arguments): \(outcome)")
+        }
+        #expect(Content(seed: 95, size: 400_000).equalsFile(at: work.output("copy")))
+        #expect(try await work.run("rm", origin.url("/old")).ending == .exited(6))
         try disk.setReadOnly(false)
         let old = try await work.fetch("--offline", origin.url("/old"))
         #expect(Content(seed: 95, size: 400_000).equalsFile(at: old.lines.first ?? ""), "\(old)")

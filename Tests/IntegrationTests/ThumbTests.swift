@@ -87,7 +87,11 @@ import Testing
         #expect(outcome.ending == .exited(5), "\(outcome)")
         #expect(outcome.lines == ["out/a.jpg"])
         #expect(try await work.run("thumb", "-o", "x.jpg", origin.url("/missing")).ending == .exited(4))
-        #expect(try await work.run("thumb", "-o", "x.jpg", "nowhere.jpg").ending == .exited(6))
+        #expect(try await work.run("thumb", "-o", "x.jpg", "nowhere.jpg").ending == .exited(2))
+        let wrong = String(repeating: "0", count: 64)
+        let file = try work.directory.write("any file", to: "file.jpg")
+        let refused = try await work.run("thumb", "-o", "x.jpg", "--sha256", wrong, file)
+        #expect(refused.ending == .exited(5) && refused.errorOutput.contains("SHA-256"), "\(refused)")
         #expect(try await work.run("thumb", "-o", "x.jpg", "--offline", origin.url("/b.jpg")).ending == .exited(7))
         #expect(!FileManager.default.fileExists(atPath: work.output("x.jpg")))
     }

@@ -1,3 +1,4 @@
+import DiskStore
 import Glibc
 
 /// Copies a range of an open file to a pipe, a terminal, a socket or another file, inside the kernel where it can.
@@ -52,8 +53,12 @@ private func copyBytes(_ bytes: UnsafeRawBufferPointer, to target: Int32) throws
 
 /// Must be made right after the call that failed.
 private func copyFailure(_ result: Int) -> ImageCacheError {
-    let reason =
-        result == 0 ? "the file is shorter than it was" : strerror(errno).map { String(cString: $0) } ?? "error"
-    let code: ImageCacheError.StoreReason = errno == ENOSPC ? .full : .io
-    return ImageCacheError(.store(code), message: "writing the output failed: \(reason)")
+    let number = errno
+    guard result != 0 else {
+        return ImageCacheError(.store(.io), message: "writing the output failed: the file is shorter than it was")
+    }
+    let reason = strerror(number).map { String(cString: $0) } ?? "error"
+    return ImageCacheError(
+        .store(number == ENOSPC ? .full : .io), message: "writing the output failed: \(reason)",
+        cause: StoreError(.io, "writing the output failed", errno: number))
 }

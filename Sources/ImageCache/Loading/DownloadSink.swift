@@ -133,7 +133,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         let hex = actual.hexadecimal
         guard hex == expected else {
             throw ImageCacheError(
-                .wrongBytes, url: job.url, message: "the body's SHA-256 is \(hex), not \(expected); nothing was stored")
+                .wrongBytes, url: job.url, message: "the body's SHA-256 is \(hex), not \(expected); it was not stored")
         }
     }
 

@@ -14,12 +14,10 @@ enum Delivery: Sendable {
                 self = .standardOutput
                 return
             }
-            var status = stat()
-            if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-                throw Failure(.usage, "\(file): is a folder; use -d \(file)")
-            }
+            try Self.check(file: file)
             self = .file(file)
         } else if let directory = options.directory {
+            try Self.check(folder: directory)
             self = .folder(directory, overwrite: options.force)
         } else {
             self = options.remoteName ? .folder(".", overwrite: options.force) : .cachedPath
@@ -78,6 +76,48 @@ enum Delivery: Sendable {
             }
             return path
         }
+    }
+
+    /// Throws what would be in the way of writing the file, before anything is fetched for it.
+    static func check(file: String) throws {
+        var status = stat()
+        if stat(file, &status) == 0 {
+            if status.st_mode & S_IFMT == S_IFDIR {
+                throw Failure(.usage, "\(file): is a folder; use -d \(file)")
+            }
+            // A device or a pipe is written into.
+            if status.st_mode & S_IFMT != S_IFREG { return }
+        }
+        guard let slash = file.lastIndex(of: "/") else { return try check(folder: ".", for: file) }
+        try check(folder: slash == file.startIndex ? "/" : String(file[..<slash]), for: file)
+    }
+
+    private static func check(folder: String, for path: String) throws {
+        guard access(folder, W_OK | X_OK) != 0 else { return }
+        let name = folder == "." ? "this folder" : "the folder \(folder)"
+        let reason =
+            switch errno {
+            case ENOENT: "\(name) does not exist"
+            case ENOTDIR: "\(folder) is not a folder"
+            case EROFS: "\(name) is on a read-only file system"
+            case EACCES: "\(name) may not be written"
+            default: errorText(errno)
+            }
+        throw Failure(.store, "\(path): \(reason)")
+    }
+
+    /// Throws what would be in the way of writing files into the folder, which may be made for them.
+    static func check(folder path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            var name = Substring(path)
+            while name.count > 1, name.last == "/" { name.removeLast() }
+            return try check(file: String(name))
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw Failure(.usage, "\(path): is a file; use -o \(path)")
+        }
+        try check(folder: path, for: path)
     }
 
     static func makeFolder(_ path: String) throws {

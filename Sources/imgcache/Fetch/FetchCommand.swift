@@ -11,9 +11,11 @@ struct FetchCommand: AsyncParsableCommand {
             server's validator (a strong ETag, or Last-Modified) still holds; if the file has changed, it starts over.
 
             Exit codes: 0 all done; 2 usage; 3 cannot reach (DNS, connect, TLS, time-out, cut and retries used up); \
-            4 the server answered with an error status; 5 the bytes are wrong (checksum, length, splice refused); 6 the \
-            store cannot (full, too large for the capacity, not writable, damaged); 7 offline and not in the cache; \
-            130 interrupted. With several URLs all are tried and the first that failed decides.
+            4 the server answered with an error status, or redirects without end or to where nothing is fetched; 5 the \
+            bytes are wrong (checksum, length, splice refused); 6 the store cannot (full, too large for the capacity or \
+            --max-filesize, not writable, damaged, not a cache, must not be stored), or the file cannot be put where it \
+            should go; 7 offline and not in the cache; 130 interrupted; 141 the reader of standard output is gone. With \
+            several URLs all are tried and the first that failed decides.
             """
     )
 
@@ -23,6 +25,12 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output")
     var output: OutputOptions
 
+    @OptionGroup(title: "Several")
+    var several: SeveralOptions
+
+    @OptionGroup(title: "Output")
+    var result: ResultOptions
+
     @OptionGroup
     var fetching: FetchingOptions
 
@@ -30,10 +38,11 @@ struct FetchCommand: AsyncParsableCommand {
         guard output.directory == nil || output.file == nil, !output.remoteName || output.file == nil else {
             throw ValidationError("-o does not go with -d or -O.")
         }
-        guard !urls.isEmpty || fetching.request.inputFile != nil else {
+        guard !urls.isEmpty || several.inputFile != nil else {
             throw ValidationError("Name a URL, or a list of them with -i.")
         }
-        try fetching.validate(urls, output: output.file, takes: "URL")
+        guard output.directory?.isEmpty != true else { throw ValidationError("-d takes a folder.") }
+        try fetching.validate(urls, several, output: output.file, takes: "URL")
     }
 
     func run() async throws {

@@ -79,7 +79,10 @@ extension ExitStatus {
     init(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure.status
-        case let error as ImageCacheError: self.init(error.code)
+        case let error as ImageCacheError:
+            // A redirect that cannot be followed is an answer, and a wrong one.
+            let transfer = (error.cause as? TransferError)?.code
+            self = transfer == .badRedirect || transfer == .tooManyRedirects ? .serverError : Self(error.code)
         case is CancellationError: self = .interrupted
         default: self = .store
         }

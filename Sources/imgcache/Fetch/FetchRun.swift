@@ -10,8 +10,9 @@ struct FetchRun: Sendable {
         let urls: [String]
         let session: FetchSession
         do {
-            urls = try options.fetching.all(options.urls)
-            session = try FetchSession(options: options.fetching, delivery: Delivery(options.output))
+            urls = try options.several.all(options.urls)
+            session = try FetchSession(
+                options: options.fetching, transfers: options.several.parallel, delivery: Delivery(options.output))
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)
@@ -19,9 +20,9 @@ struct FetchRun: Sendable {
         let messages = options.fetching.messages
         let showsProgress = !messages.quiet && !messages.verbose && Output.isTerminal(STDERR_FILENO)
         let display = showsProgress ? ProgressDisplay(fileCount: urls.count) : nil
-        let reporter = Reporter<FetchResult>(messages: messages, display: display)
+        let reporter = Reporter<FetchResult>(json: options.result.json, display: display)
         interruption.onSignal { session.cache.cancelAll() }
-        let status = await reporter.run(urls, width: options.fetching.request.parallel, interruption) { url, id in
+        let status = await reporter.run(urls, width: options.several.parallel, interruption) { url, id in
             await session.fetch(url, id: id, display: display)
         }
         display?.stop()
@@ -47,23 +48,25 @@ struct FetchSession: Sendable {
     /// A store beside `-o FILE`, for when the cache directory cannot be written.
     private let isEphemeral: Bool
 
-    init(options: FetchingOptions, delivery: Delivery) throws {
+    init(options: FetchingOptions, transfers: Int, delivery: Delivery) throws {
         self.delivery = delivery
         template = try options.template(mayBeUnstorable: !delivery.needsStoredFile)
         do {
-            cache = try options.openCache()
+            cache = try options.openCache(transfers: transfers)
             isEphemeral = false
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
             // What is stored can be handed out all the same.
             let mayRead = delivery.needsStoredFile || template.policy == .returnCacheDataDontLoad
-            if error.code == .store(.notWritable), mayRead, let cache = try? options.openCache(readOnly: true) {
+            if error.code == .store(.notWritable), mayRead,
+                let cache = try? options.openCache(transfers: transfers, readOnly: true)
+            {
                 self.cache = cache
                 isEphemeral = false
                 return
             }
             guard let directory = delivery.directoryForEphemeralStore else { throw error }
             if !options.messages.quiet { Output.warning("\(error); downloading without the cache") }
-            cache = try options.openCache(in: directory)
+            cache = try options.openCache(transfers: transfers, in: directory)
             isEphemeral = true
         }
     }
@@ -100,10 +103,30 @@ struct FetchSession: Sendable {
             } catch {
                 result.kept = download.latestProgress.received
                 result.total = download.latestProgress.total
-                result.fail(error)
+                result.fail(explained(error))
             }
         }
         return result
+    }
+
+    /// What went wrong, and what can be done about it.
+    private func explained(_ error: any Error) -> any Error {
+        guard let error = error as? ImageCacheError else { return error }
+        // Of a file of the store it would name the path.
+        if delivery.isStandardOutput, let cause = error.cause as? StoreError, cause.path == nil,
+            let number = cause.errno
+        {
+            return Output.unwritable(number)
+        }
+        if let cause = error.cause as? StoreError,
+            cause.code == .taken || cause.errno == ENOENT && cause.path?.hasPrefix(cache.directory) == true
+        {
+            return Failure(.store, "\(error); run the same command again")
+        }
+        if error.code == .notStorable {
+            return Failure(.store, "\(error); with -o FILE it is handed out all the same")
+        }
+        return error
     }
 
     func close() async {

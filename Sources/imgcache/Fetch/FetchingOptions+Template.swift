@@ -7,7 +7,7 @@ extension FetchingOptions {
     func template(mayBeUnstorable: Bool) throws -> FileRequest {
         var template = FileRequest("")
         template.owner = whose.owner
-        template.fields = request.fields
+        template.fields = RequestOptions.fields(request.headers)
         template.policy = caching.policy
         template.resumes = !caching.noResume
         template.sha256 = request.sha256
@@ -15,7 +15,7 @@ extension FetchingOptions {
         template.transfer = try request.transferOptions()
         if messages.verbose {
             template.trace = { head in
-                Output.write(head.split(separator: "\n").map { "\(String($0).forTerminal)\n" }.joined(), to: 2)
+                Output.message(head.split(separator: "\n").map { "\(String($0).forTerminal)\n" }.joined())
             }
         }
         return template
@@ -23,7 +23,7 @@ extension FetchingOptions {
 }
 
 extension RequestOptions {
-    fileprivate var fields: HTTPFields {
+    static func fields(_ headers: [String]) -> HTTPFields {
         var fields = HTTPFields()
         for header in headers {
             guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
@@ -38,7 +38,7 @@ extension RequestOptions {
     fileprivate func transferOptions() throws -> TransferOptions {
         var options = TransferOptions()
         options.userAgent = userAgent
-        options.acceptsContentCoding = fields.contains(.acceptEncoding)
+        options.acceptsContentCoding = Self.fields(headers).contains(.acceptEncoding)
         options.netrc = netrc ? .default : .off
         options.proxy = proxy
         options.caFile = cacert

@@ -23,31 +23,33 @@ struct FetchingOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - named: what the command line names.
+    ///   - several: what else there is.
     ///   - file: where `-o` puts it.
     ///   - noun: what `-o` takes one of.
-    func validate(_ named: [String], output file: String?, takes noun: String) throws {
-        let isOne = named.count == 1 && request.inputFile == nil
+    func validate(
+        _ named: [String], _ several: SeveralOptions, output file: String?, takes noun: String
+    ) throws {
+        let isOne = named.count == 1 && several.inputFile == nil
         guard file == nil || isOne else { throw ValidationError("-o takes one \(noun); use -d DIR for several.") }
+        guard file?.isEmpty != true else { throw ValidationError("-o takes the name of a file.") }
         guard request.sha256 == nil || isOne else { throw ValidationError("--sha256 takes one URL.") }
-    }
-
-    /// What the command line names, then what `-i` lists.
-    func all(_ named: [String]) throws -> [String] {
-        try named + (request.inputFile.map { InputList.urls(in: try InputList.read($0)) } ?? [])
     }
 
     /// The cache that the options describe.
     ///
     /// - Parameters:
+    ///   - transfers: how many at once.
     ///   - directory: in place of the one they name.
     ///   - readOnly: without writing anything.
-    func openCache(in directory: String? = nil, readOnly: Bool = false) throws -> ImageCache {
+    func openCache(
+        transfers: Int = SeveralOptions.usual, in directory: String? = nil, readOnly: Bool = false
+    ) throws -> ImageCache {
         var configuration = ImageCache.Configuration()
         configuration.store.capacity = store.capacity?.bytes
         configuration.store.isReadOnly = readOnly
         // One host is the usual case of a list: let it use all that was asked for.
-        configuration.maxTransfers = request.parallel
-        configuration.maxTransfersPerHost = request.parallel
+        configuration.maxTransfers = transfers
+        configuration.maxTransfersPerHost = transfers
         // Nothing stays behind to refresh what is stale: the command asks first, and falls back on it.
         configuration.revalidatesInBackground = false
         if messages.quiet { configuration.logger.logLevel = .critical }

@@ -11,7 +11,10 @@ enum InputList {
     }
 
     /// The whole text of `path`, or of standard input when it is `-`.
-    static func read(_ path: String) throws -> String {
+    static func read(_ path: String) throws -> String { String(decoding: try bytes(of: path), as: UTF8.self) }
+
+    /// All bytes of `path`, or of standard input when it is `-`.
+    static func bytes(of path: String) throws -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(.usage, "\(path): \(errorText(errno))") }
         defer { if path != "-" { close(descriptor) } }
@@ -30,7 +33,7 @@ enum InputList {
             bytes.removeLast(chunk - received)
             if received == 0 { break }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 }
 

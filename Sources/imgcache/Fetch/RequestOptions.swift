@@ -54,6 +54,38 @@ struct RequestOptions: ParsableArguments {
     var maxRedirs: Int?
 
     @Option(
+        help: ArgumentHelp(
+            "The body must have this SHA-256; else nothing is stored and the exit code is 5.", valueName: "hex"))
+    var sha256: String?
+
+    func validate() throws {
+        guard retry ?? 0 >= 0 else { throw ValidationError("--retry takes a number from 0.") }
+        guard maxRedirs ?? 0 >= 0 else { throw ValidationError("--max-redirs takes a number from 0.") }
+        guard limitRate?.bytes ?? 1 > 0 else { throw ValidationError("--limit-rate takes a rate above 0.") }
+        try Self.validate(headers)
+        if let sha256 {
+            guard sha256.utf8.count == 64, sha256.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+                throw ValidationError("--sha256 takes 64 hexadecimal digits.")
+            }
+        }
+    }
+
+    static func validate(_ headers: [String]) throws {
+        for header in headers where !isField(header) {
+            // Only its first word: a forgotten colon must not show a token.
+            throw ValidationError("-H takes 'Name: value', not '\(header.prefix { $0 != ":" && $0 != " " }) …'.")
+        }
+    }
+
+    private static func isField(_ header: String) -> Bool {
+        guard let colon = header.firstIndex(of: ":") else { return false }
+        return HTTPField.Name(String(header[..<colon])) != nil
+    }
+}
+
+/// The options of commands that get several URLs at once.
+struct SeveralOptions: ParsableArguments {
+    @Option(
         name: [.customShort("i"), .customLong("input-file")],
         help: ArgumentHelp(
             "Also fetch the URLs in this file, one a line, '#' comments; '-' is standard input.", valueName: "file"))
@@ -62,32 +94,18 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("j"), .customLong("parallel")],
         help: ArgumentHelp("Transfers at once.", valueName: "n"))
-    var parallel = 8
+    var parallel = Self.usual
 
-    @Option(
-        help: ArgumentHelp(
-            "The body must have this SHA-256; else nothing is stored and the exit code is 5.", valueName: "hex"))
-    var sha256: String?
+    /// As many as there are unless somebody says how many.
+    static let usual = 8
 
     func validate() throws {
         guard (1...1000).contains(parallel) else { throw ValidationError("-j takes a number from 1 to 1000.") }
-        guard retry ?? 0 >= 0 else { throw ValidationError("--retry takes a number from 0.") }
-        guard maxRedirs ?? 0 >= 0 else { throw ValidationError("--max-redirs takes a number from 0.") }
-        guard limitRate?.bytes ?? 1 > 0 else { throw ValidationError("--limit-rate takes a rate above 0.") }
-        for header in headers where !Self.isField(header) {
-            // Only its first word: a forgotten colon must not show a token.
-            throw ValidationError("-H takes 'Name: value', not '\(header.prefix { $0 != ":" && $0 != " " }) …'.")
-        }
-        if let sha256 {
-            guard sha256.utf8.count == 64, sha256.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
-                throw ValidationError("--sha256 takes 64 hexadecimal digits.")
-            }
-        }
     }
 
-    private static func isField(_ header: String) -> Bool {
-        guard let colon = header.firstIndex(of: ":") else { return false }
-        return HTTPField.Name(String(header[..<colon])) != nil
+    /// What the command line names, then what `-i` lists.
+    func all(_ named: [String]) throws -> [String] {
+        try named + (inputFile.map { InputList.urls(in: try InputList.read($0)) } ?? [])
     }
 }
 

@@ -5,7 +5,8 @@ import ImageCache
 struct SizingOptions: ParsableArguments {
     @Option(
         name: [.customShort("s"), .customLong("size")],
-        help: ArgumentHelp("The box in pixels: 256 (a square), 256x192, 256x or x192.", valueName: "WxH"))
+        help: ArgumentHelp(
+            "The box in pixels, 1 to 65535 a side: 256 (a square), 256x192, 256x or x192.", valueName: "WxH"))
     var box = Box(width: 256, height: 256)
 
     @Option(help: "inside, contain, cover, fill or outside, as CSS object-fit and sharp have them.")

@@ -29,7 +29,6 @@ struct ShowCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard width ?? 1 > 0 else { throw ValidationError("--width takes a number above 0.") }
-        guard fetching.request.inputFile == nil else { throw ValidationError("-i does not go with show.") }
     }
 
     func run() async throws {
@@ -38,7 +37,7 @@ struct ShowCommand: AsyncParsableCommand {
             let graphics = graphics ?? TerminalGraphics.known(on: STDOUT_FILENO)
             let columns = min(width ?? screen.columns, screen.columns)
             let image = try await image(to: screen.sizing(columns: columns, for: graphics))
-            Output.write(try graphics.drawing(of: image), to: STDOUT_FILENO)
+            Output.result(try graphics.drawing(of: image))
             Output.exit(.done)
         } catch let error as ImageCodecError {
             Output.error((error.code == .unreadable ? "\(error)" : "\(source): \(error)").forTerminal)

@@ -28,17 +28,24 @@ struct ThumbCommand: AsyncParsableCommand {
     @OptionGroup(title: "Decoding")
     var decoding: DecodingOptions
 
+    @OptionGroup(title: "Several")
+    var several: SeveralOptions
+
+    @OptionGroup(title: "Output")
+    var result: ResultOptions
+
     @OptionGroup
     var fetching: FetchingOptions
 
     func validate() throws {
-        guard !sources.isEmpty || fetching.request.inputFile != nil else {
+        guard !sources.isEmpty || several.inputFile != nil else {
             throw ValidationError("Name a URL or a file, or a list of them with -i.")
         }
         guard (output.file == nil) != (output.directory == nil) else {
             throw ValidationError("Say where to with -o FILE or -d DIR.")
         }
-        try fetching.validate(sources, output: output.file, takes: "source")
+        guard output.directory?.isEmpty != true else { throw ValidationError("-d takes a folder.") }
+        try fetching.validate(sources, several, output: output.file, takes: "source")
     }
 
     func run() async throws { Output.exit(await ThumbRun(options: self).run()) }

@@ -45,8 +45,9 @@ extension ExitStatus {
     /// The exit code for what the codec says of a file.
     init(_ code: ImageCodecError.Code) {
         switch code {
-        case .invalidArgument: self = .usage
-        case .unreadable, .outOfMemory: self = .store
+        // As of any other file that the command line names and that cannot be read.
+        case .invalidArgument, .unreadable: self = .usage
+        case .outOfMemory: self = .store
         default: self = .wrongBytes
         }
     }

@@ -1,3 +1,4 @@
+import Digests
 import Glibc
 import ImageCache
 import Locking
@@ -25,15 +26,19 @@ struct ThumbRun: Sendable {
         let interruption = Interruption()
         let sources: [String]
         do {
-            sources = try options.fetching.all(options.sources)
-            if let directory = options.output.directory { try Delivery.makeFolder(directory) }
+            sources = try options.several.all(options.sources)
+            if let directory = options.output.directory {
+                try Delivery.check(folder: directory)
+                try Delivery.makeFolder(directory)
+            }
+            if let file = options.output.file, file != "-" { try Delivery.check(file: file) }
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)
         }
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
-        let reporter = Reporter<ThumbResult>(messages: options.fetching.messages)
-        let status = await reporter.run(sources, width: options.fetching.request.parallel, interruption) { source, _ in
+        let reporter = Reporter<ThumbResult>(json: options.result.json)
+        let status = await reporter.run(sources, width: options.several.parallel, interruption) { source, _ in
             await make(source)
         }
         if let cache = cache.withLock({ $0 }) { await cache.close() }
@@ -51,7 +56,7 @@ struct ThumbRun: Sendable {
                     result.fill(thumbnail)
                     result.output = try deliver(thumbnail.bytes, source)
                 } else {
-                    let image = try decoder.decode(ImageSource(path: source), to: sizing)
+                    let image = try decoder.decode(file(source), to: sizing)
                     let bytes = try encoder.encode(image)
                     result.fill(image, bytes: bytes.count, format)
                     result.output = try deliver(bytes, source)
@@ -66,6 +71,18 @@ struct ThumbRun: Sendable {
         return result
     }
 
+    /// A local file, with the SHA-256 that it should have.
+    private func file(_ path: String) throws -> ImageSource {
+        guard let expected = options.fetching.request.sha256?.lowercased() else { return try ImageSource(path: path) }
+        // What is decoded is what was checked, whatever becomes of the file meanwhile.
+        let bytes = try InputList.bytes(of: path)
+        let actual = try SHA256.digest(of: bytes).map { "0\(String($0, radix: 16))".suffix(2) }.joined()
+        guard actual == expected else {
+            throw Failure(.wrongBytes, "\(path): its SHA-256 is \(actual), not \(expected)")
+        }
+        return ImageSource(bytes)
+    }
+
     private func request(_ url: String) throws -> ImageRequest {
         // What must not be stored may be made all the same: the thumbnail leaves the cache at once.
         var file = try options.fetching.template(mayBeUnstorable: true)
@@ -78,7 +95,7 @@ struct ThumbRun: Sendable {
     private func openedCache() throws -> ImageCache {
         try cache.withLock { cache in
             if let cache { return cache }
-            let opened = try options.fetching.openCache()
+            let opened = try options.fetching.openCache(transfers: options.several.parallel)
             cache = opened
             return opened
         }
@@ -87,7 +104,7 @@ struct ThumbRun: Sendable {
     private func deliver(_ bytes: [UInt8], _ source: String) throws -> String? {
         if let file = options.output.file {
             guard file != "-" else {
-                Output.write(bytes, to: STDOUT_FILENO)
+                Output.result(bytes)
                 return nil
             }
             try WholeFile.write(bytes, to: file, overwrite: true)

@@ -11,12 +11,15 @@ enum ExitStatus: Int32, Sendable {
     case serverError = 4
     /// The bytes are wrong: checksum, length, or a splice that was refused.
     case wrongBytes = 5
-    /// The store cannot: full, body too large for the capacity, not writable, damaged.
+    /// The store cannot: full, body too large for the capacity, not writable, damaged, not a cache; or what was got
+    /// cannot be written to where it should go.
     case store = 6
-    /// Offline, and not in the cache.
+    /// Not in the cache: offline, or where only the cache is looked into.
     case offline = 7
     /// Ctrl-C or SIGTERM.
     case interrupted = 130
+    /// Whoever read standard output is gone. Ends by the signal, as every filter; shells show it as this number.
+    case brokenPipe = 141
 }
 
 /// A failure that ends the command: one sentence and an exit code.

@@ -3,13 +3,36 @@ import FoundationEssentials
 
 /// Standard output and standard error, written whole and unbuffered.
 ///
-/// A reader that is gone (EPIPE) ends the command as it ends every Unix filter; the bytes are not retried.
+/// Standard output that cannot be written ends the command: nobody must take half a result for all of it. A reader that is
+/// gone ends it as it ends every Unix filter, by SIGPIPE and without a word.
 enum Output {
-    static func line(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
+    static func line(_ text: String) { result(Array((text + "\n").utf8)) }
 
-    static func warning(_ text: String) { write("imgcache: warning: \(text)\n", to: STDERR_FILENO) }
+    /// Writes to standard output.
+    static func result(_ bytes: [UInt8]) {
+        guard !write(bytes, to: STDOUT_FILENO) else { return }
+        let failure = unwritable(errno)
+        if failure.status != .brokenPipe { error(failure.message) }
+        exit(failure.status)
+    }
 
-    static func error(_ text: String) { write("imgcache: \(text)\n", to: STDERR_FILENO) }
+    /// What it means that standard output cannot be written.
+    static func unwritable(_ number: Int32) -> Failure {
+        guard number != EPIPE else { return Failure(.brokenPipe, "the reader of standard output is gone") }
+        let reason = number == EBADF ? "it is closed" : errorText(number)
+        return Failure(.store, "cannot write to standard output: \(reason)")
+    }
+
+    /// Gives standard input, output and error a place where they are closed, so that no file of the cache is opened as one
+    /// of them and printed into. Using them still fails.
+    static func holdStandardDescriptors() {
+        for (descriptor, other) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF { _ = open("/dev/null", other) }
+    }
+
+    static func warning(_ text: String) { message("imgcache: warning: \(text)\n") }
+
+    static func error(_ text: String) { message("imgcache: \(text)\n") }
 
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
@@ -17,10 +40,10 @@ enum Output {
         line(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    static func write(_ text: String, to descriptor: Int32) {
-        var text = text
-        text.withUTF8 { _ = write(UnsafeRawBufferPointer($0), to: descriptor) }
-    }
+    /// Writes to standard error. Where that fails, there is nobody to tell.
+    static func message(_ text: String) { write(text, to: STDERR_FILENO) }
+
+    static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
     /// False, with `errno` set, when not all of it could be written.
     @discardableResult
@@ -41,7 +64,17 @@ enum Output {
 
     /// Ends the process without unwinding: everything is written by now, and running the tear-down of libraries that
     /// were only opened (OpenSSL's is slow) would buy nothing.
-    static func exit(_ status: ExitStatus) -> Never { _exit(status.rawValue) }
+    static func exit(_ status: ExitStatus) -> Never {
+        if status == .brokenPipe {
+            signal(SIGPIPE, SIG_DFL)
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGPIPE)
+            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+            raise(SIGPIPE)
+        }
+        _exit(status.rawValue)
+    }
 
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 

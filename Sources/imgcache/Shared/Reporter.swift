@@ -35,12 +35,12 @@ final class Reporter<Result: RunResult>: Sendable {
         var interrupted: [Result] = []
     }
 
-    private let messages: MessageOptions
+    private let json: Bool
     private let display: ProgressDisplay?
     private let state = Locked(State())
 
-    init(messages: MessageOptions, display: ProgressDisplay? = nil) {
-        self.messages = messages
+    init(json: Bool, display: ProgressDisplay? = nil) {
+        self.json = json
         self.display = display
     }
 
@@ -87,13 +87,14 @@ final class Reporter<Result: RunResult>: Sendable {
         } else if result.exitStatus != .done, state.firstFailure == nil {
             state.firstFailure = result.exitStatus
         }
-        let write = { [messages] in
-            if messages.json {
+        let write = { [json] in
+            if json {
                 try? Output.json(result)
             } else if result.exitStatus == .done, let output = result.output {
                 Output.line(output)
             }
-            if let error = result.error, result.exitStatus != .interrupted { Output.error(error.forTerminal) }
+            let isSilent = result.exitStatus == .interrupted || result.exitStatus == .brokenPipe
+            if let error = result.error, !isSilent { Output.error(error.forTerminal) }
         }
         if let display { display.printing(write) } else { write() }
     }

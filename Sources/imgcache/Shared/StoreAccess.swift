@@ -9,9 +9,10 @@ extension StoreOptions {
         var configuration = ImageCache.Configuration()
         configuration.store.capacity = capacity?.bytes
         configuration.store.createsDirectory = use == .tidying
-        do {
+        do throws(ImageCacheError) {
             return try ImageCache(directory: directory, configuration: configuration)
-        } catch let error as ImageCacheError where error.code == .store(.notWritable) && use == .looking {
+        } catch {
+            guard error.code == .store(.notWritable), use == .looking else { throw error }
             configuration.store.isReadOnly = true
             guard let cache = try? ImageCache(directory: directory, configuration: configuration) else { throw error }
             return cache

@@ -6,10 +6,10 @@ struct SignCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign", abstract: "Sign URLs, so that a service with the same key serves them.",
         discussion: """
-            Prints each URL with its signature (HMAC-SHA256 over path and query), one a line in the order given. What is
+            Prints each URL with its signature (HMAC-SHA256 over path and query), one a line in the order given. What is \
             not an absolute URL is taken for path and query.
 
-            The key file has one key a line, id:base64, and must not be readable by everybody. The first key signs;
+            The key file has one key a line, id:base64, and must not be readable by everybody. The first key signs; \
             every key verifies, so that keys can be rotated. A key is made by
               echo "2026-11:$(openssl rand -base64 32)"
             """)
