@@ -18,6 +18,7 @@ import Testing
         let expected = file.content.bytes()
         var clients = try Crowd(of: 500, on: server.port, asking: "/file")
         let crowd = try clients.readAll(expected)
+        if crowd.whole < 500 { _ = await server.logs { $0.count == 500 } }
         #expect(
             crowd.whole == 500,
             "\(crowd); \(server.log.filter { $0["status"] as? Int != 200 || $0["cut_short"] != nil })")
