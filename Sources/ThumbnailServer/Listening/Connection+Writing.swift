@@ -15,11 +15,9 @@ extension Connection {
         let written = write(piece: bytes.prefix(Self.mostCopied), context)
         let rest = bytes.dropFirst(Self.mostCopied)
         guard !rest.isEmpty else { return written.cascade(to: all) }
-        let loop = context.eventLoop.assumeIsolated()
         written.assumeIsolated().whenComplete { result in
             switch result {
-            // Not at once: a client that is as fast as memory is leaves others their turn.
-            case .success: loop.execute { self.write(rest, context, all) }
+            case .success: self.turns.run { self.write(rest, context, all) }
             case .failure(let error): all.fail(error)
             }
         }
@@ -42,8 +40,17 @@ extension Connection {
         if phase == .answering { deadline = nil }
     }
 
-    /// Writes a piece of a file by sendfile(2); succeeds when the kernel has taken it.
+    /// Writes a piece of a file when it is its turn; succeeds when the kernel has taken it.
     func write(
+        _ descriptor: Int32, _ range: Range<Int64>, _ context: ChannelHandlerContext
+    ) -> EventLoopFuture<Void> {
+        let written = context.eventLoop.makePromise(of: Void.self)
+        turns.run { self.send(descriptor, range, context).cascade(to: written) }
+        return written.futureResult
+    }
+
+    /// By sendfile(2).
+    private func send(
         _ descriptor: Int32, _ range: Range<Int64>, _ context: ChannelHandlerContext
     ) -> EventLoopFuture<Void> {
         guard prepare(count: range.count, context) else { return context.eventLoop.makeFailedFuture(AnswerBrokenOff()) }

@@ -22,6 +22,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     let listener: Listener
+    let turns: SocketTurns
     var phase = Phase.reading
     var reader: RequestReader
     var pending = ByteBuffer()
@@ -47,8 +48,9 @@ final class Connection: ChannelDuplexHandler {
     private static let mostPending = 64 << 10
     private static let mostLingering = 1 << 20
 
-    init(listener: Listener) {
+    init(listener: Listener, turns: SocketTurns) {
         self.listener = listener
+        self.turns = turns
         reader = RequestReader(limits: listener.settings.limits)
     }
 

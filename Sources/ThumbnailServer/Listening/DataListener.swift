@@ -8,18 +8,22 @@ enum DataListener {
         on address: ListenAddress, group: MultiThreadedEventLoopGroup, connections: ConnectionRegistry,
         listener: Listener
     ) async throws -> any Channel {
-        try await ServerBootstrap(group: group)
+        var turns: [ObjectIdentifier: NIOLoopBound<SocketTurns>] = [:]
+        for loop in group.makeIterator() { turns[ObjectIdentifier(loop)] = try await SocketTurns.start(on: loop) }
+        return try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             // An ending of the client's side is told apart from the connection's end.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 << 10, high: 128 << 10))
-            .childChannelInitializer { channel in
+            .childChannelInitializer { [turns] channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard connections.add(channel) else { throw TooManyConnections() }
+                    guard let turns = turns[ObjectIdentifier(channel.eventLoop)], connections.add(channel) else {
+                        throw TooManyConnections()
+                    }
                     channel.closeFuture.whenComplete { _ in connections.remove(channel) }
-                    try channel.pipeline.syncOperations.addHandler(Connection(listener: listener))
+                    try channel.pipeline.syncOperations.addHandler(Connection(listener: listener, turns: turns.value))
                 }
             }
             .bind(host: address.host, port: address.port)
