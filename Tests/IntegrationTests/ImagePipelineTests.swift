@@ -243,7 +243,7 @@ import Testing
     @Test func `killed between storing the original and the thumbnail: made from the original, without the network`()
         async throws
     {
-        let origin = try origin()
+        let origin = try origin(cacheControl: "max-age=36000")
         let url = origin.url("/a.jpg")
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [url = url as String, path = directory.path("cache") as String] in

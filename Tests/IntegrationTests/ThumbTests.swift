@@ -27,7 +27,7 @@ import Testing
                 .head(
                     status: 200,
                     fields: [
-                        ("Date", httpDate(Date())), ("Cache-Control", "max-age=60"), ("ETag", "\"a\""),
+                        ("Date", httpDate(Date())), ("Cache-Control", "max-age=3600"), ("ETag", "\"a\""),
                         ("Content-Length", "\(jpeg.count)"),
                     ]), .body(jpeg),
             ]

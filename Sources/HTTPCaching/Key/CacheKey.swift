@@ -162,15 +162,25 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// RFC 3986 section 5.2.4; a dot may be escaped (section 6.2.2.3).
-    private static func withoutDotSegments(_ path: String) -> String {
-        // Most paths have dots only within segments.
+    /// Whether a path has a segment `.` or `..`, also an escaped one: who takes them out and who does not go to different places.
+    ///
+    /// - Parameter path: without a query.
+    public static func hasDotSegments(_ path: Substring.UTF8View) -> Bool {
+        mayHaveDotSegments(path) && path.split(separator: UInt8(ascii: "/")).contains { (1...2).contains(dots($0)) }
+    }
+
+    /// Most paths have dots only within segments.
+    private static func mayHaveDotSegments(_ path: Substring.UTF8View) -> Bool {
         var before = UInt8(ascii: "/")
-        let mayHaveOne = path.utf8.contains { byte in
+        return path.contains { byte in
             defer { before = byte }
             return (byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%")) && before == UInt8(ascii: "/")
         }
-        guard mayHaveOne else { return path }
+    }
+
+    /// RFC 3986 section 5.2.4; a dot may be escaped (section 6.2.2.3).
+    private static func withoutDotSegments(_ path: String) -> String {
+        guard mayHaveDotSegments(path[...].utf8) else { return path }
         var output: [Substring.UTF8View] = []
         let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (index, segment) in segments.enumerated() {

@@ -1,3 +1,5 @@
+import HTTPCaching
+
 /// An image's request target taken apart: `/image/OPTIONS/PATH?QUERY` or `/image/OPTIONS/https://HOST/PATH?QUERY`.
 struct ImageTarget: Equatable {
     enum Original: Equatable {
@@ -25,7 +27,7 @@ struct ImageTarget: Equatable {
         options = target[..<slash]
         let rest = target[slash...]
         let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") }
-        guard !DotSegments.are(in: path) else {
+        guard !CacheKey.hasDotSegments(path) else {
             throw ImageMistake(code: "bad-target", message: "A path must not have the segments . and .. in it.")
         }
         original = Self.absolute(rest.dropFirst()) ?? .path(String(rest))

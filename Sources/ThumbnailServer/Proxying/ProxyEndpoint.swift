@@ -56,7 +56,9 @@ struct ProxyEndpoint: Endpoint {
 
     private func request(for exchange: Exchange) -> FileRequest? {
         // Dot segments could lead out of the origin's own path, and mean one thing here and another there.
-        guard case .path(let path) = exchange.head.target, !DotSegments.areIn(path: path) else { return nil }
+        guard case .path(let path) = exchange.head.target,
+            !CacheKey.hasDotSegments(path.utf8.prefix { $0 != UInt8(ascii: "?") })
+        else { return nil }
         // Exactly what the store knows it by is asked for: an origin that tells spellings apart cannot have one resource
         // stored in the place of another.
         var request = FileRequest(CacheKey.normalized(options.origin + path))
