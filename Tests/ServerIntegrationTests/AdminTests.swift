@@ -82,6 +82,7 @@ import Testing
         gate.open()
         #expect(client.answer()?.text == "done")
         #expect(await server.process.end() == .exited(0))
+        #expect(!server.process.errorOutput.contains("EventLoop"), "\(server.process.errorOutput)")
     }
 
     @Test("metrics count requests by outcome, and what the store holds, in Prometheus's format")

@@ -3,20 +3,18 @@ import HummingbirdCore
 import ImageCache
 import Logging
 import NIOCore
-import NIOPosix
 
-/// Serves ``AdminRoutes`` on an address of its own, on one thread of its own: what the page asks holds up no client.
+/// Serves ``AdminRoutes`` on an address of its own, on the process's threads instead of those that serve clients: what the page
+/// asks holds up no client.
 ///
 /// It outlives the data listener, so that a server that finishes what runs can be watched doing so.
 struct AdminListener: Sendable {
     /// The address that it listens on.
     let address: SocketAddress?
     private let task: Task<Void, any Error>
-    private let group: MultiThreadedEventLoopGroup
 
     /// Starts listening.
     static func start(_ routes: AdminRoutes, on address: ListenAddress) async throws -> AdminListener {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (addresses, continuation) = AsyncThrowingStream.makeStream(of: SocketAddress?.self)
         // What Hummingbird has to say is of connections that ended early; failures of answers are told by the routes.
         var quiet = routes.logger
@@ -32,7 +30,8 @@ struct AdminListener: Sendable {
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(256)),
             onServerRunning: { continuation.yield($0.localAddress) },
-            eventLoopGroupProvider: .shared(group), logger: quiet)
+            // Its loops go on to the end of the process: connections that end late find theirs.
+            eventLoopGroupProvider: .singleton, logger: quiet)
         // Detached: a graceful shutdown of the server is not yet this one's.
         let task = Task.detached {
             do {
@@ -43,19 +42,13 @@ struct AdminListener: Sendable {
                 throw error
             }
         }
-        do {
-            for try await address in addresses { return AdminListener(address: address, task: task, group: group) }
-        } catch {
-            try? await group.shutdownGracefully()
-            throw error
-        }
-        return AdminListener(address: nil, task: task, group: group)
+        for try await address in addresses { return AdminListener(address: address, task: task) }
+        return AdminListener(address: nil, task: task)
     }
 
     /// Ends it, with what it is answering.
     func stop() async {
         task.cancel()
         _ = await task.result
-        try? await group.shutdownGracefully()
     }
 }
