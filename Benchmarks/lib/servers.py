@@ -81,7 +81,7 @@ class Server:
         self.port = port
         self._prefix = prefix
         self._log = open(prefix / "log", "wb")
-        self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, env=env)
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, env=env, start_new_session=True)
         self._peak = 0
         self._sampling = True
         for _ in range(1500):
@@ -135,6 +135,11 @@ class Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        try:
+            # Its own children, where it leaves them behind (thumbor does).
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
         self._log.close()
         shutil.rmtree(self._prefix, ignore_errors=True)
 
