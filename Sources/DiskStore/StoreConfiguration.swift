@@ -20,6 +20,8 @@ public struct StoreConfiguration: Sendable {
     /// Gives the dates that are shown to people. Order never depends on it.
     public var clock: @Sendable () -> Date = { Date() }
     public var logger: Logger
+    /// Rewrites what an earlier version stored; `nil`: it stays as it is.
+    public var migrator: (any EntryMigrating)?
 
     public static let defaultCapacity: Int64 = 2 << 30
     public static let minimumCapacity: Int64 = 1 << 20

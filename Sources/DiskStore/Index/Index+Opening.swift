@@ -89,7 +89,9 @@ extension Index {
                 FileStatus.isReadOnly(at: paths.root) ? "the file system is read-only" : "the index may not be written"
             throw StoreError(.notWritable, reason, path: paths.index)
         }
-        let setUp = "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;"
+        let setUp = """
+            PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;
+            """
         let application = try connection.number("PRAGMA application_id")
         let version = try connection.number("PRAGMA user_version")
         if (application == 0 || application == Schema.applicationID) && version == 0 {
@@ -104,12 +106,18 @@ extension Index {
             try self.create(connection, hasStrangers: hasStrangers || holdsBodies)
         } else if application == Schema.applicationID && version == Schema.version {
             try connection.execute(setUp)
+        } else if application == Schema.applicationID && SchemaMigration.versions.contains(version) {
+            // For one process at a time, as creating is.
+            guard create else { return false }
+            try connection.execute(setUp)
+            try migrate(connection, from: version)
         } else {
             return false
         }
         self.connection = connection
         identity = FileStatus(at: paths.index)?.identity
         _ = try readTotals()
+        try scrubIfPending()
         return true
     }
 
@@ -235,7 +243,7 @@ extension Index {
 
     private func useForReading(_ connection: Connection) throws(StoreError) {
         guard try connection.number("PRAGMA application_id") == Schema.applicationID,
-            try connection.number("PRAGMA user_version") == Schema.version
+            try Schema.readableVersions.contains(connection.number("PRAGMA user_version"))
         else { throw StoreError(.damaged, "the index is of another program or version", path: paths.index) }
         self.connection = connection
         identity = FileStatus(at: paths.index)?.identity

@@ -2,13 +2,18 @@
 enum Schema {
     /// "imgc": SQLite's header field by which the file is known to be ours.
     static let applicationID: Int64 = 0x696D_6763
-    /// Raised with every change of the tables; a higher one than ours is never opened.
-    static let version: Int64 = 1
+    /// Raised with every change of the tables; a higher one than ours is never opened. An older one is migrated, which
+    /// needs a step in `SchemaMigration.steps`.
+    static let version: Int64 = 2
+    /// The versions that this version's queries can read as they are: where the index cannot be written, and so not migrated.
+    static let readableVersions: ClosedRange<Int64> = 1...2
 
     /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
-    ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow.
+    ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's
+    ///   variants stand in it in order, so that one is found among many without reading the others.
     /// * `access` is apart from `entries`, so that noting an access rewrites 23 bytes and not a row with its metadata.
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up.
+    /// * `settings` holds what the store remembers of itself: see `StoreSetting`.
     static let tables = """
         CREATE TABLE entries (
             id INTEGER PRIMARY KEY,
@@ -23,7 +28,7 @@ enum Schema {
             created INTEGER NOT NULL,
             metadata BLOB NOT NULL
         );
-        CREATE INDEX entries_by_key ON entries (key_hash);
+        CREATE INDEX entries_by_key ON entries (key_hash, variant);
         CREATE TABLE access (
             entry INTEGER PRIMARY KEY,
             sequence INTEGER NOT NULL,
@@ -59,6 +64,10 @@ enum Schema {
             swept INTEGER NOT NULL,
             has_strangers INTEGER NOT NULL
         );
+        CREATE TABLE settings (
+            name TEXT PRIMARY KEY,
+            value INTEGER NOT NULL
+        ) WITHOUT ROWID;
         """
 }
 
@@ -71,6 +80,7 @@ enum Query: Int, CaseIterable {
     case insertAccess, deleteAccess, touch, oldest, oldestBefore
     case insertDoomed, deleteDoomed, doomed, isDoomed
     case folder, saveFolder
+    case setting, saveSetting, deleteSetting
     case insertPartial, deletePartial, updateClaim, updateReserved, partialByID, partialsByKey, partialsByAge
 
     private static let columns =
@@ -130,6 +140,9 @@ enum Query: Int, CaseIterable {
         case .isDoomed: "SELECT 1 FROM doomed WHERE id = ?1"
         case .folder: "SELECT allocated FROM folders WHERE id = ?1"
         case .saveFolder: "INSERT OR REPLACE INTO folders (id, allocated) VALUES (?1, ?2)"
+        case .setting: "SELECT value FROM settings WHERE name = ?1"
+        case .saveSetting: "INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)"
+        case .deleteSetting: "DELETE FROM settings WHERE name = ?1"
         case .insertPartial:
             "INSERT INTO partials (id, claim, key_hash, key, reserved, updated) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
         case .deletePartial: "DELETE FROM partials WHERE id = ?1 RETURNING reserved"
