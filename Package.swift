@@ -55,7 +55,7 @@ let package = Package(
         .target(
             name: "HTTPCaching",
             dependencies: [
-                httpTypes,
+                "Digests", httpTypes,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict

@@ -34,7 +34,7 @@ public struct StoredResponse: Sendable, Hashable {
     /// The URL that was asked for, before any redirect.
     public var requestURL: String
     /// The request's fields that `Vary` of the response (and of the redirects) names; others may be here too.
-    public var requestFields: HTTPFields
+    public var selectingFields: SelectingFields
     /// The redirects that led here, first one first. The response is fresh only while each of them is.
     public var redirects: [StoredHead]
     /// The status that was received. A response completed from parts has 200.
@@ -56,10 +56,14 @@ public struct StoredResponse: Sendable, Hashable {
     /// Whether nothing of the body is missing.
     public var isComplete: Bool { extent.isComplete }
 
+    /// - Parameters:
+    ///   - requestFields: The request's fields. Kept are those that `Vary` names, as digests.
+    ///   - selectingFields: What was kept of them, when that is known already.
     public init(
         requestMethod: HTTPRequest.Method = .get,
         requestURL: String,
         requestFields: HTTPFields = HTTPFields(),
+        selectingFields: SelectingFields? = nil,
         redirects: [StoredHead] = [],
         status: HTTPResponse.Status,
         fields: HTTPFields,
@@ -71,7 +75,8 @@ public struct StoredResponse: Sendable, Hashable {
     ) {
         self.requestMethod = requestMethod
         self.requestURL = requestURL
-        self.requestFields = requestFields
+        self.selectingFields =
+            selectingFields ?? SelectingFields(CacheRules.namesInVary(fields, redirects), of: requestFields)
         self.redirects = redirects
         self.status = status
         self.fields = fields

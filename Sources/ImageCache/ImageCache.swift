@@ -39,6 +39,7 @@ public final class ImageCache: Sendable {
         var storeConfiguration = configuration.store
         storeConfiguration.clock = configuration.now
         storeConfiguration.logger = configuration.logger
+        storeConfiguration.migrator = RecordMigrator()
         // One more than there are cores: work here waits for the disk at times, and more threads only take turns.
         executor = BlockingExecutor(
             width: max(2, min(configuration.maxTransfers, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 1, 8)))

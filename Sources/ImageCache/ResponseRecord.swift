@@ -1,3 +1,4 @@
+import Digests
 import FoundationEssentials
 public import HTTPCaching
 import HTTPTypes
@@ -42,25 +43,23 @@ extension ResponseRecord {
     /// and the compressed form the same ETag: the validator alone would join them. After `Vary: *`, where nothing can be
     /// compared, a strong ETag must do: it is unique among all representations of a resource (RFC 9110 section 8.8.3).
     func mayBeContinued(by fields: HTTPFields, rules: CacheRules) -> Bool {
-        let redirects = response.redirects
-        guard let asked = rules.variantKey(of: fields, for: response.fields, redirects: redirects) else {
-            return response.fields[.eTag] != nil
-        }
-        return asked == rules.variantKey(of: response.requestFields, for: response.fields, redirects: redirects)
+        rules.variantKey(of: fields, for: response.fields, redirects: response.redirects) == nil
+            ? response.fields[.eTag] != nil : rules.isSelected(response, by: fields)
     }
 
     /// Takes over what a 206 (Partial Content), or a 416 that proves the body complete, says anew (RFC 9111 section 3.4).
-    mutating func update(by head: ResponseHead, rules: CacheRules) {
+    mutating func update(by head: ResponseHead, to request: CacheRequest, rules: CacheRules) {
         finalURL = head.finalURL
         // What a 416 says is about its own error page, but for the validator, which was compared.
         let fields = head.status == .partialContent ? head.fields : HTTPFields()
         response = rules.freshened(
-            response, by: fields, redirects: head.storedRedirects, requestTime: head.requestTime,
-            responseTime: head.responseTime)
+            response, by: fields, request: request.fields, redirects: head.storedRedirects,
+            requestTime: head.requestTime, responseTime: head.responseTime)
     }
 
-    /// Bumped when the format changes; records of another version count as absent.
-    private static let formatVersion: UInt8 = 1
+    /// Bumped when the format changes; records of an unknown version count as absent. Those of version 1 hold the request's
+    /// fields as they were sent.
+    private static let formatVersion: UInt8 = 2
 
     var encoded: [UInt8] {
         var writer = FieldWriter()
@@ -69,7 +68,7 @@ extension ResponseRecord {
         writer.write(finalURL)
         writer.write(response.requestMethod.rawValue)
         writer.write(response.requestURL)
-        writer.write(response.requestFields)
+        writer.write(response.selectingFields)
         writer.write(Int64(response.status.code))
         writer.write(response.fields)
         writer.write(response.requestTime.timeIntervalSince1970)
@@ -87,10 +86,10 @@ extension ResponseRecord {
     /// `nil` for bytes that are damaged or of another version.
     init?(decoding bytes: [UInt8]) {
         var reader = FieldReader(bytes)
-        guard reader.readByte() == Self.formatVersion,
+        guard let version = reader.readByte(), (1...Self.formatVersion).contains(version),
             let url = reader.readString(), let finalURL = reader.readString(),
             let method = reader.readString().flatMap({ HTTPRequest.Method(rawValue: $0) }),
-            let requestURL = reader.readString(), let requestFields = reader.readFields(),
+            let requestURL = reader.readString(), let selecting = reader.readSelecting(version),
             let status = reader.readStatus(), let fields = reader.readFields(),
             let requestTime = reader.readDouble(), let responseTime = reader.readDouble(),
             let hopCount = reader.readLength(), hopCount <= 1000
@@ -106,14 +105,46 @@ extension ResponseRecord {
         self.url = url
         self.finalURL = finalURL
         response = StoredResponse(
-            requestMethod: method, requestURL: requestURL, requestFields: requestFields, redirects: redirects,
+            requestMethod: method, requestURL: requestURL, requestFields: selecting.raw,
+            selectingFields: selecting.digests, redirects: redirects,
             status: status, fields: fields, requestTime: Date(timeIntervalSince1970: requestTime),
             responseTime: Date(timeIntervalSince1970: responseTime), ownVersion: ownVersion,
             isInvalidated: invalidated != 0)
     }
 }
 
+extension FieldWriter {
+    fileprivate mutating func write(_ fields: SelectingFields) {
+        write(length: fields.values.count)
+        for value in fields.values {
+            write(value.name)
+            write(UInt8(value.digest == nil ? 0 : 1))
+            for byte in value.digest ?? [] { write(byte) }
+        }
+    }
+}
+
 extension FieldReader {
+    /// What a record holds of the request's fields: in version 1 the fields themselves.
+    fileprivate mutating func readSelecting(_ version: UInt8) -> (raw: HTTPFields, digests: SelectingFields?)? {
+        if version == 1 { return readFields().map { ($0, nil) } }
+        guard let count = readLength(), count <= 1000 else { return nil }
+        var values: [SelectingFields.Value] = []
+        for _ in 0..<count {
+            guard let name = readString(), let isThere = readByte(), isThere <= 1 else { return nil }
+            var digest: [UInt8]?
+            if isThere == 1 {
+                digest = []
+                for _ in 0..<SHA256.byteCount {
+                    guard let byte = readByte() else { return nil }
+                    digest?.append(byte)
+                }
+            }
+            values.append(SelectingFields.Value(name: name, digest: digest))
+        }
+        return (HTTPFields(), SelectingFields(values))
+    }
+
     fileprivate mutating func readStatus() -> HTTPResponse.Status? {
         guard let code = readInt64(), (100...999).contains(code) else { return nil }
         return HTTPResponse.Status(code: Int(code))

@@ -22,6 +22,15 @@ struct SHA256Tests {
     }
 }
 
+@Suite struct ShortSHA256Tests {
+    @Test func `a digest computed here is libcrypto's, whatever the length`() throws {
+        for count in [0, 1, 3, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 1000] {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ count) }
+            #expect(try ShortSHA256.digest(of: bytes) == SHA256.digest(of: bytes), "\(count)")
+        }
+    }
+}
+
 @Suite("HMAC with SHA-256")
 struct HMACTests {
     struct Vector: Sendable, CustomTestStringConvertible {

@@ -152,7 +152,7 @@ struct VaryTests {
         #expect(Set(values.map { sharedRules.variantKey(of: $0, for: vary) }).count == values.count)
         for (index, one) in values.enumerated() {
             var old = variant(name.rawName, [])
-            old.requestFields = one
+            old.selectingFields = sharedRules.selectingFields(of: one, for: vary)
             for (other, fields) in values.enumerated() {
                 var asked = get()
                 asked.fields = fields
@@ -231,12 +231,56 @@ struct VaryTests {
     func selectingFields() {
         let request = fields([("Accept", "a"), ("Accept", "b"), ("Cookie", "c"), ("X", "d")])
         let hop = StoredHead(status: .found, fields: fields([("Vary", "x")]))
-        #expect(
-            privateRules.selectingFields(of: request, for: fields([("Vary", "accept, Foo")])).map(\.value) == [
-                "a", "b",
-            ])
-        #expect(privateRules.selectingFields(of: request, for: HTTPFields(), redirects: [hop]).map(\.value) == ["d"])
-        #expect(privateRules.selectingFields(of: request, for: HTTPFields()).isEmpty)
+        func kept(_ vary: String?, _ redirects: [StoredHead] = []) -> [String: Bool] {
+            let response = vary.map { fields([("Vary", $0)]) } ?? HTTPFields()
+            let kept = privateRules.selectingFields(of: request, for: response, redirects: redirects)
+            return Dictionary(uniqueKeysWithValues: kept.values.map { ($0.name, $0.digest != nil) })
+        }
+        #expect(kept("accept, Foo") == ["accept": true, "foo": false])
+        #expect(kept(nil, [hop]) == ["x": true])
+        #expect(kept(nil).isEmpty && kept("*").isEmpty && kept("\"a b\"").isEmpty)
+    }
+
+    @Test func `of the fields that Vary names nothing is kept that could be read`() throws {
+        let secret = "Basic dXNlcjpwYXNzd29yZA=="
+        let response = fields([("Vary", "Authorization, Cookie"), ("Cache-Control", "max-age=60")])
+        let request = get(("Authorization", secret), ("Cookie", "session=\(secret)"))
+        let kept = privateRules.stored(
+            HTTPResponse(status: .ok, headerFields: response), to: request, requestTime: now, responseTime: now)
+        #expect(!String(reflecting: kept).contains("dXNlcjpwYXNzd29yZA"))
+        let key = try #require(privateRules.variantKey(of: request.fields, for: response))
+        #expect(key.hasPrefix("authorization,cookie\n") && !key.contains(secret))
+        #expect(privateRules.word(request, kept) == "fresh")
+        #expect(privateRules.variantKey(of: kept) == key)
+    }
+
+    @Test func `the key of a variant can be made for a request from the names in another variant's key`() throws {
+        let vary = fields([("Vary", "B, a")])
+        let key = try #require(privateRules.variantKey(of: fields([("A", "1")]), for: vary))
+        let names = try #require(key.split(separator: "\n").first)
+        for other in [[("A", "1")], [("A", "2")], [("B", "1"), ("A", "1")], []] {
+            let request = fields(other)
+            #expect(CacheRules.variantKey(names, of: request) == privateRules.variantKey(of: request, for: vary))
+        }
+    }
+
+    @Test func `a Vary that a 304 brings selects by the request that it answered`() throws {
+        let old = stored(("Cache-Control", "max-age=1"), ("ETag", "\"1\""), ago: 100)
+        let request = get(("Accept-Language", "de"))
+        let validation = try #require(privateRules.decide(request, stored: [old], now: now).validation)
+        let outcome = privateRules.afterNotModified(
+            response(304, ("ETag", "\"1\""), ("Vary", "Accept-Language"), ("Cache-Control", "max-age=60")),
+            validation: validation, stored: [old], request: request, requestTime: now, responseTime: now)
+        guard case .refreshed(let refreshed) = outcome, let new = refreshed.first?.response else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(privateRules.word(request, new) == "fresh")
+        #expect(privateRules.word(get(), new) == "forward")
+        // Another that the 304 confirmed was asked for with nobody knows which value: it answers no one.
+        var unknown = new
+        unknown.selectingFields = SelectingFields()
+        #expect(privateRules.word(request, unknown) == "forward" && privateRules.variantKey(of: unknown) == nil)
     }
 
     @Test("4.1: a variant's key is the same exactly when the selecting fields match, whatever their text")

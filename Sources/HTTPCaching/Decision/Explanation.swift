@@ -25,14 +25,18 @@ extension CacheRules {
     /// Why `stored` is fresh or stale at `now`, until when, and what would be sent next.
     /// - Parameters:
     ///   - stored: The stored response.
-    ///   - request: The request to reckon with; by default one for the same URL, with the fields that were stored.
+    ///   - request: The request to reckon with; by default one for the same URL that selects it.
     ///   - now: The time to reckon its age by.
     public func explain(_ stored: StoredResponse, for request: CacheRequest? = nil, now: Date) -> Explanation {
+        var stored = stored
+        if request == nil {
+            // Only digests are known of the fields that selected it: it is taken for selected by none.
+            stored.selectingFields = selectingFields(
+                of: HTTPFields(), for: stored.fields, redirects: stored.redirects)
+        }
         let request =
             request
-            ?? CacheRequest(
-                method: stored.requestMethod == .head ? .head : .get, url: stored.requestURL,
-                fields: stored.requestFields)
+            ?? CacheRequest(method: stored.requestMethod == .head ? .head : .get, url: stored.requestURL)
         let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
         let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
         let decision = decide(request, stored: [stored], now: now)

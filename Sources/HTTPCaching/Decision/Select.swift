@@ -22,7 +22,7 @@ extension CacheRules {
             guard CacheRules.methodMatches(response, request) else { continue }
             let facts = ResponseFacts(response.fields, receivedAt: response.responseTime, rules: self)
             guard isVisible(response, facts, to: request, now: now) else { continue }
-            guard matchesVary(response, request) else {
+            guard isSelected(response, by: request.fields) else {
                 reason = .varyMiss
                 continue
             }
@@ -49,7 +49,7 @@ extension CacheRules {
     func couldAnswer(_ response: StoredResponse, _ request: CacheRequest, now: Date) -> Bool {
         guard CacheRules.methodMatches(response, request) else { return false }
         let facts = ResponseFacts(response.fields, receivedAt: response.responseTime, rules: self)
-        return isVisible(response, facts, to: request, now: now) && matchesVary(response, request)
+        return isVisible(response, facts, to: request, now: now) && isSelected(response, by: request.fields)
     }
 
     /// "the request method associated with the stored response allows it to be used for the presented request": a GET's

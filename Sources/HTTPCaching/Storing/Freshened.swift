@@ -10,12 +10,14 @@ extension CacheRules {
     /// - Parameters:
     ///   - stored: The stored response.
     ///   - fields: The fields of the newer one.
+    ///   - request: The fields of the request that got it, if that request selects the stored response: where `Vary` names
+    ///     fields that it did not name before, their values are taken from here.
     ///   - redirects: The redirects that were followed this time; they take the place of the stored ones. `nil` keeps those.
     ///   - requestTime: When the request was sent that got the newer response.
     ///   - responseTime: When its head was received.
     public func freshened(
-        _ stored: StoredResponse, by fields: HTTPFields, redirects: [StoredHead]? = nil, requestTime: Date,
-        responseTime: Date
+        _ stored: StoredResponse, by fields: HTTPFields, request: HTTPFields? = nil, redirects: [StoredHead]? = nil,
+        requestTime: Date, responseTime: Date
     ) -> StoredResponse {
         var result = stored
         let new = storableFields(of: fields).filter { !CacheRules.isExcludedFromUpdate($0.name.canonicalName) }
@@ -40,6 +42,10 @@ extension CacheRules {
         }
         if !fields.contains(.date) { result.fields[.date] = HTTPDate.format(responseTime) }
         if let redirects { result.redirects = redirects.map(storable) }
+        if let request {
+            result.selectingFields.add(
+                SelectingFields(CacheRules.namesInVary(result.fields, result.redirects), of: request))
+        }
         result.requestTime = requestTime
         result.responseTime = responseTime
         result.isInvalidated = false

@@ -20,7 +20,8 @@ extension CacheRules {
             var updated: StoredResponse
             if agrees(response.headerFields, new, with: old, receivedAt: responseTime) {
                 updated = freshened(
-                    old, by: response.headerFields, requestTime: requestTime, responseTime: responseTime)
+                    old, by: response.headerFields, request: request.fields, requestTime: requestTime,
+                    responseTime: responseTime)
             } else {
                 updated = old
                 updated.isInvalidated = true

@@ -55,8 +55,8 @@ extension CacheRules {
                 RefreshedResponse(
                     candidate: index,
                     response: freshened(
-                        stored[index], by: response.headerFields, redirects: redirects, requestTime: requestTime,
-                        responseTime: responseTime))
+                        stored[index], by: response.headerFields, request: index == answering ? request.fields : nil,
+                        redirects: redirects, requestTime: requestTime, responseTime: responseTime))
             })
     }
 

@@ -151,8 +151,8 @@ final class Forwarder: Sendable {
     }
 
     private func matches(_ response: StoredResponse, _ question: Question) -> Bool {
-        let asked = variantKey(of: response, question)
-        return asked != nil && asked == loader.rules.variantKey(of: response.requestFields, for: response.fields)
+        variantKey(of: response, question) != nil
+            && loader.rules.isSelected(response, by: question.asked.fields)
     }
 
     /// A small body is loaded to its end though nobody reads it any more: who asked whether it changed, and who left, will

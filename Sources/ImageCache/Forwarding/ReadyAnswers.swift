@@ -103,7 +103,7 @@ final class ReadyAnswers: Sendable {
 
     private func matches(_ entry: Entry, _ request: FileRequest) -> Bool {
         guard let variant = entry.variant else { return true }
-        return variant == rules.variantKey(of: request.fields, for: entry.response.fields)
+        return variant == rules.selectingText(of: request.fields, for: entry.response.fields)
     }
 
     private enum Kind {
@@ -152,7 +152,7 @@ final class ReadyAnswers: Sendable {
         let entry = Entry(
             response, head: head, body: body,
             variant: response.fields.contains(.vary)
-                ? rules.variantKey(of: request.fields, for: response.fields) ?? "*" : nil,
+                ? rules.selectingText(of: request.fields, for: response.fields) ?? "*" : nil,
             bornAt: now - age, freshUntil: now + Double(remaining))
         memory.insert(entry, for: Key(url: request.url), cost: body.count + 2048)
     }

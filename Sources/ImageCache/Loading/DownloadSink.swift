@@ -58,11 +58,11 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         case .whole(let length):
             try beginWhole(head, length: length)
         case .range(let range, let total):
-            record?.update(by: head, rules: rules)
+            record?.update(by: head, to: job.cacheRequest, rules: rules)
             if digested != range.lowerBound { digest = nil }
             try writer.resume(at: range.lowerBound, total: total)
         case .alreadyComplete(let total):
-            record?.update(by: head, rules: rules)
+            record?.update(by: head, to: job.cacheRequest, rules: rules)
             try writer.resume(at: total, total: total)
         }
     }

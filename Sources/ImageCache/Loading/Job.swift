@@ -1,3 +1,4 @@
+import Digests
 import DiskStore
 import HTTPCaching
 import HTTPTypes
@@ -69,7 +70,7 @@ struct Job: Sendable {
             return namespace(ofUser: String(user), hasPassword: userinfo.utf8.count > user.utf8.count + 1)
         }
         if request.fields.contains(.authorization) {
-            return "authorization:" + fingerprint(request.fields[fields: .authorization])
+            return fingerprintPrefix + fingerprint(request.fields[fields: .authorization])
         }
         // Only libcurl knows what the file says of the host, and whether it says anything.
         switch request.transfer.netrc {
@@ -82,7 +83,7 @@ struct Job: Sendable {
     /// A user without a password is a token, as likely as not.
     private static func namespace(ofUser user: String, hasPassword: Bool) -> String {
         hasPassword
-            ? "user:" + user : "authorization:" + fingerprint([HTTPField(name: .authorization, value: user)])
+            ? "user:" + user : fingerprintPrefix + fingerprint([HTTPField(name: .authorization, value: user)])
     }
 
     /// Apart from the names that credentials bring along: nobody can call themselves another's credentials.
@@ -97,15 +98,18 @@ struct Job: Sendable {
         return String(Substring(rest.dropFirst(digits.count + 1).prefix(count)))
     }
 
-    /// FNV-1a, 64 bits: tells tokens apart without being one. By their bytes, which need not be text.
+    /// SHA-256: tells tokens apart, and does not tell them. By their bytes, which need not be text.
     private static func fingerprint(_ fields: some Sequence<HTTPField>) -> String {
-        let hash = fields.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { hash, field in
-            field.withUnsafeBytesOfValue { value in
-                value.reduce(hash) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-            }
+        var bytes: [UInt8] = []
+        for field in fields {
+            field.withUnsafeBytesOfValue { bytes.append(contentsOf: $0) }
+            bytes.append(0)
         }
-        return String(hash, radix: 16)
+        return ShortSHA256.digest(of: bytes).hexadecimal
     }
+
+    /// Namespaces that begin so are those of credentials that are known by their fingerprint alone.
+    static let fingerprintPrefix = "authorization:"
 
     /// The URL, well-formed or not, without the credentials that may stand in it.
     static func separatingUserinfo(_ url: String) -> (url: String, userinfo: Substring?) {
