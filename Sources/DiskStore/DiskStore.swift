@@ -97,6 +97,21 @@ public final class DiskStore: Sendable {
         try withIndex { (index) throws(StoreError) in try index.entries(for: key, withAccess: withAccess) }
     }
 
+    /// The variants of a key that a request may be answered with.
+    ///
+    /// - Parameter variant: gives, for what stands before the line break in a variant, the whole variant that is wanted. A key
+    ///   may have many; no others than these are read, and one of each group where the wanted one is not there.
+    public func entries(
+        for key: EntryKey, variant: (_ group: Substring) -> String
+    ) throws(StoreError) -> [StoredEntry] {
+        try withIndex { (index) throws(StoreError) in try index.entries(for: key, variant: variant) }
+    }
+
+    /// The entry with that very variant; nil when there is none.
+    public func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
+        try withIndex { (index) throws(StoreError) in try index.entry(for: key, variant: variant).first }
+    }
+
     /// Notes that an entry was used. Written in batches; the order of use decides what is evicted first.
     public func touch(_ entry: StoredEntry) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.touch(entry.id) }
@@ -105,9 +120,15 @@ public final class DiskStore: Sendable {
     // MARK: Changing
 
     /// Replaces an entry's metadata. False if the entry is gone.
+    ///
+    /// - Parameter variant: the entry's variant from now on, in place of another entry that has it; nil: as it was.
     @discardableResult
-    public func updateMetadata(of entry: StoredEntry, _ metadata: [UInt8]) throws(StoreError) -> Bool {
-        try withIndex { (index) throws(StoreError) in try index.updateMetadata(entry.id, metadata) }
+    public func updateMetadata(
+        of entry: StoredEntry, _ metadata: [UInt8], variant: String? = nil
+    ) throws(StoreError) -> Bool {
+        try withIndex { (index) throws(StoreError) in
+            try index.updateMetadata(entry, metadata, variant: variant)
+        }
     }
 
     /// Removes one entry. Whoever reads its body keeps it. False if it was gone.

@@ -14,8 +14,11 @@ public struct EntryKey: Hashable, Sendable, CustomStringConvertible {
 /// What a caller says of a body that it commits.
 public struct NewEntry: Sendable {
     public var key: EntryKey
-    /// Tells the variants of one key apart. An entry replaces the one with the same key and variant.
+    /// Tells the variants of one key apart. An entry replaces the one with the same key and variant. What stands before a
+    /// line break is the variant's group: see ``DiskStore/entries(for:variant:)``.
     public var variant: String
+    /// How many variants the key may have with this one; of more, the longest unused go. No limit by default.
+    public var variantLimit = Int.max
     /// Shown in listings; means nothing to the store.
     public var url: String
     /// Opaque bytes that come back with the entry.

@@ -15,6 +15,9 @@ extension ImageCache {
         /// The rules of RFC 9111, for one user's cache by default.
         public var rules = CacheRules()
 
+        /// How many variants of one URL are kept (`Vary`, RFC 9111 section 4.1); the longest unused go first. Default 64.
+        public var maxVariants = 64
+
         /// Transfers at once, in all. Default 16.
         public var maxTransfers = 16
 

@@ -92,18 +92,34 @@ extension Index {
             checksum: body.checksum, boot: body.boot)
     }
 
-    /// Dooms the entry that a new one replaces.
+    /// Dooms the entry that a new one replaces, and the longest unused of the other variants when there are too many.
     private func doomVariants(of new: NewEntry, _ totals: inout Totals) throws(StoreError) -> [Int64] {
-        let select = try database().prepared(.variantsOfKey).bind(1, keyHash(new.key)).bind(2, new.key.value)
-        var old: [Int64] = []
-        do {
-            defer { select.reset() }
-            while try select.step() {
-                if select.text(2) == new.variant { old.append(select.integer(0)) }
-            }
-        }
+        var old = try ids(.entryByVariant, of: new.key) { $0.bind(3, new.variant) }
         for id in old { _ = try doom(id, &totals) }
+        guard new.variantLimit < .max, !new.variant.isEmpty else { return old }
+        let count = try database().prepared(.variantCount).bind(1, keyHash(new.key))
+        var excess: Int64 = 0
+        do {
+            defer { count.reset() }
+            if try count.step() { excess = count.integer(0) + 1 - Int64(max(1, new.variantLimit)) }
+        }
+        guard excess > 0 else { return old }
+        let oldest = try ids(.oldestVariants, of: new.key) { $0.bind(3, excess) }
+        for id in oldest { _ = try doom(id, &totals) }
+        old += oldest
         return old
+    }
+
+    /// The numbers that a query gives of a key's entries.
+    private func ids(
+        _ query: Query, of key: EntryKey, _ bind: (Statement) -> Void
+    ) throws(StoreError) -> [Int64] {
+        let select = try database().prepared(query).bind(1, keyHash(key)).bind(2, key.value)
+        bind(select)
+        defer { select.reset() }
+        var ids: [Int64] = []
+        while try select.step() { ids.append(select.integer(0)) }
+        return ids
     }
 
     /// Takes a folder's growth into the totals. Folders grow in steps of a block, so this seldom writes anything.

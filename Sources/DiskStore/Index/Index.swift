@@ -125,11 +125,22 @@ final class Index {
         return true
     }
 
-    func updateMetadata(_ id: Int64, _ metadata: [UInt8]) throws(StoreError) -> Bool {
-        try change { (_) throws(StoreError) in
-            try database().prepared(.updateMetadata).bind(1, id).bind(2, metadata).run()
-            return try database().changes > 0
+    /// - Parameter variant: the entry's from now on; `nil`: as it was. An entry that had it before goes.
+    func updateMetadata(_ entry: StoredEntry, _ metadata: [UInt8], variant: String?) throws(StoreError) -> Bool {
+        var replaced: [Int64] = []
+        let isThere = try change { (totals) throws(StoreError) in
+            replaced = []
+            try database().prepared(.updateMetadata).bind(1, entry.id).bind(2, metadata).run()
+            guard try database().changes > 0 else { return false }
+            guard let variant, variant != entry.variant else { return true }
+            for other in try self.entry(for: entry.key, variant: variant) where other.id != entry.id {
+                if try doom(other.id, &totals) { replaced.append(other.id) }
+            }
+            try database().prepared(.updateVariant).bind(1, entry.id).bind(2, variant).run()
+            return true
         }
+        try deleteDoomed(replaced)
+        return isThere
     }
 }
 

@@ -75,7 +75,8 @@ enum Schema {
 enum Query: Int, CaseIterable {
     case begin, beginRead, commit, rollback
     case totals, saveTotals, pageCount, freePages
-    case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, urlsBefore, variantsOfKey
+    case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, urlsBefore
+    case someByKey, entryByVariant, entryAfterVariant, variantCount, oldestVariants, updateVariant
     case insertEntry, deleteEntry, updateMetadata, updateBoot
     case insertAccess, deleteAccess, touch, oldest, oldestBefore
     case insertDoomed, deleteDoomed, doomed, isDoomed
@@ -87,6 +88,7 @@ enum Query: Int, CaseIterable {
         "e.id, e.key, e.variant, e.url, e.size, e.allocated, e.metadata, e.created, e.checksum, e.boot"
     private static let selectEntry =
         "SELECT \(columns), a.date, a.sequence FROM entries e JOIN access a ON a.entry = e.id"
+    private static let selectVariants = "SELECT \(columns) FROM entries e WHERE e.key_hash = ?1 AND e.key = ?2"
     private static let selectPartial = "SELECT id, claim, key, reserved, updated FROM partials"
 
     var text: String {
@@ -108,12 +110,21 @@ enum Query: Int, CaseIterable {
         case .pageCount: "PRAGMA page_count"
         case .freePages: "PRAGMA freelist_count"
         // Without the access date: in a large index its row is one more page to fetch, and a hit has no use for it.
-        case .entriesByKey: "SELECT \(Self.columns) FROM entries e WHERE e.key_hash = ?1 AND e.key = ?2"
+        case .entriesByKey: Self.selectVariants
         case .entriesByKeyWithAccess: "\(Self.selectEntry) WHERE e.key_hash = ?1 AND e.key = ?2"
         case .entryByID: "\(Self.selectEntry) WHERE e.id = ?1"
         case .entryExists: "SELECT 1 FROM entries WHERE id = ?1"
         case .urlsBefore: "SELECT id, url FROM entries WHERE id < ?1 ORDER BY id DESC LIMIT ?2"
-        case .variantsOfKey: "SELECT id, allocated, variant FROM entries WHERE key_hash = ?1 AND key = ?2"
+        case .someByKey: "\(Self.selectVariants) LIMIT ?3"
+        case .entryByVariant: "\(Self.selectVariants) AND e.variant = ?3"
+        case .entryAfterVariant: "\(Self.selectVariants) AND e.variant > ?3 ORDER BY e.variant LIMIT 1"
+        case .variantCount: "SELECT count(*) FROM entries WHERE key_hash = ?1"
+        case .oldestVariants:
+            """
+            SELECT e.id FROM entries e JOIN access a ON a.entry = e.id WHERE e.key_hash = ?1 AND e.key = ?2
+            ORDER BY a.sequence LIMIT ?3
+            """
+        case .updateVariant: "UPDATE entries SET variant = ?2 WHERE id = ?1"
         case .insertEntry:
             """
             INSERT INTO entries (id, key_hash, key, variant, url, size, allocated, checksum, boot, created, metadata)

@@ -43,10 +43,10 @@ extension ImagePipeline {
     private func find(_ recipe: ImageRecipe, _ job: Job) throws(ImageCacheError) -> Found? {
         do throws(StoreError) {
             let text = recipe.text
-            guard let entry = try loader.store.entries(for: job.key.ofMadeImages).first(where: { $0.variant == text }),
+            guard let entry = try loader.store.entry(for: job.key.ofMadeImages, variant: text),
                 let stored = MadeImage.Stored(entry)
             else { return nil }
-            return Found(stored: stored, hasOriginal: try !loader.store.entries(for: job.key).isEmpty)
+            return Found(stored: stored, hasOriginal: try loader.hasVariants(job))
         } catch {
             throw ImageCacheError(error)
         }

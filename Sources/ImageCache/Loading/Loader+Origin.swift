@@ -102,11 +102,10 @@ extension Loader {
         }
         // `Vary: *` matches no later request (RFC 9111 section 4.1); such a response replaces the one before it.
         let variant =
-            rules.variantKey(
-                of: job.cacheRequest.fields, for: record.response.fields, redirects: record.response.redirects) ?? "*"
+            rules.variantKey(of: record.response) ?? "*"
         do throws(StoreError) {
-            let entry = NewEntry(
-                key: job.key, variant: variant, url: record.url, metadata: record.encoded)
+            var entry = NewEntry(key: job.key, variant: variant, url: record.url, metadata: record.encoded)
+            entry.variantLimit = maxVariants
             answers.forget(job.url)
             let body = sink.isStorable ? try writer.commit(entry) : try writer.commitTransient()
             var status = status
@@ -154,7 +153,10 @@ extension Loader {
         candidate.record.response = response
         answers.forget(candidate.record.url)
         do throws(StoreError) {
-            if candidate.made.isEmpty { try store.updateMetadata(of: candidate.entry, candidate.record.encoded) }
+            if candidate.made.isEmpty {
+                try store.updateMetadata(
+                    of: candidate.entry, candidate.record.encoded, variant: rules.variantKey(of: response))
+            }
             for index in candidate.made.indices {
                 candidate.made[index].record.response = candidate.record
                 try store.updateMetadata(of: candidate.made[index].entry, candidate.made[index].record.encoded)

@@ -12,6 +12,7 @@ struct Loader: Sendable {
     let now: @Sendable () -> Date
     let engine: TransferEngine
     let revalidatesInBackground: Bool
+    let maxVariants: Int
     let sweeper: Sweeper?
     let answers: ReadyAnswers
     /// Forgets the images in memory that were made of an original; set by whoever has them.
@@ -24,6 +25,7 @@ struct Loader: Sendable {
         rules = configuration.rules
         now = configuration.now
         answers = ReadyAnswers(limits: configuration.answers, rules: configuration.rules, now: configuration.now)
+        maxVariants = configuration.maxVariants
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
         var limits = TransferEngine.Configuration()
@@ -118,9 +120,17 @@ struct Loader: Sendable {
         }
     }
 
+    /// What is stored under the request's key: of many variants only those that may be the request's.
+    private func entries(for job: Job) throws(StoreError) -> [StoredEntry] {
+        try store.entries(for: job.key) { CacheRules.variantKey($0, of: job.cacheRequest.fields) }
+    }
+
+    /// Whether anything is stored under the request's key.
+    func hasVariants(_ job: Job) throws(StoreError) -> Bool { try !entries(for: job).isEmpty }
+
     func candidates(for job: Job) throws(ImageCacheError) -> [Candidate] {
         do throws(StoreError) {
-            var candidates = try store.entries(for: job.key).compactMap { Candidate($0) }
+            var candidates = try entries(for: job).compactMap { Candidate($0) }
             if let gone = job.request.goneOriginal {
                 let made = try store.entries(for: job.key.ofMadeImages).compactMap { MadeImage.Stored($0) }
                 let standIn = Candidate(madeOfGoneOriginal: made.filter { $0.record.original == gone })
