@@ -121,7 +121,7 @@ struct StoringTests {
             ("stale-if-error=60", nil, false, false),
         ] as [(String, String?, Bool, Bool)])
     func atLeastOne(cacheControl: String, expires: String?, isPrivate: Bool, isShared: Bool) {
-        var answer = response(418)
+        var answer = response(451)
         if !cacheControl.isEmpty { answer.headerFields[.cacheControl] = cacheControl }
         answer.headerFields[.expires] = expires
         #expect(stores(answer, get(), privateRules) == isPrivate)
@@ -130,12 +130,56 @@ struct StoringTests {
 
     @Test("3, RFC 9110 15.1: \"a status code that is defined as heuristically cacheable\", and no other")
     func heuristicallyCacheable() {
-        let cacheable = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+        // 414 is one too, but for the client that asked so: `neverStored`.
+        let cacheable = [200, 203, 204, 300, 301, 308, 404, 405, 410, 501]
         for status in 200...599 where status != 206 && status != 304 {
             #expect(stores(response(status)) == cacheable.contains(status), "\(status)")
-            #expect(stores(response(status, ("Cache-Control", "max-age=1"))), "\(status)")
+            let isStored = (400...499).contains(status) ? [403, 404, 405, 410, 451].contains(status) : status != 511
+            #expect(stores(response(status, ("Cache-Control", "max-age=1"))) == isStored, "\(status)")
         }
         #expect(stores(response(206, ("Content-Range", "bytes 0-0/2"))))
+    }
+
+    @Test(arguments: [400, 401, 406, 408, 411, 412, 413, 414, 415, 416, 417, 421, 422, 425, 428, 429, 431, 499, 511])
+    func `a status about one request is not stored, whatever the origin says`(status: Int) {
+        for rules in [privateRules, sharedRules] {
+            #expect(!stores(response(status, ("Cache-Control", "public, max-age=600, s-maxage=600")), get(), rules))
+        }
+    }
+
+    @Test func `an error that an odd request may bring about takes no success's place`() {
+        let success = stored(("Cache-Control", "max-age=60"), ago: 100)
+        var invalidated = success
+        invalidated.isInvalidated = true
+        for status in [403, 405, 500, 501, 503] {
+            let status = HTTPResponse.Status(code: status)
+            #expect(!sharedRules.mayTakePlace(of: [success], status))
+            #expect(sharedRules.mayTakePlace(of: [], status) && sharedRules.mayTakePlace(of: [invalidated], status))
+            #expect(sharedRules.mayTakePlace(of: [stored(status: 404)], status))
+        }
+        for status in [200, 301, 404, 410, 451] {
+            #expect(sharedRules.mayTakePlace(of: [success], HTTPResponse.Status(code: status)))
+        }
+    }
+
+    @Test func `a shared cache stores what a session got only when the origin says for how long it is fresh`() {
+        let old = ("Last-Modified", date(-100_000))
+        let request = get(("Cookie", "session=1"))
+        #expect(!stores(response(200, old), request, sharedRules))
+        #expect(!stores(response(200, old, ("Cache-Control", "public")), request, sharedRules))
+        #expect(stores(response(200, old), get(), sharedRules) && stores(response(200, old), request, privateRules))
+        for explicit in ["max-age=60", "s-maxage=60", "max-age=0"] {
+            #expect(stores(response(200, ("Cache-Control", explicit)), request, sharedRules))
+        }
+        #expect(stores(response(200, ("Expires", date(60))), request, sharedRules))
+        #expect(stores(response(200, ("CDN-Cache-Control", "max-age=60")), request, sharedRules))
+    }
+
+    @Test func `the number of one exchange with the origin is not stored`() {
+        let kept = sharedRules.stored(
+            response(200, ("X-Request-Id", "1"), ("Traceparent", "00-1"), ("CF-Ray", "2"), ("X-Other", "3")), to: get(),
+            requestTime: now, responseTime: now)
+        #expect(kept.fields.map(\.name.canonicalName) == ["x-other", "date"])
     }
 
     @Test("3: a response with neither validator nor freshness may be stored, and nothing is invented for it")

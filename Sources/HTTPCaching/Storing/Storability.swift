@@ -67,6 +67,11 @@ extension CacheRules {
             return StoreRefusal(
                 reason: "a 304 updates stored responses and is none itself", section: "RFC 9111 section 4.3.4")
         }
+        if CacheRules.concernsOneRequest(response.status) {
+            return StoreRefusal(
+                reason: "status \(code) is about this request, and says nothing of others",
+                section: "RFC 9110 section 15.5")
+        }
         if let refusal = refusalOfMethod(response, facts: facts, to: request, own: own) { return refusal }
         if code == 206, let refusal = refusalOfPart(response, to: request) { return refusal }
         let understood = CacheRules.understands(response.status)
@@ -117,6 +122,12 @@ extension CacheRules {
             return StoreRefusal(
                 reason: "the request has Authorization, and nothing allows a shared cache to store the answer",
                 section: "RFC 9111 section 3.5")
+        }
+        // What a session gets is not everybody's unless the origin says for how long it is (heuristics are this cache's idea).
+        if request.fields.contains(.cookie), !hasExplicitFreshness(facts), request.ownLifetime == nil {
+            return StoreRefusal(
+                reason: "the request has a cookie, and nothing says for how long the response is fresh",
+                section: "RFC 9111 section 4.2.2")
         }
         if response.headerFields.contains(.setCookie), !CacheRules.isForAll(facts) {
             return StoreRefusal(

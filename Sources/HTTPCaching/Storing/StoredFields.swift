@@ -7,9 +7,10 @@ extension CacheRules {
     public static func endToEndFields(of fields: HTTPFields) -> HTTPFields { without([], fields) }
 
     /// The fields of a response that may be stored (RFC 9111 section 3.1): without those that hold for one connection or
-    /// one proxy only, and in a shared cache without those that `private="…"` names (section 5.2.2.7).
+    /// one proxy only and those that are about a single exchange, and in a shared cache without those that `private="…"` names
+    /// (section 5.2.2.7).
     public func storableFields(of fields: HTTPFields) -> HTTPFields {
-        var excluded: Set<String> = []
+        var excluded = CacheRules.exchangeFields
         if mode == .shared {
             let directives =
                 ResponseDirectives(targeted: targetedFieldNames, in: fields) ?? ResponseDirectives(fields)
@@ -30,6 +31,17 @@ extension CacheRules {
         }
         return result
     }
+
+    /// Fields that name one exchange with the origin, for its logs and traces: in a later response they would name another
+    /// client's request. RFC 9111 section 3.1 would have them stored; none of them says anything of the representation.
+    private static let exchangeFields: Set<String> = [
+        "x-request-id", "request-id", "x-correlation-id", "correlation-id", "x-trace-id", "x-transaction-id",
+        "traceparent", "tracestate", "traceresponse", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-parentspanid",
+        "x-b3-sampled", "x-amzn-requestid", "x-amzn-trace-id", "x-amz-request-id", "x-amz-id-2", "x-amz-cf-id",
+        "x-cloud-trace-context", "x-goog-request-id", "x-guploader-uploadid", "x-ms-request-id",
+        "x-ms-client-request-id", "x-ms-correlation-request-id", "x-azure-ref", "x-github-request-id", "cf-ray",
+        "x-fastly-request-id", "fly-request-id", "x-vercel-id",
+    ]
 
     /// Fields that are for the next hop only (RFC 9110 section 7.6.1), or for the proxy that is used (RFC 9111 section 3.1).
     static func isConnectionSpecific(_ canonicalName: String) -> Bool {
@@ -84,7 +96,7 @@ extension CacheRules {
         return StoredResponse(
             requestMethod: request.method,
             requestURL: request.url,
-            requestFields: selectingFields(of: request.fields, for: fields, redirects: redirects),
+            requestFields: request.fields,
             redirects: redirects.map(storable),
             status: status,
             fields: fields,

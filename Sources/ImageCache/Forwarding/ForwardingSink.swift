@@ -35,6 +35,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     private let makeStoring: () throws -> Storing
     private let warnings: StoreWarnings?
     private let mayServeStale: (HTTPResponse.Status) -> Bool
+    private let mayStore: (HTTPResponse.Status) -> Bool
     private let began: (Beginning) -> Void
     private var transfer: TransferHandle?
     /// Where the present body goes.
@@ -47,11 +48,13 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     ///   - warnings: Told what does not get into the store.
     ///   - makeStoring: Makes the place for a body with another status.
     ///   - mayServeStale: Whether something stale is better than that status.
+    ///   - mayStore: Whether a response with that status may be stored beside what is stored.
     ///   - began: Told once, on the engine's thread.
     init(
         job: Job, rules: CacheRules, growth: BodyGrowth = BodyGrowth(), whole: Storing? = nil,
         makeStoring: @escaping () throws -> Storing = { throw CancellationError() },
         warnings: StoreWarnings? = nil, mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
+        mayStore: @escaping (HTTPResponse.Status) -> Bool = { _ in true },
         began: @escaping (Beginning) -> Void
     ) {
         self.job = job
@@ -61,6 +64,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         self.makeStoring = makeStoring
         self.warnings = warnings
         self.mayServeStale = mayServeStale
+        self.mayStore = mayStore
         self.began = began
     }
 
@@ -134,7 +138,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     private func isStorable(_ head: ResponseHead, _ placement: BodyPlacement) -> Bool {
         guard case .whole = placement else { return true }
         // A part that nobody asked for is no file, and no answer to whoever comes later.
-        guard head.status != .partialContent else { return false }
+        guard head.status != .partialContent, mayStore(head.status) else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         return rules.storability(of: response, to: job.cacheRequest, receivedAt: head.responseTime).isStorable
             // `Vary: *` answers nobody else.

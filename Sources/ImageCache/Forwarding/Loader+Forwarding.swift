@@ -28,6 +28,7 @@ extension Loader {
                     writer: writer)
             },
             warnings: warnings, mayServeStale: { question.staleCandidate(for: job, after: $0, by: self) != nil },
+            mayStore: { rules.mayTakePlace(of: question.candidates.map(\.record.response), $0) },
             began: { beginning in
                 var status = question.status
                 switch beginning {

@@ -46,7 +46,7 @@ public struct ServerConfiguration: Sendable {
 
     // Limits.
     var maxURLLength = 8 << 10
-    var maxHeaderSize: Int64 = 32 << 10
+    var maxHeaderSize: Int64 = 8 << 10
     var maxHeaderFields = 100
     var maxRequestBody: Int64 = 16 << 20
     var maxRequestBodies: Int64 = 256 << 20

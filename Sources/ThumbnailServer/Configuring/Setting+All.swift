@@ -101,7 +101,9 @@ extension Setting {
 
     private static let limits: [Setting] = [
         count("max-url-length", \.maxURLLength, 64...65_536, "Bytes of a request target. More: 414."),
-        bytes("max-header-size", \.maxHeaderSize, atLeast: 512, "Bytes of a request's head. More: 431."),
+        bytes(
+            "max-header-size", \.maxHeaderSize, atLeast: 512,
+            "Bytes of a request's head, the most that many origins take. More: 431."),
         count("max-header-fields", \.maxHeaderFields, 4...10_000, "Fields of a request's head. More: 431."),
         bytes("max-request-body", \.maxRequestBody, atLeast: 0, "Bytes of a request's content. More: 413."),
         bytes(

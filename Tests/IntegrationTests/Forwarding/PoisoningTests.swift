@@ -1,0 +1,70 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// One client's odd request must not put an error in everybody's way.
+@Suite(.timeLimit(.minutes(2))) struct PoisoningTests: ForwardingSuite {
+    let directory: TestDirectory
+    let clock = Locked(Date())
+    let cache: ImageCache
+
+    init() throws {
+        directory = try TestDirectory()
+        cache = try Self.proxyCache(in: directory, clock: clock)
+    }
+
+    /// Refuses requests that have the field `X-Odd`, with an error that says it may be stored.
+    private func origin(refusingWith status: Int) throws -> ScriptedOrigin {
+        try ScriptedOrigin(behaviour: { request in
+            if request["X-Odd"] != nil {
+                return .status(status, fields: [("Cache-Control", "public, max-age=600")])
+            }
+            return Behaviour(Representation(seed: 1, size: 1000, cacheControl: "max-age=60"))
+        })
+    }
+
+    private var odd: HTTPFields {
+        HTTPField.Name("X-Odd").map { [$0: "x"] } ?? [:]
+    }
+
+    @Test(arguments: [400, 401, 408, 413, 414, 431, 499])
+    func `a refusal of one request is given to that client alone`(status: Int) async throws {
+        let origin = try origin(refusingWith: status)
+        #expect(try await cache.exchange(request(origin.url(), .get, odd)).head.status.code == status)
+        #expect(try await cache.exchange(request(origin.url())).head.status == .ok)
+        var forced = odd
+        forced[.cacheControl] = "no-cache"
+        #expect(try await cache.exchange(request(origin.url(), .get, forced)).head.status.code == status)
+        let after = try await cache.exchange(request(origin.url()))
+        #expect(after.head.status == .ok && self.status(of: after).contains("hit"))
+    }
+
+    @Test(arguments: [403, 405, 500, 501, 503])
+    func `an error that one client brings about does not take the place of a stored file`(status: Int) async throws {
+        let origin = try origin(refusingWith: status)
+        _ = try await bytes(of: cache.exchange(request(origin.url())))
+        var forced = odd
+        forced[.cacheControl] = "no-cache"
+        let error = try await cache.exchange(request(origin.url(), .get, forced))
+        #expect(error.head.status.code == status)
+        _ = try await bytes(of: error)
+        let after = try await cache.exchange(request(origin.url()))
+        #expect(after.head.status == .ok && self.status(of: after).contains("hit"))
+        // Stale, it is confirmed or fetched anew, and not forgotten.
+        clock.withLock { $0 += 100 }
+        #expect(try await cache.exchange(request(origin.url())).head.status == .ok)
+    }
+
+    @Test func `what a session gets is not stored for all without explicit freshness`() async throws {
+        let origin = try ScriptedOrigin(behaviour: { request in
+            let old = Date(timeIntervalSince1970: 1_600_000_000)
+            return Behaviour(
+                Representation(seed: UInt64(request.number), size: 1000, lastModified: old, cacheControl: nil))
+        })
+        let session = try await bytes(of: cache.exchange(request(origin.url(), .get, [.cookie: "session=1"])))
+        let other = try await bytes(of: cache.exchange(request(origin.url())))
+        #expect(session != other && origin.requests.count == 2)
+    }
+}
