@@ -16,10 +16,16 @@ public struct CacheRules: Sendable, Hashable {
     /// leaves to the cache, so that a stale response may be used even where no `stale-if-error` allows it. Default: no.
     public var treatsServerErrorAsUnreachable: Bool
 
+    /// Whether a response that does not say for how long it is fresh counts as fresh for a tenth of the time since
+    /// `Last-Modified`, at most a day (RFC 9111 section 4.2.2: "MAY"). Without, it is confirmed before each use. Default: yes.
+    public var usesHeuristics: Bool
+
     public init(
-        mode: CacheMode = .private, targetedFieldNames: [String]? = nil, treatsServerErrorAsUnreachable: Bool = false
+        mode: CacheMode = .private, targetedFieldNames: [String]? = nil, treatsServerErrorAsUnreachable: Bool = false,
+        usesHeuristics: Bool = true
     ) {
         self.mode = mode
+        self.usesHeuristics = usesHeuristics
         self.targetedFieldNames = targetedFieldNames ?? (mode == .shared ? ["cdn-cache-control"] : [])
         self.treatsServerErrorAsUnreachable = treatsServerErrorAsUnreachable
     }

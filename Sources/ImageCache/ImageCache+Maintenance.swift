@@ -48,7 +48,7 @@ public struct CacheEntry: Sendable, Identifiable {
 
     /// Why the entry is fresh or stale, until when, and what would be sent next; `nil` when the record is damaged.
     public func explanation(at now: Date, rules: CacheRules = CacheRules()) -> Explanation? {
-        record.map { rules.explain($0.response, for: CacheRequest(url: $0.response.requestURL), now: now) }
+        record.map { rules.explain($0.response, now: now) }
     }
 
     /// Why the entry is fresh or stale, until when, and what would be sent next, in words.

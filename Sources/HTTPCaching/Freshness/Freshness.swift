@@ -94,8 +94,8 @@ extension CacheRules {
         case .invalid: return (0, .invalid)
         case .absent: break
         }
-        guard status.isHeuristicallyCacheable || directives.flags.contains(.public), let modified = facts.lastModified,
-            modified < facts.date
+        guard usesHeuristics, status.isHeuristicallyCacheable || directives.flags.contains(.public),
+            let modified = facts.lastModified, modified < facts.date
         else { return (0, .nothing) }
         let tenth = ((facts.date - modified) / 10).wholeSeconds
         return (min(tenth, CacheRules.greatestHeuristicLifetime), .heuristic)

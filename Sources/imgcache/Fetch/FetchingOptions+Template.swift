@@ -62,6 +62,11 @@ extension RequestOptions {
 }
 
 extension CachingOptions {
+    /// Whoever types a command wants today's file: what no server calls fresh is confirmed.
+    static let rules = CacheRules(usesHeuristics: false)
+
+    var rules: CacheRules { heuristic ? CacheRules() : Self.rules }
+
     fileprivate var policy: CachePolicy {
         if refresh { return .reloadIgnoringLocalCacheData }
         if revalidate { return .reloadRevalidatingCacheData }

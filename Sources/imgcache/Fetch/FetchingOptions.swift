@@ -52,6 +52,7 @@ struct FetchingOptions: ParsableArguments {
         configuration.maxTransfersPerHost = transfers
         // Nothing stays behind to refresh what is stale: the command asks first, and falls back on it.
         configuration.revalidatesInBackground = false
+        configuration.rules = caching.rules
         if messages.quiet { configuration.logger.logLevel = .critical }
         return try ImageCache(directory: directory ?? store.directory, configuration: configuration)
     }

@@ -37,6 +37,7 @@ struct PlainFetch: Equatable {
     /// is done the usual way.
     func printStoredFile() -> Bool {
         var configuration = ImageCache.Configuration()
+        configuration.rules = CachingOptions.rules
         if isQuiet { configuration.logger.logLevel = .critical }
         guard let cache = try? ImageCache(directory: directory, configuration: configuration),
             let file = try? cache.storedFile(for: FileRequest(url))

@@ -125,6 +125,13 @@ struct CachingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Accept a stored file that has been stale for at most this long.", valueName: "time"))
     var maxStale: TimeSpan?
 
+    @Flag(
+        help: """
+            Take a file for fresh for a tenth of its age, at most a day, where the server says nothing of that (default: ask \
+            the server whether it changed).
+            """)
+    var heuristic = false
+
     @Flag(name: .customLong("no-resume"), help: "Drop what an earlier run left behind and start over.")
     var noResume = false
 

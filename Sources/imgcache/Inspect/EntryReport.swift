@@ -45,7 +45,10 @@ struct EntryReport: Encodable {
         contentType = record.response.fields[.contentType]
         etag = record.response.fields[.eTag]
         lastModified = record.response.fields[.lastModified]
-        freshness = entry.freshness(at: now)
+        freshness = entry.freshness(at: now, rules: CachingOptions.rules)
+        if record.response.status.kind != .successful {
+            freshness = "An error response, kept for a proxy; fetch does not use it."
+        }
     }
 
     static func iso(_ date: Date) -> String { date.formatted(.iso8601) }

@@ -115,8 +115,11 @@ struct PathCommand: ParsableCommand {
     func run() throws {
         try withStore(store, for: .looking) { cache in
             let request = whose.request(url)
-            guard let entry = try cache.info(for: request).entries.first else {
-                throw Failure(.offline, "\(request.urlWithoutUserinfo): not in the cache")
+            let entries = try cache.info(for: request).entries
+            // What a proxy stored of errors is no file of that URL.
+            guard let entry = entries.first(where: { $0.record?.response.status.kind == .successful }) else {
+                let status = entries.first?.record.map { " (only the response \($0.response.status.code))" } ?? ""
+                throw Failure(.offline, "\(request.urlWithoutUserinfo): not in the cache\(status)")
             }
             if format.json { try Output.json(["path": entry.path, "url": entry.url]) } else { Output.line(entry.path) }
         }
