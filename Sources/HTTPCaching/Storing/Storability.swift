@@ -116,9 +116,7 @@ extension CacheRules {
             return StoreRefusal(
                 reason: "the response is private, and this cache is shared", section: "RFC 9111 section 5.2.2.7")
         }
-        if request.fields.contains(.authorization), !directives.flags.contains(.mustRevalidate),
-            !directives.flags.contains(.public), directives.sharedMaxAge == .absent
-        {
+        if request.fields.contains(.authorization), !facts.allowsAuthorized {
             return StoreRefusal(
                 reason: "the request has Authorization, and nothing allows a shared cache to store the answer",
                 section: "RFC 9111 section 3.5")

@@ -10,6 +10,9 @@ struct Job: Sendable {
     /// The URL as it is shown and stored: normalised, without fragment and userinfo.
     let url: String
     let key: EntryKey
+    /// Where a response to these credentials is kept when it says that it is for everybody; `nil` without credentials, and
+    /// for an owner that the caller names.
+    let keyForEverybody: EntryKey?
     private let owner: String?
     var cacheRequest: CacheRequest
 
@@ -41,6 +44,8 @@ struct Job: Sendable {
         // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
         let method = request.isSafeQuery ? request.method : .get
         key = EntryKey(CacheKey(url: url, method: method, bodyDigest: digest, owner: owner).value)
+        let isOwned = owner == nil || request.owner != nil
+        keyForEverybody = isOwned ? nil : EntryKey(CacheKey(url: url, method: method, bodyDigest: digest).value)
         cacheRequest = CacheRequest(
             method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
             ownLifetime: request.ownLifetime, isSafeQuery: request.isSafeQuery)

@@ -104,7 +104,9 @@ extension Loader {
         let variant =
             rules.variantKey(of: record.response) ?? "*"
         do throws(StoreError) {
-            var entry = NewEntry(key: job.key, variant: variant, url: record.url, metadata: record.encoded)
+            let isForEverybody = rules.isSharedDespiteAuthorization(record.response)
+            let key = isForEverybody ? job.keyForEverybody ?? job.key : job.key
+            var entry = NewEntry(key: key, variant: variant, url: record.url, metadata: record.encoded)
             entry.variantLimit = maxVariants
             answers.forget(job.url)
             let body = sink.isStorable ? try writer.commit(entry) : try writer.commitTransient()

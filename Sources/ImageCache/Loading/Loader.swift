@@ -121,8 +121,17 @@ struct Loader: Sendable {
     }
 
     /// What is stored under the request's key: of many variants only those that may be the request's.
-    private func entries(for job: Job) throws(StoreError) -> [StoredEntry] {
-        try store.entries(for: job.key) { CacheRules.variantKey($0, of: job.cacheRequest.fields) }
+    private func entries(for job: Job) throws(StoreError) -> [StoredEntry] { try entries(job.key, for: job) }
+
+    private func entries(_ key: EntryKey, for job: Job) throws(StoreError) -> [StoredEntry] {
+        try store.entries(for: key) { CacheRules.variantKey($0, of: job.cacheRequest.fields) }
+    }
+
+    /// What is everybody's and may answer a request with credentials (RFC 9111 section 3.5).
+    private func candidatesForEverybody(_ job: Job) throws(StoreError) -> [Candidate] {
+        guard rules.mode == .shared, let key = job.keyForEverybody else { return [] }
+        return try entries(key, for: job).compactMap { Candidate($0) }
+            .filter { rules.isSharedDespiteAuthorization($0.record.response) }
     }
 
     /// Whether anything is stored under the request's key.
@@ -131,6 +140,7 @@ struct Loader: Sendable {
     func candidates(for job: Job) throws(ImageCacheError) -> [Candidate] {
         do throws(StoreError) {
             var candidates = try entries(for: job).compactMap { Candidate($0) }
+            candidates += try candidatesForEverybody(job)
             if let gone = job.request.goneOriginal {
                 let made = try store.entries(for: job.key.ofMadeImages).compactMap { MadeImage.Stored($0) }
                 let standIn = Candidate(madeOfGoneOriginal: made.filter { $0.record.original == gone })

@@ -1,0 +1,58 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// `Authorization` in a cache of several people: RFC 9111 section 3.5.
+@Suite(.timeLimit(.minutes(2))) struct AuthorizedTests: ForwardingSuite {
+    let directory: TestDirectory
+    let clock = Locked(Date())
+    let cache: ImageCache
+
+    init() throws {
+        directory = try TestDirectory()
+        cache = try Self.proxyCache(in: directory, clock: clock)
+    }
+
+    private func origin(_ cacheControl: String, vary: String? = nil) throws -> ScriptedOrigin {
+        var representation = Representation(seed: 1, size: 1000, cacheControl: cacheControl)
+        if let vary { representation.fields = [("Vary", vary)] }
+        return try ScriptedOrigin(behaviour: { [representation, clock] _ in
+            var behaviour = Behaviour(representation)
+            behaviour.date = clock.withLock { $0 }
+            return behaviour
+        })
+    }
+
+    private let clients: [HTTPFields] = [
+        [.authorization: "Bearer one"], [:], [.authorization: "Bearer two"], [.authorization: "Bearer one"],
+    ]
+
+    @Test(arguments: ["public, max-age=60", "s-maxage=60", "must-revalidate, max-age=60"])
+    func `a response that says it is for everybody answers every client, with whatever credentials`(
+        cacheControl: String
+    ) async throws {
+        let origin = try origin(cacheControl)
+        for fields in clients { _ = try await bytes(of: cache.exchange(request(origin.url(), .get, fields))) }
+        #expect(origin.requests.count == 1)
+        clock.withLock { $0 += 100 }
+        for fields in clients { _ = try await bytes(of: cache.exchange(request(origin.url(), .get, fields))) }
+        #expect(origin.requests.count == 2 && origin.requests.last?.request["If-None-Match"] != nil)
+    }
+
+    @Test func `any other response to credentials is stored for nobody`() async throws {
+        let origin = try origin("max-age=60")
+        for fields in clients { _ = try await bytes(of: cache.exchange(request(origin.url(), .get, fields))) }
+        // The second client's may be stored, and is not for those with credentials.
+        #expect(origin.requests.count == 4)
+        _ = try await bytes(of: cache.exchange(request(origin.url())))
+        #expect(origin.requests.count == 4)
+    }
+
+    @Test func `credentials that Vary names select`() async throws {
+        let origin = try origin("public, max-age=60", vary: "Authorization")
+        for fields in clients { _ = try await bytes(of: cache.exchange(request(origin.url(), .get, fields))) }
+        #expect(origin.requests.count == 3)
+    }
+}
