@@ -274,6 +274,17 @@ struct ImmutableTests {
         #expect(word(.useProtocolCachePolicy, request: [("Cache-Control", "no-cache")]) == "validate")
     }
 
+    @Test func `a browser's reload does not ask for what is immutable, a forced one and a shared cache do`() {
+        let reload = [("Cache-Control", "max-age=0")]
+        #expect(word(.useProtocolCachePolicy, request: reload, ago: 5) == "fresh")
+        #expect(word(.useProtocolCachePolicy, request: reload, value: "max-age=60", ago: 5) == "validate")
+        #expect(word(.useProtocolCachePolicy, request: [("Cache-Control", "max-age=0, no-cache")], ago: 5) == "validate")
+        #expect(word(.useProtocolCachePolicy, request: reload, ago: 61) == "validate")
+        var response = stored(("Cache-Control", "max-age=60, immutable"), ("ETag", "\"a\""), ago: 5)
+        response.fields[.contentLength] = "1000"
+        #expect(sharedRules.word(get(("Cache-Control", "max-age=0")), response) == "validate")
+    }
+
     @Test("2: \"Stale responses SHOULD be revalidated as they normally would be\"")
     func stale() {
         #expect(word(ago: 61) == "validate")

@@ -109,7 +109,10 @@ extension CacheRules {
         default: break
         }
         if freshness.mustValidate { return .validate(.stale) }
-        if isRefused(freshness, by: directives) { return .validate(freshness.isFresh ? .request : .stale) }
+        if isRefused(freshness, by: directives) {
+            if freshness.isFresh, isReload(directives), isImmutable(chosen.facts, response) { return .fresh }
+            return .validate(freshness.isFresh ? .request : .stale)
+        }
         if freshness.isFresh { return .fresh }
         if freshness.forbidsStale { return .validate(.stale) }
         let staleness = freshness.age - freshness.lifetime
@@ -146,6 +149,12 @@ extension CacheRules {
         }
         guard case .maxStale(let seconds) = policy else { return false }
         return seconds.map { staleness <= $0 } ?? true
+    }
+
+    /// Whether a request is what browsers send for a reload: `max-age=0`, without the `no-cache` of a forced one. A shared cache
+    /// obeys it as it stands, because `immutable` speaks to clients (RFC 8246 section 2).
+    private func isReload(_ directives: RequestDirectives) -> Bool {
+        mode == .private && !directives.noCache && directives.maxAge == .seconds(0) && directives.minFresh == .absent
     }
 
     /// RFC 8246: no revalidation of a fresh response, upon a reload either (section 2); but only where it came over an
