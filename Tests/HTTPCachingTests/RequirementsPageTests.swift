@@ -18,7 +18,9 @@ struct RequirementsPageTests {
                 if line.hasPrefix("struct "), let name = line.dropFirst(7).split(whereSeparator: { !$0.isLetter }).first
                 {
                     suite = String(name)
-                } else if line.hasPrefix("    func "), !line.hasPrefix("    func `"), let name = line.dropFirst(9).split(separator: "(").first {
+                } else if line.hasPrefix("    func "), !line.hasPrefix("    func `"),
+                    let name = line.dropFirst(9).split(separator: "(").first
+                {
                     names.insert("\(suite).\(name)")
                 }
             }

@@ -278,7 +278,8 @@ struct ImmutableTests {
         let reload = [("Cache-Control", "max-age=0")]
         #expect(word(.useProtocolCachePolicy, request: reload, ago: 5) == "fresh")
         #expect(word(.useProtocolCachePolicy, request: reload, value: "max-age=60", ago: 5) == "validate")
-        #expect(word(.useProtocolCachePolicy, request: [("Cache-Control", "max-age=0, no-cache")], ago: 5) == "validate")
+        #expect(
+            word(.useProtocolCachePolicy, request: [("Cache-Control", "max-age=0, no-cache")], ago: 5) == "validate")
         #expect(word(.useProtocolCachePolicy, request: reload, ago: 61) == "validate")
         var response = stored(("Cache-Control", "max-age=60, immutable"), ("ETag", "\"a\""), ago: 5)
         response.fields[.contentLength] = "1000"
