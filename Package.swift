@@ -53,14 +53,18 @@ let package = Package(
             name: "Digests", swiftSettings: strict, linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
         .target(
+            name: "HTTPSemantics", swiftSettings: strict,
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(
             name: "HTTPCaching",
             dependencies: [
-                "Digests", httpTypes,
+                "Digests", "HTTPSemantics", httpTypes,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict
         ),
-        .target(name: "Transfer", dependencies: ["CLibcurl", "Locking", httpTypes], swiftSettings: strict),
+        .target(
+            name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "Locking", httpTypes], swiftSettings: strict),
         .target(
             name: "DiskStore",
             dependencies: ["CLinux", "CSQLite", "CXXHash", "Locking", logging],
@@ -71,9 +75,8 @@ let package = Package(
         .target(
             name: "ImageCache",
             dependencies: [
-                "CXXHash", "Digests", "DiskStore", "HTTPCaching", "ImageCodec", "Locking", "MemoryCache", "Transfer",
-                httpTypes,
-                logging,
+                "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec", "Locking",
+                "MemoryCache", "Transfer", httpTypes, logging,
             ],
             swiftSettings: strict
         ),
@@ -89,7 +92,7 @@ let package = Package(
         .target(
             name: "ThumbnailServer",
             dependencies: [
-                "CLinux", "ImageCache", "Locking", "URLSigning", httpTypes, logging,
+                "CLinux", "HTTPSemantics", "ImageCache", "Locking", "URLSigning", httpTypes, logging,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -112,6 +115,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["Locking"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
+        .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: strict),
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", httpTypes], swiftSettings: strict),
         .testTarget(
             name: "TransferTests", dependencies: ["Transfer", "TestSupport", httpTypes], swiftSettings: strict),

@@ -1,6 +1,7 @@
 // The facade is the only module that users import: its requests and answers are made of these modules' types.
 @_exported public import DiskStore
 @_exported public import HTTPCaching
+@_exported public import HTTPSemantics
 @_exported public import HTTPTypes
 @_exported public import ImageCodec
 @_exported public import MemoryCache

@@ -61,25 +61,6 @@ struct KeyTests {
         #expect(CacheKey.normalized(text) == text)
     }
 
-    @Test(
-        "RFC 3986 6.2.2.3: what is sent has the key's path, and is else as it was given",
-        arguments: [
-            ("http://example.org/n/%2e%2E/pb", "http://example.org/pb"),
-            ("http://example.org/n/.%2e/pb?/../q", "http://example.org/pb?/../q"),
-            ("http://example.org/n/%2E", "http://example.org/n/"),
-            ("http://example.org/%2e%2e%2e/%2ea/a%2e", "http://example.org/%2e%2e%2e/%2ea/a%2e"),
-            ("http://example.org/%252e%252e/a", "http://example.org/%252e%252e/a"),
-            ("http://example.org/%7euser/%c3%a9?%41=%2f+%20", "http://example.org/%7euser/%c3%a9?%41=%2f+%20"),
-            ("http://example.org/a?b c", "http://example.org/a?b%20c"),
-            ("http://User@Example.org:080/a/../b?#f", "http://User@Example.org:080/b?"),
-            ("http://example.org", "http://example.org"), ("/a/../b", "/a/../b"), ("mailto:a/../b", "mailto:a/../b"),
-        ])
-    func toBeSent(given: String, sent: String) {
-        #expect(CacheKey.toBeSent(given) == sent)
-        #expect(CacheKey.normalized(given) == CacheKey.normalized(sent))
-        #expect(CacheKey.toBeSent(sent) == sent)
-    }
-
     @Test("GET and HEAD share a key; other methods, bodies and owners have their own")
     func parts() {
         let keys = [

@@ -1,3 +1,4 @@
+import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
@@ -6,18 +7,14 @@ extension CacheRules {
     /// Remove what is stored for them in each namespace of the owner, or set ``StoredResponse/isInvalidated``.
     public func urlsInvalidated(by response: HTTPResponse, to request: CacheRequest) -> [String] {
         guard !CacheRules.isSafe(request), (200...399).contains(response.status.code) else { return [] }
-        let target = CacheKey.normalized(request.url)
-        var urls = [target]
-        let base = URLReference(target)
+        var urls = [CacheKey.normalized(request.url)]
+        guard let target = try? HTTPURL(request.url) else { return urls }
         for name in [HTTPField.Name.location, .contentLocation] {
             guard let reference = response.headerFields.first(name.canonicalName)?.value,
-                let url = URLReference.resolve(reference, against: request.url).map(CacheKey.normalized)
+                let url = try? HTTPURL(reference: reference, relativeTo: target)
             else { continue }
-            let other = URLReference(url)
             // Another origin's entries are not for this one to void: RFC 9111 section 4.4.
-            if other.scheme == base.scheme, CacheRules.host(other) == CacheRules.host(base), !urls.contains(url) {
-                urls.append(url)
-            }
+            if url.hasSameOrigin(as: target), !urls.contains(url.normalized) { urls.append(url.normalized) }
         }
         return urls
     }
@@ -29,12 +26,5 @@ extension CacheRules {
         case "CONNECT": true
         default: request.isSafeQuery
         }
-    }
-
-    private static func host(_ reference: URLReference) -> String? {
-        guard let authority = reference.authority else { return nil }
-        let bytes = authority.utf8
-        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return authority }
-        return String(decoding: bytes[bytes.index(after: at)...], as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import HTTPSemantics
 public import HTTPTypes
 
 /// Whether a response may be stored (RFC 9111 section 3).
@@ -160,8 +161,8 @@ extension CacheRules {
         }
         guard hasExplicitFreshness(facts), (200...299).contains(response.status.code),
             let location = response.headerFields[.contentLocation],
-            URLReference.resolve(location, against: request.url).map({ CacheKey.normalized($0) })
-                == CacheKey.normalized(request.url)
+            let url = try? HTTPURL(request.url),
+            let named = try? HTTPURL(reference: location, relativeTo: url), named.normalized == url.normalized
         else {
             return StoreRefusal(
                 reason:

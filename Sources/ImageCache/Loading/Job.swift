@@ -1,6 +1,7 @@
 import Digests
 import DiskStore
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Transfer
 
@@ -30,16 +31,14 @@ struct Job: Sendable {
 
     /// For any request.
     init(passing request: FileRequest) throws(ImageCacheError) {
-        let scheme = request.url.prefix { $0 != ":" }.lowercased()
-        guard scheme == "http" || scheme == "https", request.url.dropFirst(scheme.count).hasPrefix("://") else {
+        let parsed: HTTPURL
+        do throws(InvalidURL) { parsed = try HTTPURL(request.url) } catch {
             throw ImageCacheError(
-                .invalidRequest, url: Self.separatingUserinfo(request.url).url,
-                message: "is not an absolute http or https URL")
+                .invalidRequest, url: Self.separatingUserinfo(request.url).url, message: error.description)
         }
         self.request = request
-        let (url, userinfo) = Self.separatingUserinfo(CacheKey.normalized(request.url))
-        self.url = url
-        owner = Self.owner(of: request, userinfo: userinfo)
+        url = parsed.normalized
+        owner = Self.owner(of: request, userinfo: parsed.userinfo.map { $0[...] })
         let digest = request.isSafeQuery ? try request.body.map(BodyDigest.digest(of:))?.hexadecimal : nil
         // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
         let method = request.isSafeQuery ? request.method : .get
@@ -135,7 +134,7 @@ struct Job: Sendable {
         var options = request.transfer
         options.reportsHeads = request.trace != nil
         return TransferRequest(
-            url: CacheKey.toBeSent(request.url), method: request.method, fields: fields, body: request.body,
+            url: request.url, method: request.method, fields: fields, body: request.body,
             priority: request.priority, options: options)
     }
 

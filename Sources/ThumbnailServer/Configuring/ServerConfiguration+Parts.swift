@@ -24,7 +24,7 @@ extension ServerConfiguration {
     }
 
     func proxyOptions(base: String) -> ProxyEndpoint.Options {
-        var options = ProxyEndpoint.Options(origin: base)
+        var options = ProxyEndpoint.Options(origin: OriginBase(base))
         options.name = viaName
         options.tellsClient = tellsClient
         options.tellsTiming = tellsTiming

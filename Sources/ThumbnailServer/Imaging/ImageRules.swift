@@ -1,4 +1,4 @@
-import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import ImageCache
 import URLSigning
@@ -9,8 +9,7 @@ struct ImageRules: Sendable {
     final class Identity: Sendable {}
 
     let identity = Identity()
-    /// The origin's URL without a slash at its end.
-    var origin: String
+    let origin: OriginBase
     /// What `origin` connects to.
     var originEndpoint: AllowedHosts.Endpoint?
     var allowedHosts = AllowedHosts([])
@@ -28,6 +27,9 @@ struct ImageRules: Sendable {
     var name = "imgcache"
     /// Whether Server-Timing tells the client how long it took.
     var tellsTiming = false
+
+    /// - Parameter origin: the origin's URL without a slash at its end.
+    init(origin: String) { self.origin = OriginBase(origin) }
 }
 
 /// One image to be had, as its URL and the client's fields ask for it.
@@ -67,8 +69,7 @@ extension ImageRules {
             throw .mistake(error)
         }
         if !widths.isEmpty, options.width.map(widths.contains) != true { throw .width(options.width) }
-        // As the store knows it: see ProxyEndpoint.
-        var file = FileRequest(CacheKey.normalized(try url(of: parsed.original)))
+        var file = FileRequest(try url(of: parsed.original))
         file.fields = fields
         file.transfer = transfer
         var request = ImageRequest(file, options.sizing)
@@ -92,15 +93,24 @@ extension ImageRules {
         }
     }
 
+    /// As the store knows it: see ``OriginBase``.
     private func url(of original: ImageTarget.Original) throws(ImageRefusal) -> String {
         switch original {
-        case .path(let path): return origin + path
-        case .url(let url, let endpoint):
-            guard mayAsk(endpoint) else { throw .host }
+        case .path(let path):
+            guard let url = origin.url(for: path) else { throw .mistake(Self.badPath) }
             return url
+        case .url(let text, let endpoint):
+            guard mayAsk(endpoint) else { throw .host }
+            guard let url = try? HTTPURL(text) else { throw .mistake(Self.badPath) }
+            // Under its own name, too, the origin has a base path.
+            guard endpoint != originEndpoint || origin.contains(url) else { throw .host }
+            return url.normalized
         case .unfit: throw .host
         }
     }
+
+    private static let badPath = ImageMistake(
+        code: "bad-target", message: "A path must be percent-encoded, and stay below the origin's.")
 
     /// Whether originals may come from there.
     func mayAsk(_ endpoint: AllowedHosts.Endpoint) -> Bool {

@@ -1,4 +1,4 @@
-import HTTPCaching
+import HTTPSemantics
 
 /// An image's request target taken apart: `/image/OPTIONS/PATH?QUERY` or `/image/OPTIONS/https://HOST/PATH?QUERY`.
 struct ImageTarget: Equatable {
@@ -27,7 +27,7 @@ struct ImageTarget: Equatable {
         options = target[..<slash]
         let rest = target[slash...]
         let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") }
-        guard !CacheKey.hasDotSegments(path) else {
+        guard !DotSegments.areIn(path) else {
             throw ImageMistake(code: "bad-target", message: "A path must not have the segments . and .. in it.")
         }
         original = Self.absolute(rest.dropFirst()) ?? .path(String(rest))

@@ -1,4 +1,4 @@
-import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import ImageCache
 
@@ -6,8 +6,7 @@ import ImageCache
 struct ProxyEndpoint: Endpoint {
     /// What it says of itself and of the client to others.
     struct Options: Sendable {
-        /// The origin's URL without a slash at its end.
-        var origin: String
+        var origin: OriginBase
         /// The name in Via.
         var name = "imgcache"
         /// Whether Forwarded tells the origin who asked (RFC 7239).
@@ -36,7 +35,9 @@ struct ProxyEndpoint: Endpoint {
             return .failure(508, "loop", "The request has come through this proxy several times: it goes in a circle.")
         }
         guard var request = request(for: exchange) else {
-            return .failure(400, "bad-target", "Only a path without dot segments can be asked for.")
+            return .failure(
+                400, "bad-target",
+                "Only a path below the origin's can be asked for, percent-encoded and without dot segments.")
         }
         addHopFields(to: &request.fields, exchange)
         request.interim = exchange.interim
@@ -55,13 +56,12 @@ struct ProxyEndpoint: Endpoint {
     }
 
     private func request(for exchange: Exchange) -> FileRequest? {
-        // Dot segments could lead out of the origin's own path, and mean one thing here and another there.
+        // Dot segments mean one thing here and another there.
         guard case .path(let path) = exchange.head.target,
-            !CacheKey.hasDotSegments(path.utf8.prefix { $0 != UInt8(ascii: "?") })
+            !DotSegments.areIn(path.utf8.prefix { $0 != UInt8(ascii: "?") }),
+            let url = options.origin.url(for: path)
         else { return nil }
-        // Exactly what the store knows it by is asked for: an origin that tells spellings apart cannot have one resource
-        // stored in the place of another.
-        var request = FileRequest(CacheKey.normalized(options.origin + path))
+        var request = FileRequest(url)
         request.method = exchange.method
         request.transfer = options.transfer
         request.fields = HopByHop.endToEnd(exchange.head)

@@ -31,8 +31,20 @@ struct ImageRulesTests {
         let fixed = try self.order("/image/w=9,f=png/a.jpg", rules, accept: "image/webp")
         #expect(!fixed.variesOnAccept && fixed.encoding == .encoder(.png()))
         #expect(
-            try self.order("/image/w=9/https://origin.example/x.jpg", rules).request.file.url
-                == "https://origin.example/x.jpg")
+            try self.order("/image/w=9/https://origin.example/base/x.jpg", rules).request.file.url
+                == "https://origin.example/base/x.jpg")
+    }
+
+    @Test(arguments: [
+        "https://origin.example/x.jpg", "https://origin.example/basement/x.jpg", "https://origin.example/base%2fx.jpg",
+        "https://origin.example/base/..%2fx.jpg", "..%2fx.jpg", "..;/x.jpg", "a/%252e%252e/%252e%252e/x.jpg",
+        "https://origin.example/base/%zz",
+    ])
+    func `nothing of the origin that lies outside its base path`(original: String) {
+        var rules = rules
+        // Nor where a pattern would allow it.
+        rules.allowedHosts = AllowedHosts(["*.example", "origin.example"])
+        #expect(throws: ImageRefusal.self) { try order("/image/w=9/\(original)", rules) }
     }
 
     @Test("and those of the hosts that are allowed")

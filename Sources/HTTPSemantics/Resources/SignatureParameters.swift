@@ -1,0 +1,121 @@
+/// Query parameters that authorise a request and say nothing about what is asked for: those of signed URLs, which are others
+/// each time that one is made.
+///
+/// A validator is unique to its resource only (RFC 9110 section 8.8.3): a partial is continued, and a stored body confirmed by a
+/// 304, only when the final URL is that of the resource that they came from. ``isSameResource(_:_:)`` compares all of it but
+/// these parameters, and takes a scheme's parameters for a signature only where its marks are present.
+///
+///     configuration.rules.signatures.schemes.append(
+///         .init("our CDN", marks: ["token"], others: ["expires"]))
+public struct SignatureParameters: Sendable, Hashable {
+    /// One way to sign URLs.
+    public struct Scheme: Sendable, Hashable {
+        /// A parameter and the form of its value.
+        public struct Mark: Sendable, Hashable, ExpressibleByStringLiteral {
+            enum Form: Sendable, Hashable {
+                case any
+                /// `2021-08-06`
+                case date
+                case beginning(String)
+                case containing(String)
+            }
+
+            let name: String
+            let form: Form
+
+            init(_ name: String, _ form: Form) {
+                self.name = name
+                self.form = form
+            }
+
+            /// A parameter with any value that is not empty.
+            public init(stringLiteral name: String) { self.init(name, .any) }
+        }
+
+        /// The service, for people.
+        public let name: String
+        /// The parameters that must all be present.
+        public let marks: [Mark]
+        /// Further parameters of the signature.
+        public let others: Set<String>
+
+        public init(_ name: String, marks: [Mark], others: Set<String> = []) {
+            self.name = name
+            self.marks = marks
+            self.others = others
+        }
+    }
+
+    /// Those that are recognised. The order does not matter; a URL may be signed in several ways.
+    public var schemes: [Scheme]
+
+    public init(schemes: [Scheme]) { self.schemes = schemes }
+
+    /// The schemes of S3, Google Cloud Storage, Azure, CloudFront and Akamai, and those who use them.
+    public static let known = SignatureParameters(schemes: Scheme.known)
+
+    /// Whether two final URLs are of one resource: the same scheme, host, port and path, and the same query but for signatures.
+    public func isSameResource(_ one: HTTPURL, _ other: HTTPURL) -> Bool {
+        if one.normalized == other.normalized { return true }
+        guard one.hasSameOrigin(as: other), one.path.utf8.elementsEqual(other.path.utf8) else { return false }
+        return unsigned(one.query) == unsigned(other.query)
+    }
+
+    /// The same for URLs as they are stored. What is no URL is nobody's resource.
+    public func isSameResource(_ one: String, _ other: String) -> Bool {
+        if one.utf8.elementsEqual(other.utf8) { return true }
+        guard let one = try? HTTPURL(one), let other = try? HTTPURL(other) else { return false }
+        return isSameResource(one, other)
+    }
+
+    /// The parameters in their order, byte for byte, without those of signatures; `nil` when there is no query, or nothing but
+    /// a signature in it.
+    private func unsigned(_ query: Substring?) -> [[UInt8]]? {
+        guard let query else { return nil }
+        let parameters = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map(
+            Parameter.init)
+        let present = schemes.filter { $0.isPresent(in: parameters) }
+        guard !present.isEmpty else { return parameters.map(\.bytes) }
+        let rest = parameters.filter { parameter in !present.contains { $0.has(parameter.name) } }
+        return rest.isEmpty ? nil : rest.map(\.bytes)
+    }
+}
+
+/// `name=value` of a query.
+struct Parameter {
+    let bytes: [UInt8]
+    let name: String
+    let value: String
+
+    init(_ text: Substring.UTF8View) {
+        bytes = Array(text)
+        let end = text.firstIndex(of: UInt8(ascii: "=")) ?? text.endIndex
+        name = String(Substring(text[..<end]))
+        value = end < text.endIndex ? String(Substring(text[text.index(after: end)...])) : ""
+    }
+}
+
+extension SignatureParameters.Scheme {
+    /// Whether each mark stands there exactly once: of two, who knows which one is obeyed.
+    func isPresent(in parameters: [Parameter]) -> Bool {
+        marks.allSatisfy { mark in
+            let named = parameters.filter { $0.name == mark.name }
+            return named.count == 1 && named.allSatisfy { mark.form.fits($0.value) }
+        }
+    }
+
+    func has(_ name: String) -> Bool { others.contains(name) || marks.contains { $0.name == name } }
+}
+
+extension SignatureParameters.Scheme.Mark.Form {
+    func fits(_ value: String) -> Bool {
+        switch self {
+        case .any: !value.isEmpty
+        case .date:
+            value.utf8.count == 10
+                && value.utf8.enumerated().allSatisfy { $0 == 4 || $0 == 7 ? $1 == UInt8(ascii: "-") : $1.isDigit }
+        case .beginning(let text): value.utf8.starts(with: text.utf8)
+        case .containing(let text): value.contains(text)
+        }
+    }
+}

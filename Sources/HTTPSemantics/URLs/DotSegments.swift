@@ -1,0 +1,54 @@
+/// The segments `.` and `..` of a path, also escaped ones: who takes them out and who does not go to different places.
+public enum DotSegments {
+    /// Whether a path, given without a query, has any.
+    public static func areIn(_ path: Substring.UTF8View) -> Bool {
+        mayBeIn(path) && path.split(separator: UInt8(ascii: "/")).contains { (1...2).contains(dots($0)) }
+    }
+
+    /// Most paths have dots only within segments.
+    private static func mayBeIn(_ path: some Collection<UInt8>) -> Bool {
+        var before = UInt8(ascii: "/")
+        return path.contains { byte in
+            defer { before = byte }
+            return (byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%")) && before == UInt8(ascii: "/")
+        }
+    }
+
+    /// RFC 3986 section 5.2.4; a dot may be escaped (section 6.2.2.3).
+    static func removed(from path: ArraySlice<UInt8>) -> [UInt8] {
+        guard mayBeIn(path) else { return Array(path) }
+        var output: [ArraySlice<UInt8>] = []
+        let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            let dots = dots(segment)
+            if dots == 1 {
+                if isLast { output.append(segment.prefix(0)) }
+            } else if dots == 2 {
+                // The empty segment before the first slash stays.
+                if output.count > 1 { output.removeLast() }
+                if isLast { output.append(segment.prefix(0)) }
+            } else {
+                output.append(segment)
+            }
+        }
+        return Array(output.joined(separator: [UInt8(ascii: "/")]))
+    }
+
+    /// How many dots a segment is; 0 when it is anything else.
+    static func dots(_ segment: some Collection<UInt8>) -> Int {
+        var rest = segment[...]
+        var count = 0
+        while let first = rest.first {
+            if first == UInt8(ascii: ".") {
+                rest = rest.dropFirst()
+            } else if rest.starts(with: "%2e".utf8) || rest.starts(with: "%2E".utf8) {
+                rest = rest.dropFirst(3)
+            } else {
+                return 0
+            }
+            count += 1
+        }
+        return count
+    }
+}

@@ -1,0 +1,52 @@
+import Glibc
+
+/// Host names beyond ASCII: UTS 46, non-transitional, to A-labels (RFC 5890).
+///
+/// The work is libidn2's, which libcurl brings along. It is opened with `dlopen` when the first such name comes, and reads UTF-8
+/// whatever the process's locale is (libcurl's own conversion reads the locale's encoding and fails in the locale `C`).
+enum InternationalName {
+    private typealias Lookup =
+        @convention(c) (UnsafePointer<UInt8>, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, Int32) -> Int32
+    private typealias Free = @convention(c) (UnsafeMutableRawPointer?) -> Void
+    private typealias Describe = @convention(c) (Int32) -> UnsafePointer<CChar>?
+
+    private struct Library: Sendable {
+        let lookup: Lookup
+        let free: Free
+        let describe: Describe
+    }
+
+    /// IDN2_NFC_INPUT and IDN2_NONTRANSITIONAL of idn2.h.
+    private static let flags: Int32 = 1 | 8
+
+    private static let library: Library? = {
+        guard let handle = dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL) else { return nil }
+        func symbol<Function>(_ name: String, as _: Function.Type) -> Function? {
+            dlsym(handle, name).map { unsafeBitCast($0, to: Function.self) }
+        }
+        guard let lookup = symbol("idn2_lookup_u8", as: Lookup.self), let free = symbol("idn2_free", as: Free.self),
+            let describe = symbol("idn2_strerror", as: Describe.self)
+        else { return nil }
+        return Library(lookup: lookup, free: free, describe: describe)
+    }()
+
+    static func ascii(_ name: String) throws(InvalidURL) -> String {
+        guard let library else {
+            throw InvalidURL(
+                .internationalName(
+                    "the host name '\(name)' needs libidn2.so.0 (Debian package libidn2-0), which cannot be opened"))
+        }
+        var input = Array(name.utf8)
+        // A NUL would end the name for libidn2, and only for libidn2.
+        guard !input.contains(0) else { throw InvalidURL(.host) }
+        input.append(0)
+        var output: UnsafeMutablePointer<UInt8>?
+        let code = library.lookup(input, &output, flags)
+        defer { library.free(output) }
+        guard code == 0, let output else {
+            let reason = library.describe(code).map { String(cString: $0) } ?? "error \(code)"
+            throw InvalidURL(.internationalName("the host name '\(name)' is not valid: \(reason)"))
+        }
+        return String(cString: output)
+    }
+}

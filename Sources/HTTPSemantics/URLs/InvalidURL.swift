@@ -1,0 +1,34 @@
+/// The reason why a text is not an absolute http or https URL.
+public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Reason: Sendable, Hashable {
+        /// No scheme, or no `//` behind it.
+        case notAbsolute
+        /// Neither http nor https.
+        case scheme(String)
+        case controlCharacter
+        /// No host, or characters that names and addresses do not have.
+        case host
+        /// No number from 1 to 65535.
+        case port
+        /// A `%` without two hexadecimal digits (RFC 3986 section 2.1).
+        case percent
+        /// A host name that has no form in ASCII (UTS 46), or libidn2 is not installed; in words.
+        case internationalName(String)
+    }
+
+    public let reason: Reason
+
+    init(_ reason: Reason) { self.reason = reason }
+
+    public var description: String {
+        switch reason {
+        case .notAbsolute: "not an absolute http or https URL"
+        case .scheme(let name): "only http and https are fetched, not '\(name)'"
+        case .controlCharacter: "a URL must not contain control characters"
+        case .host: "the URL's host is missing or not a host name or address"
+        case .port: "the URL's port must be a number from 1 to 65535"
+        case .percent: "a '%' in a URL must be followed by two hexadecimal digits"
+        case .internationalName(let text): text
+        }
+    }
+}
