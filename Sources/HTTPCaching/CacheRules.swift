@@ -1,3 +1,5 @@
+public import HTTPSemantics
+
 /// The rules of HTTP caching for one cache: values in, a decision out. No I/O, no clock, no storage, no state.
 ///
 /// * ``decide(_:stored:now:)`` says what to do with a request, given the stored responses under its ``CacheKey``.
@@ -15,6 +17,9 @@ public struct CacheRules: Sendable, Hashable {
     /// Whether an answer 500, 502, 503 or 504 to a validation is treated as no answer at all, which RFC 9111 section 4.3.3
     /// leaves to the cache, so that a stale response may be used even where no `stale-if-error` allows it. Default: no.
     public var treatsServerErrorAsUnreachable: Bool
+    /// The query parameters that do not count when two final URLs are compared: what tells whether a 304, a 206 or a HEAD is about
+    /// the resource that a stored response came from (RFC 9110 section 8.8.3). Default ``SignatureParameters/known``.
+    public var signatures = SignatureParameters.known
 
     /// Whether a response that does not say for how long it is fresh counts as fresh for a tenth of the time since
     /// `Last-Modified`, at most a day (RFC 9111 section 4.2.2: "MAY"). Without, it is confirmed before each use. Default: yes.

@@ -33,6 +33,8 @@ public struct StoredResponse: Sendable, Hashable {
     public var requestMethod: HTTPRequest.Method
     /// The URL that was asked for, before any redirect.
     public var requestURL: String
+    /// The URL that the response came from, after all redirects. Its validators mean something there only.
+    public var finalURL: String
     /// The request's fields that `Vary` of the response (and of the redirects) names; others may be here too.
     public var selectingFields: SelectingFields
     /// The redirects that led here, first one first. The response is fresh only while each of them is.
@@ -57,11 +59,13 @@ public struct StoredResponse: Sendable, Hashable {
     public var isComplete: Bool { extent.isComplete }
 
     /// - Parameters:
+    ///   - finalURL: `nil`: there was no redirect.
     ///   - requestFields: The request's fields. Kept are those that `Vary` names, as digests.
     ///   - selectingFields: What was kept of them, when that is known already.
     public init(
         requestMethod: HTTPRequest.Method = .get,
         requestURL: String,
+        finalURL: String? = nil,
         requestFields: HTTPFields = HTTPFields(),
         selectingFields: SelectingFields? = nil,
         redirects: [StoredHead] = [],
@@ -75,6 +79,7 @@ public struct StoredResponse: Sendable, Hashable {
     ) {
         self.requestMethod = requestMethod
         self.requestURL = requestURL
+        self.finalURL = finalURL ?? requestURL
         self.selectingFields =
             selectingFields ?? SelectingFields(CacheRules.namesInVary(fields, redirects), of: requestFields)
         self.redirects = redirects

@@ -11,18 +11,20 @@ import Transfer
 public struct ResponseRecord: Sendable, Equatable {
     /// The URL that was asked for, without userinfo.
     public var url: String
-    /// Where redirects led.
-    public var finalURL: String
     /// The final response, as RFC 9111 sees it.
     public var response: StoredResponse
+
+    /// Where redirects led.
+    public var finalURL: String { response.finalURL }
 }
 
 extension ResponseRecord {
     init(_ head: ResponseHead, answering job: Job, rules: CacheRules) {
         let response = rules.stored(
             HTTPResponse(status: head.status, headerFields: head.fields), to: job.cacheRequest,
-            redirects: head.storedRedirects, requestTime: head.requestTime, responseTime: head.responseTime)
-        self.init(url: job.url, finalURL: head.finalURL, response: response)
+            redirects: head.storedRedirects, finalURL: head.finalURL, requestTime: head.requestTime,
+            responseTime: head.responseTime)
+        self.init(url: job.url, response: response)
     }
 
     /// What proves that a later answer is of the same representation; `nil` when nothing does.
@@ -49,11 +51,10 @@ extension ResponseRecord {
 
     /// Takes over what a 206 (Partial Content), or a 416 that proves the body complete, says anew (RFC 9111 section 3.4).
     mutating func update(by head: ResponseHead, to request: CacheRequest, rules: CacheRules) {
-        finalURL = head.finalURL
         // What a 416 says is about its own error page, but for the validator, which was compared.
         let fields = head.status == .partialContent ? head.fields : HTTPFields()
         response = rules.freshened(
-            response, by: fields, request: request.fields, redirects: head.storedRedirects,
+            response, by: fields, request: request.fields, redirects: head.storedRedirects, finalURL: head.finalURL,
             requestTime: head.requestTime, responseTime: head.responseTime)
     }
 
@@ -103,9 +104,8 @@ extension ResponseRecord {
             return nil
         }
         self.url = url
-        self.finalURL = finalURL
         response = StoredResponse(
-            requestMethod: method, requestURL: requestURL, requestFields: selecting.raw,
+            requestMethod: method, requestURL: requestURL, finalURL: finalURL, requestFields: selecting.raw,
             selectingFields: selecting.digests, redirects: redirects,
             status: status, fields: fields, requestTime: Date(timeIntervalSince1970: requestTime),
             responseTime: Date(timeIntervalSince1970: responseTime), ownVersion: ownVersion,

@@ -6,6 +6,10 @@
 public struct RetryPolicy: Sendable, Hashable {
     /// Attempts after the first without progress; default 5; 0: none.
     public var maxRetries = 5
+    /// Of these, at most this many while no response has come and the host's name has no address, or nothing accepts
+    /// connections there; default 1, after at most one second. Somebody who waits is told so at once; a host that was reached
+    /// and then goes away is waited for as after any other failure.
+    public var maxUnreachableRetries = 1
     /// No retry begins later than this after the first attempt began; default none.
     public var maxTotalTime: Duration?
     /// The longest pause before the first retry, doubled with each further one; default 1 s.

@@ -1,11 +1,12 @@
 import CLibcurl
 public import FoundationEssentials
+public import HTTPSemantics
 import Synchronization
 
 /// Transfers bodies over libcurl: one multi handle on one thread of its own, which starts with the first transfer.
 ///
 /// Connections are reused, HTTP/2 is multiplexed, DNS answers and TLS sessions are shared between transfers. Redirects
-/// are followed to http and https only. libcurl is opened when the first transfer needs it.
+/// are followed to http and https only, and at most 64 KiB of their bodies are read. libcurl is opened when the first transfer needs it.
 public final class TransferEngine: Sendable {
     public struct Configuration: Sendable {
         /// Transfers at once; default 16. The others wait, in order of ``TransferRequest/priority``, then of arrival.
@@ -14,6 +15,8 @@ public final class TransferEngine: Sendable {
         public var maxPerHost = 6
         /// Which addresses are connected to; default: any.
         public var addressPolicy = AddressPolicy.any
+        /// The query parameters that do not count when final URLs are compared; default ``SignatureParameters/known``.
+        public var signatures = SignatureParameters.known
         /// Uniform numbers in 0 ..< 1 for the jitter of retries.
         public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
         /// The wall clock of ``ResponseHead/requestTime`` and ``ResponseHead/responseTime``.
@@ -49,7 +52,7 @@ public final class TransferEngine: Sendable {
         let prepared = try PreparedRequest(request)
         if mailbox.configuration.addressPolicy.judges, request.options.proxy?.isEmpty == false {
             throw TransferError(
-                .invalidRequest, url: prepared.url,
+                .invalidRequest, url: prepared.url.text,
                 "a proxy would connect to whatever address it likes; this engine uses none")
         }
         let id = mailbox.nextID()

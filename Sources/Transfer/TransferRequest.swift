@@ -5,7 +5,8 @@ public import HTTPTypes
 /// `Range` and `If-Range` are the engine's own business (see ``BodySink/held()``): a request that carries one of them
 /// fails with ``TransferError/Code/invalidRequest``, unless it is to be passed on
 /// (``TransferOptions/passesEveryStatus``). Other preconditions (`If-None-Match`, `If-Modified-Since`) are
-/// sent as they are and may end in ``TransferResult/Outcome/notModified``.
+/// sent as they are, to each redirect's target too, and may end in ``TransferResult/Outcome/notModified``; those about a stored
+/// body belong into ``conditions``.
 public struct TransferRequest: Sendable {
     /// An absolute http or https URL. A user and password in it are taken as ``TransferOptions/credentials``, and are
     /// never sent to another origin nor shown in an error or event.
@@ -22,6 +23,8 @@ public struct TransferRequest: Sendable {
     /// Who goes first when transfers have to wait; default ``TransferPriority/normal``.
     public var priority: TransferPriority
     public var options: TransferOptions
+    /// What is asked about a stored body of this URL; default nothing.
+    public var conditions: StoredBodyConditions?
 
     public init(
         url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: [UInt8]? = nil,
@@ -33,6 +36,22 @@ public struct TransferRequest: Sendable {
         self.body = body
         self.priority = priority
         self.options = options
+    }
+}
+
+/// Preconditions about a stored body (RFC 9110 section 13.1), and where that came from.
+///
+/// A validator is unique to its resource. So they are sent to that resource only, wherever redirects lead: a 304 can then mean
+/// nothing else than that body, and another resource is asked for as a whole.
+public struct StoredBodyConditions: Sendable {
+    /// `If-None-Match`, `If-Modified-Since`.
+    public var fields: HTTPFields
+    /// The final URL that the stored body came from.
+    public var url: String
+
+    public init(fields: HTTPFields, url: String) {
+        self.fields = fields
+        self.url = url
     }
 }
 

@@ -1,17 +1,5 @@
-/// Plain text work on absolute URLs that libcurl has already parsed and put together again.
+/// Text that may hold URLs, valid or not, made fit to be shown.
 enum URLText {
-    /// Scheme, host and port in lower case, the default port left out: equal for equal origins (RFC 6454).
-    static func origin(of url: String) -> String {
-        guard let parts = split(url) else { return url }
-        let scheme = parts.scheme.lowercased()
-        var host = hostAndPort(parts.authority)
-        let defaultPort = scheme == "http" ? ":80" : scheme == "https" ? ":443" : ""
-        if !defaultPort.isEmpty, host.utf8.suffix(defaultPort.utf8.count).elementsEqual(defaultPort.utf8) {
-            host = host[..<host.utf8.index(host.endIndex, offsetBy: -defaultPort.utf8.count)]
-        }
-        return scheme + "://" + host.lowercased()
-    }
-
     /// The URL without user, password and fragment: fit to be shown and stored.
     static func withoutUserinfo(_ url: String) -> String {
         let bytes = url.utf8
@@ -21,19 +9,6 @@ enum URLText {
         guard let (scheme, authority, rest) = split(plain) else { return plain }
         return "\(scheme)://\(hostAndPort(authority))\(rest)"
     }
-
-    /// Whether a URL has a query, and nothing in it.
-    static func hasEmptyQuery(_ url: String) -> Bool {
-        let bytes = url.utf8
-        guard let mark = bytes.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
-            bytes[mark] == UInt8(ascii: "?")
-        else { return false }
-        let next = bytes.index(after: mark)
-        return next == bytes.endIndex || bytes[next] == UInt8(ascii: "#")
-    }
-
-    /// Path and query, as a request line has them (RFC 9112 section 3.2.1).
-    static func target(of url: String) -> String? { split(url).map { String($0.rest) } }
 
     /// Text that may hold URLs, with the user and password of each replaced by `***`.
     static func masked(_ text: String) -> String {

@@ -13,7 +13,7 @@ struct ResponseRecordTests {
             fields: [.eTag: "\"1\"", .contentType: "image/jpeg", .vary: "Accept-Language"],
             requestTime: Date(timeIntervalSince1970: 1_700_000_000.25),
             responseTime: Date(timeIntervalSince1970: 1_700_000_001.5), ownVersion: "7", isInvalidated: true)
-        return ResponseRecord(url: "https://example.com/a", finalURL: "https://example.com/b", response: response)
+        return ResponseRecord(url: "https://example.com/a", response: response)
     }
 
     @Test("comes back from its bytes as it was")

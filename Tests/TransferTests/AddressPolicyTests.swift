@@ -82,6 +82,18 @@ struct AddressPolicyTests {
         #expect(policy.refusal(of: outside, for: nil) != nil)
     }
 
+    @Test func `a host is judged before its name is resolved`() {
+        let policy = AddressPolicy.publicOnly(except: [.init(host: "a.example", port: 80)]) { $0.host == "b.example" }
+        func refusal(_ host: String, _ port: Int = 80) -> String? {
+            policy.refusal(of: AddressPolicy.Endpoint(host: host, port: port))
+        }
+        #expect(refusal("a.example") == nil && refusal("B.example", 81) == nil)
+        #expect(refusal("a.example", 81)?.contains("a.example:81") == true)
+        #expect(refusal("c.example") != nil)
+        #expect(AddressPolicy.publicOnly().refusal(of: AddressPolicy.Endpoint(host: "c.example", port: 80)) == nil)
+        #expect(AddressPolicy.any.refusal(of: AddressPolicy.Endpoint(host: "c.example", port: 80)) == nil)
+    }
+
     @Test("what is no IP address at all is refused")
     func otherFamilies() {
         #expect(AddressPolicy.publicOnly().refusal(of: nil, for: nil) != nil)

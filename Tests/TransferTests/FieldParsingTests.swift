@@ -54,25 +54,6 @@ struct FieldParsingTests {
         #expect(!isStrongEntityTag(String(decoding: [0x22, 0xFF, 0x22], as: UTF8.self)))
     }
 
-    @Test("An empty query is told from none")
-    func emptyQuery() {
-        for url in ["http://a/b?", "http://a/b?#c", "http://a?"] { #expect(URLText.hasEmptyQuery(url)) }
-        for url in ["http://a/b", "http://a/b?c", "http://a/b??", "http://a/b#?", "http://a/b?c?"] {
-            #expect(!URLText.hasEmptyQuery(url))
-        }
-        #expect(URLText.target(of: "http://a:8/b/c?") == "/b/c?")
-    }
-
-    @Test("Origins are equal by scheme, host and port")
-    func origins() {
-        #expect(URLText.origin(of: "http://A.example/x?y#z") == "http://a.example")
-        #expect(URLText.origin(of: "http://a.example:80") == URLText.origin(of: "http://a.example/"))
-        #expect(URLText.origin(of: "https://a.example:443/") == "https://a.example")
-        #expect(URLText.origin(of: "http://a.example:443/") == "http://a.example:443")
-        #expect(URLText.origin(of: "http://u:p@a.example?q") == "http://a.example")
-        #expect(URLText.origin(of: "http://[::1]:8080/") == "http://[::1]:8080")
-    }
-
     @Test("Users and passwords are taken out of what is shown")
     func masking() {
         #expect(URLText.withoutUserinfo("http://u:p@h/a@b#f") == "http://h/a@b")

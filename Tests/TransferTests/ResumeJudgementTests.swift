@@ -167,29 +167,38 @@ private let partialCases: [JudgementCase] = [
         status: 206, fields: right, expected: .fail("without a range")),
 ]
 
-private let otherOriginCases: [JudgementCase] = [
+private let otherResourceCases: [JudgementCase] = [
     .init(
         testDescription: "206 from another origin with equal ETag and total", status: 206, fields: right,
-        finalURL: "http://mirror.example/file", expected: .restart("another origin")),
+        finalURL: "http://mirror.example/file", expected: .restart("another resource")),
     .init(
         testDescription: "206 from another origin without ETag", status: 206, fields: fields { $0[.eTag] = nil },
-        finalURL: "http://mirror.example/file", expected: .restart("another origin")),
+        finalURL: "http://mirror.example/file", expected: .restart("another resource")),
     .init(
         testDescription: "206 from another origin with another ETag", status: 206,
         fields: fields { $0[.eTag] = "\"v2\"" }, finalURL: "http://mirror.example/file",
-        expected: .restart("another origin")),
+        expected: .restart("another resource")),
     .init(
         testDescription: "206 from another origin when no total is known", held: endless, status: 206,
         fields: [.contentRange: "bytes 400-499/500", .eTag: "\"v1\""], finalURL: "http://mirror.example/file",
-        expected: .restart("another origin")),
+        expected: .restart("another resource")),
     .init(
         testDescription: "206 from another origin by date", held: dateHeld, status: 206,
         fields: [.contentRange: "bytes 400-999/1000", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"],
-        finalURL: "https://origin.example/file", expected: .restart("another origin")),
+        finalURL: "https://origin.example/file", expected: .restart("another resource")),
     .init(
-        testDescription: "206 from the same origin, written differently", status: 206,
-        fields: right,
-        finalURL: "HTTP://Origin.Example:80/elsewhere", expected: .action(taken)),
+        testDescription: "206 from the same origin, another path", status: 206, fields: right,
+        finalURL: "http://origin.example/elsewhere", expected: .restart("another resource")),
+    .init(
+        testDescription: "206 from the same path with another query", status: 206, fields: right,
+        finalURL: "http://origin.example/file?v=2", expected: .restart("another resource")),
+    .init(
+        testDescription: "416 from another path", held: endless, status: 416,
+        fields: [.contentRange: "bytes */400", .eTag: "\"v1\""], finalURL: "http://origin.example/elsewhere",
+        expected: .restart("another resource")),
+    .init(
+        testDescription: "206 from the same resource, written differently and signed", status: 206, fields: right,
+        finalURL: "HTTP://Origin.Example:80/%66ile?Expires=1&Signature=s&Key-Pair-Id=k", expected: .action(taken)),
 ]
 
 private let otherCases: [JudgementCase] = [
@@ -272,9 +281,10 @@ private let otherCases: [JudgementCase] = [
 
 @Suite("What a response to a range request means")
 struct ResumeJudgementTests {
-    @Test(arguments: partialCases + otherOriginCases + otherCases)
+    @Test(arguments: partialCases + otherResourceCases + otherCases)
     func judgement(_ row: JudgementCase) {
-        let plan = ResumePlan(method: row.method, fields: row.requestFields, held: row.held, mayResume: true)
+        let plan = ResumePlan(
+            method: row.method, fields: row.requestFields, held: row.held, mayResume: true, url: origin)
         let head = ResponseHead(
             status: .init(code: row.status), fields: row.fields, finalURL: row.finalURL, requestTime: Date(),
             responseTime: Date())
@@ -295,7 +305,7 @@ struct ResumeJudgementTests {
 
     @Test("Without anything held, a 200 is taken without a word")
     func wholeFromNothing() {
-        let plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: true)
+        let plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: true, url: origin)
         let head = ResponseHead(
             status: .ok, fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(), responseTime: Date())
         #expect(plan.judge(head) == .take(.whole(length: 7), length: 7, dropping: nil))
@@ -310,11 +320,13 @@ struct ResumeJudgementTests {
         let head = ResponseHead(
             status: .init(code: status), fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(),
             responseTime: Date())
-        let plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: true, passesEveryStatus: true)
+        let plan = ResumePlan(
+            method: .get, fields: [:], held: nil, mayResume: true, url: origin, passesEveryStatus: true)
         #expect(plan.judge(head) == .take(.whole(length: 7), length: 7, dropping: nil))
         guard status != 206, status != 416 else { return }
         let held = HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [600..<1000], url: origin)
-        let resuming = ResumePlan(method: .get, fields: [:], held: held, mayResume: true, passesEveryStatus: true)
+        let resuming = ResumePlan(
+            method: .get, fields: [:], held: held, mayResume: true, url: origin, passesEveryStatus: true)
         #expect(resuming.judge(head) == .take(.whole(length: 7), length: 7, dropping: nil))
     }
 }

@@ -15,7 +15,7 @@ struct ResumePlanTests {
         ResumePlan(
             method: method, fields: [:],
             held: HeldPartial(validator: validator, total: total, missing: missing, url: url), mayResume: mayResume,
-            provingTotal: provingTotal)
+            url: url, provingTotal: provingTotal)
     }
 
     @Test("The rest of a body is asked for with an open end and If-Range")
@@ -23,6 +23,14 @@ struct ResumePlanTests {
         let plan = plan(missing: [400..<1000])
         #expect(plan.range == "400-")
         #expect(plan.ifRange == "\"v1\"")
+    }
+
+    @Test(arguments: ["http://origin.example/latest", "http://origin.example/file?a", "https://origin.example/file"])
+    func `of another resource than the held bytes' the whole is asked for, and the reason is said`(_ other: String) {
+        let held = HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [400..<1000], url: url)
+        let plan = ResumePlan(method: .get, fields: [:], held: held, mayResume: true, url: other)
+        #expect(plan.range == nil && plan.ifRange == nil)
+        #expect(plan.refusal?.contains("another resource") == true)
     }
 
     @Test("A hole is asked for with both its ends")

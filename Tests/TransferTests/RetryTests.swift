@@ -35,6 +35,20 @@ struct RetryTests {
         #expect(decide(&state) == .giveUp(note: "2 retries without progress"))
     }
 
+    @Test func `while no host was reached there is one retry within a second, unless the policy says otherwise`() {
+        func decide(_ state: inout RetryState) -> RetryState.Decision {
+            state.decide(madeProgress: false, retryAfter: nil, isUnreachable: true, elapsed: .zero, random: 0.99)
+        }
+        var state = RetryState(policy: policy())
+        #expect(decide(&state) == .retry(after: .milliseconds(990)))
+        #expect(decide(&state) == .giveUp(note: "1 retry without progress"))
+        var patient = RetryState(policy: policy { $0.maxUnreachableRetries = 9 })
+        for _ in 0..<5 {
+            if case .giveUp = decide(&patient) { Issue.record("gave up") }
+        }
+        #expect(decide(&patient) == .giveUp(note: "5 retries without progress"))
+    }
+
     @Test("No retries at all need no word")
     func none() {
         var state = RetryState(policy: policy { $0.maxRetries = 0 })

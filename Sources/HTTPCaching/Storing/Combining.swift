@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
@@ -12,15 +13,17 @@ extension CacheRules {
     ///   - part: A 206 to a range request with the stored response's validator.
     ///   - bodyLength: How many bytes of the part's body were received; fewer than promised when it was cut.
     ///   - redirects: The redirects that were followed this time; `nil` keeps the stored ones.
+    ///   - finalURL: Where they led; `nil`: where the stored response came from. A part of another resource is not joined.
     ///   - requestTime: When the range request was sent.
     ///   - responseTime: When the part's head was received.
     public func combined(
         _ stored: StoredResponse, with part: HTTPResponse, bodyLength: Int64, redirects: [StoredHead]? = nil,
-        requestTime: Date, responseTime: Date
+        finalURL: String? = nil, requestTime: Date, responseTime: Date
     ) -> StoredResponse? {
         guard part.status == .partialContent, case .partial(let held, let total) = stored.extent,
             let content = ContentRange(part.headerFields), let range = content.range, bodyLength >= 0,
-            bodyLength <= Int64(range.count), CacheRules.agree(total, content.total),
+            bodyLength <= Int64(range.count), signatures.isSameResource(stored.finalURL, finalURL ?? stored.finalURL),
+            CacheRules.agree(total, content.total),
             sharesStrongValidator(stored, part.headerFields, receivedAt: responseTime)
         else { return nil }
         var ranges = held
@@ -29,7 +32,8 @@ extension CacheRules {
         let whole = total ?? content.total
         if let whole, let last = joined.last, last.upperBound > whole { return nil }
         var result = freshened(
-            stored, by: part.headerFields, redirects: redirects, requestTime: requestTime, responseTime: responseTime)
+            stored, by: part.headerFields, redirects: redirects, finalURL: finalURL, requestTime: requestTime,
+            responseTime: responseTime)
         if let whole, joined == [0..<whole] {
             result.extent = .complete(length: whole)
             result.status = .ok

@@ -13,10 +13,12 @@ extension CacheRules {
     ///   - request: The fields of the request that got it, if that request selects the stored response: where `Vary` names
     ///     fields that it did not name before, their values are taken from here.
     ///   - redirects: The redirects that were followed this time; they take the place of the stored ones. `nil` keeps those.
+    ///   - finalURL: Where they led, the same resource; `nil` keeps the stored URL.
     ///   - requestTime: When the request was sent that got the newer response.
     ///   - responseTime: When its head was received.
     public func freshened(
         _ stored: StoredResponse, by fields: HTTPFields, request: HTTPFields? = nil, redirects: [StoredHead]? = nil,
+        finalURL: String? = nil,
         requestTime: Date, responseTime: Date
     ) -> StoredResponse {
         var result = stored
@@ -41,6 +43,7 @@ extension CacheRules {
             result.fields = merged
         }
         if !fields.contains(.date) { result.fields[.date] = HTTPDate.format(responseTime) }
+        if let finalURL { result.finalURL = finalURL }
         if let redirects { result.redirects = redirects.map(storable) }
         if let request {
             result.selectingFields.add(

@@ -1,14 +1,17 @@
 public import FoundationEssentials
+import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
     /// The stored responses to GET that a 200 to HEAD updates or contradicts (RFC 9111 section 4.3.5).
     ///
-    /// One with the same validators and the same length is updated (section 3.2); one that differs in any of these comes back
-    /// invalidated: it must be confirmed before it is used. Responses that the HEAD says nothing about are left out.
+    /// One of the same resource with the same validators and the same length is updated (section 3.2); one that differs in any of
+    /// these comes back invalidated: it must be confirmed before it is used. Responses that the HEAD says nothing about are left out.
+    ///
+    /// - Parameter finalURL: Where redirects led; `nil`: there were none.
     public func afterHead(
-        _ response: HTTPResponse, to request: CacheRequest, stored: [StoredResponse], requestTime: Date,
-        responseTime: Date
+        _ response: HTTPResponse, to request: CacheRequest, stored: [StoredResponse], finalURL: String? = nil,
+        requestTime: Date, responseTime: Date
     ) -> [RefreshedResponse] {
         guard request.method == .head, response.status == .ok else { return [] }
         let new = CacheValidator(response.headerFields, receivedAt: responseTime)
@@ -18,7 +21,9 @@ extension CacheRules {
             getRequest.method = .get
             guard couldAnswer(old, getRequest, now: responseTime) else { continue }
             var updated: StoredResponse
-            if agrees(response.headerFields, new, with: old, receivedAt: responseTime) {
+            if signatures.isSameResource(old.finalURL, finalURL ?? request.url),
+                agrees(response.headerFields, new, with: old, receivedAt: responseTime)
+            {
                 updated = freshened(
                     old, by: response.headerFields, request: request.fields, requestTime: requestTime,
                     responseTime: responseTime)

@@ -69,6 +69,7 @@ extension CacheRules {
         _ response: HTTPResponse,
         to request: CacheRequest,
         redirects: [StoredHead] = [],
+        finalURL: String? = nil,
         requestTime: Date,
         responseTime: Date,
         bodyLength: Int64? = nil,
@@ -96,6 +97,7 @@ extension CacheRules {
         return StoredResponse(
             requestMethod: request.method,
             requestURL: request.url,
+            finalURL: finalURL,
             requestFields: request.fields,
             redirects: redirects.map(storable),
             status: status,

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
@@ -20,10 +21,13 @@ extension CacheRules {
         var fields = conditionalFields(for: response)
         var candidates = [chosen.index]
         if let tag = fields[.ifNoneMatch] {
-            // Other stored responses that could be chosen, and the client's own tags, may be what the origin has.
+            // Other stored responses that could be chosen, and the client's own tags, may be what the origin has. Those of another
+            // resource (a redirect that varies) have tags that mean something else there.
             var known = [tag]
             for (index, other) in stored.enumerated() where index != chosen.index {
-                guard let tag = tagForUnion(other, request, now: now)?.text else { continue }
+                guard signatures.isSameResource(other.finalURL, response.finalURL),
+                    let tag = tagForUnion(other, request, now: now)?.text
+                else { continue }
                 candidates.append(index)
                 if !known.contains(tag) { known.append(tag) }
             }

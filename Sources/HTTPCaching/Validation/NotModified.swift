@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import HTTPSemantics
 public import HTTPTypes
 
 /// A stored response after it was updated.
@@ -27,6 +28,7 @@ extension CacheRules {
     ///   - stored: The responses that were given to it.
     ///   - request: The request that was given to it.
     ///   - redirects: The redirects that were followed to the 304, first one first.
+    ///   - finalURL: Where they led; `nil`: there were none. A 304 confirms what came from there, and nothing else.
     ///   - requestTime: When the validation was sent.
     ///   - responseTime: When the 304 was received.
     public func afterNotModified(
@@ -35,10 +37,14 @@ extension CacheRules {
         stored: [StoredResponse],
         request: CacheRequest,
         redirects: [StoredHead] = [],
+        finalURL: String? = nil,
         requestTime: Date,
         responseTime: Date
     ) -> NotModifiedOutcome {
-        let initial = validation.candidates.filter { stored.indices.contains($0) }
+        let resource = finalURL ?? request.url
+        let initial = validation.candidates.filter {
+            stored.indices.contains($0) && signatures.isSameResource(stored[$0].finalURL, resource)
+        }
         var identified = identify(response.headerFields, among: initial, of: stored, receivedAt: responseTime)
         let isBare = !CacheValidator(response.headerFields, receivedAt: responseTime).exists
         let hasOwnCondition = request.fields.contains(.ifNoneMatch) || request.fields.contains(.ifModifiedSince)
@@ -56,7 +62,7 @@ extension CacheRules {
                     candidate: index,
                     response: freshened(
                         stored[index], by: response.headerFields, request: index == answering ? request.fields : nil,
-                        redirects: redirects, requestTime: requestTime, responseTime: responseTime))
+                        redirects: redirects, finalURL: finalURL, requestTime: requestTime, responseTime: responseTime))
             })
     }
 

@@ -44,7 +44,8 @@ extension Loader {
         let result: TransferResult
         do throws(TransferError) {
             result = try await engine.run(
-                job.transferRequest(adding: question.conditions), into: sink, events: { job.report($0, to: flight) })
+                job.transferRequest(adding: question.conditions, about: question.storedURL), into: sink,
+                events: { job.report($0, to: flight) })
         } catch {
             sink.passed?.finish(.failure(ImageCacheError(error)))
             sink.leavePartials()

@@ -96,7 +96,7 @@ extension ImagePipeline {
             (bytes, width, height) = (encoded, pixels.width, pixels.height)
         }
         let original = file.body.entry
-        let response = ResponseRecord(url: original.url, finalURL: file.finalURL, response: file.response)
+        let response = ResponseRecord(url: original.url, response: file.response)
         let record = MadeImageRecord(original: original.id, width: width, height: height, response: response)
         let key = original.key.ofMadeImages
         do throws(StoreError) {

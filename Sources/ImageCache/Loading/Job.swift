@@ -128,14 +128,24 @@ struct Job: Sendable {
         return (String(url[..<authority.startIndex] + url[url.index(after: at)...]), authority[..<at])
     }
 
-    func transferRequest(adding conditions: HTTPFields) -> TransferRequest {
-        var fields = request.fields
-        for field in conditions { fields[field.name] = field.value }
-        var options = request.transfer
-        options.reportsHeads = request.trace != nil
-        return TransferRequest(
-            url: request.url, method: request.method, fields: fields, body: request.body,
-            priority: request.priority, options: options)
+    /// - Parameters:
+    ///   - fields: what the cache asks, and says to caches on the way.
+    ///   - stored: the final URL of the stored response that preconditions among them are about.
+    func transferRequest(adding fields: HTTPFields, about stored: String? = nil) -> TransferRequest {
+        var request = TransferRequest(
+            url: self.request.url, method: self.request.method, fields: self.request.fields, body: self.request.body,
+            priority: self.request.priority, options: self.request.transfer)
+        request.options.reportsHeads = self.request.trace != nil
+        var conditions = HTTPFields()
+        for field in fields {
+            if stored != nil, field.name == .ifNoneMatch || field.name == .ifModifiedSince {
+                conditions[field.name] = field.value
+            } else {
+                request.fields[field.name] = field.value
+            }
+        }
+        request.conditions = conditions.isEmpty ? nil : stored.map { .init(fields: conditions, url: $0) }
+        return request
     }
 
     func reportInterim(_ event: TransferEvent) {

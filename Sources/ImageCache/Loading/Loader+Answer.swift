@@ -115,13 +115,13 @@ extension Loader {
             return CachedAnswer(response, status)
         }
         for refreshed in rules.afterHead(
-            response, to: question.asked, stored: candidates.map(\.record.response),
+            response, to: question.asked, stored: candidates.map(\.record.response), finalURL: result.head.finalURL,
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         {
             _ = try update(candidates[refreshed.candidate], with: refreshed.response)
         }
         let received = rules.stored(
-            response, to: question.asked, redirects: result.head.storedRedirects,
+            response, to: question.asked, redirects: result.head.storedRedirects, finalURL: result.head.finalURL,
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         var status = decision.cacheStatus()
         status.forwardStatus = result.head.status.code

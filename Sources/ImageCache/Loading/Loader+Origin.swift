@@ -19,7 +19,8 @@ extension Loader {
         let result: TransferResult
         do throws(TransferError) {
             result = try await engine.run(
-                job.transferRequest(adding: question.conditions), into: sink, events: { job.report($0, to: flight) })
+                job.transferRequest(adding: question.conditions, about: question.storedURL), into: sink,
+                events: { job.report($0, to: flight) })
         } catch {
             sink.leavePartial()
             if ![.cancelled, .refusedBySink, .addressRefused].contains(error.code), let index = fallback,
@@ -130,7 +131,7 @@ extension Loader {
         let outcome = rules.afterNotModified(
             HTTPResponse(status: result.head.status, headerFields: result.head.fields), validation: validation,
             stored: candidates.map(\.record.response), request: job.cacheRequest,
-            redirects: result.head.storedRedirects,
+            redirects: result.head.storedRedirects, finalURL: result.head.finalURL,
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         if case .refreshed(let refreshed) = outcome {
             let updated = try refreshed.map { refreshed throws(ImageCacheError) in

@@ -33,6 +33,7 @@ struct Loader: Sendable {
         limits.now = configuration.now
         limits.maxPerHost = configuration.maxTransfersPerHost
         limits.addressPolicy = configuration.addressPolicy
+        limits.signatures = configuration.rules.signatures
         engine = TransferEngine(configuration: limits)
     }
 

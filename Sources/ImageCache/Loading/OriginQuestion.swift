@@ -11,6 +11,8 @@ struct OriginQuestion: Sendable {
     var validation: CacheValidation?
     /// The fields that ask it.
     var conditions = HTTPFields()
+    /// The final URL of the stored response that it is about.
+    var storedURL: String? { validation.map { candidates[$0.candidate].record.finalURL } }
     /// The candidate that may be served, stale as it is, when the origin cannot be reached.
     var fallback: Int?
     /// How the cache came to ask.

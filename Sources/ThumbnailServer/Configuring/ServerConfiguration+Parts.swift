@@ -41,6 +41,7 @@ extension ServerConfiguration {
         transfer.maxFileSize = maxResponseSize
         // Somebody waits: soon, or not at all.
         transfer.retry.maxRetries = originRetries
+        transfer.retry.maxUnreachableRetries = originRetries
         transfer.retry.baseDelay = .milliseconds(200)
         transfer.retry.maxDelay = .seconds(2)
         transfer.retry.retryAfterLimit = .zero

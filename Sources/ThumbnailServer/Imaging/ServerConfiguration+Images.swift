@@ -49,6 +49,7 @@ extension ServerConfiguration {
         transfer.userAgent = nil
         transfer.maxFileSize = min(maxImageBytes, maxResponseSize ?? maxImageBytes)
         transfer.retry.maxRetries = 2
+        transfer.retry.maxUnreachableRetries = 2
         transfer.retry.baseDelay = .milliseconds(250)
         transfer.retry.retryAfterLimit = .seconds(2)
         // A few bytes now and then are progress, and no answer.

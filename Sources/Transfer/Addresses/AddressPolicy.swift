@@ -29,8 +29,8 @@ public struct AddressPolicy: Sendable {
     /// - Parameters:
     ///   - endpoints: What may be connected to whatever its address: a service's own origin. Meant is the host and port of
     ///     the URL (of the redirect's URL, after one), so another name that leads to the same address is refused.
-    ///   - mayAsk: Asked for each other endpoint that is to be connected to, redirects' included; default: all may be.
-    ///     It is called on the engine's thread and must return at once.
+    ///   - mayAsk: Asked for each other endpoint, redirects' included, before its name is resolved and again before it is
+    ///     connected to; default: all may be asked. It is called on the engine's thread and must return at once.
     public static func publicOnly(
         except endpoints: Set<Endpoint> = [], where mayAsk: (@Sendable (Endpoint) -> Bool)? = nil
     ) -> AddressPolicy {
@@ -42,6 +42,14 @@ public struct AddressPolicy: Sendable {
     private let mayAsk: (@Sendable (Endpoint) -> Bool)?
 
     var judges: Bool { allowed != nil }
+
+    /// Why nothing is asked of that host, before its name is resolved; nil: its address decides.
+    func refusal(of endpoint: @autoclosure () -> Endpoint) -> String? {
+        guard let allowed, let mayAsk else { return nil }
+        let endpoint = endpoint()
+        if allowed.contains(endpoint) || mayAsk(endpoint) { return nil }
+        return "\(endpoint.host):\(endpoint.port) is none of those that may be asked"
+    }
 
     /// Why no connection is made to `address` on behalf of a URL with this endpoint; nil: it is made.
     ///

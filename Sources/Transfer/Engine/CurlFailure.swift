@@ -9,27 +9,24 @@ struct CurlFailure {
     /// - Parameters:
     ///   - text: What `CURLOPT_ERRORBUFFER` says.
     ///   - hasHead: Whether a final head had come.
-    init(_ result: CURLcode, text: String, hasHead: Bool, options: TransferOptions) {
+    ///   - isRedirected: Whether the URL is a redirect's.
+    init(_ result: CURLcode, text: String, hasHead: Bool, isRedirected: Bool) {
         let text = text.isEmpty ? String(cString: clibcurl_easy_strerror(result)) : text
         func failure(_ code: TransferError.Code, _ lead: String, retry: Bool) -> (TransferError.Code, String, Bool) {
             (code, lead.isEmpty ? text : "\(lead): \(text)", retry)
         }
         (code, message, isRetryable) =
             switch result {
-            // The request's own URL has been parsed before: these two are about a Location.
-            case CURLE_URL_MALFORMAT: failure(.badRedirect, "redirected to what is no URL", retry: false)
-            case CURLE_UNSUPPORTED_PROTOCOL where text.contains("HTTP"):
-                failure(.protocolViolation, "the answer is not HTTP", retry: false)
-            case CURLE_UNSUPPORTED_PROTOCOL:
-                failure(.badRedirect, "redirected to what is neither http nor https", retry: false)
+            // Few that ``HTTPURL`` takes, such as an address with too many parts.
+            case CURLE_URL_MALFORMAT:
+                failure(isRedirected ? .badRedirect : .unsupportedURL, "not a URL that can be fetched", retry: false)
+            case CURLE_UNSUPPORTED_PROTOCOL: failure(.protocolViolation, "the response is not HTTP", retry: false)
             // libcurl would repeat it, password and all.
             case CURLE_COULDNT_RESOLVE_PROXY where text.hasPrefix("Unsupported proxy syntax"):
                 (.resolve, "the proxy's URL cannot be understood", false)
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: failure(.resolve, "", retry: true)
             case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY: failure(.connect, "", retry: true)
             case CURLE_OPERATION_TIMEDOUT: failure(.timeout, "", retry: true)
-            case CURLE_TOO_MANY_REDIRECTS:
-                failure(.tooManyRedirects, "more than \(options.maxRedirects) redirects", retry: false)
             case CURLE_SSL_CONNECT_ERROR:
                 // The same code for a broken connection and for two sides that will never agree.
                 failure(

@@ -27,16 +27,6 @@ final class EasyHandle {
     func set(_ option: CURLoption, offset: Int64) { clibcurl_setopt_offset(easy, option, curl_off_t(offset)) }
     func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) { clibcurl_setopt_pointer(easy, option, pointer) }
 
-    /// Where the response came from, after redirects.
-    ///
-    /// - Parameter url: What was asked for: mostly that is it, and needs no text of its own.
-    func effectiveURL(otherThan url: String) -> String {
-        var text: UnsafePointer<CChar>?
-        clibcurl_getinfo_string(easy, CURLINFO_EFFECTIVE_URL, &text)
-        guard let text, strcmp(text, url) != 0 else { return url }
-        return URLText.withoutUserinfo(String(cString: text))
-    }
-
     /// The status of the response that libcurl itself reads.
     var responseCode: Int { number(CURLINFO_RESPONSE_CODE) }
 

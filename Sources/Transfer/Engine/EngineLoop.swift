@@ -1,4 +1,5 @@
 import CLibcurl
+import HTTPSemantics
 import Synchronization
 
 /// The engine's thread: takes commands, lets libcurl work, and starts what may start.
@@ -112,7 +113,7 @@ final class EngineLoop {
         guard let handle = handles.take() else {
             return end(transfer, .failure(transfer.error(.libcurl, "out of memory")))
         }
-        transfer.startAttempt(on: handle, now: now)
+        if let refusal = transfer.startRequest(on: handle, now: now) { return end(transfer, .failure(refusal)) }
         let code = clibcurl_multi_add_handle(multi, handle.easy)
         guard code == CURLM_OK else {
             let reason = String(cString: clibcurl_multi_strerror(code))
@@ -208,7 +209,7 @@ final class EngineLoop {
         _ = mailbox.collect(into: &commands)
         for case .start(let order) in commands {
             order.continuation.resume(
-                returning: .failure(TransferError(.libcurl, url: order.prepared.url, "libcurl is out of memory")))
+                returning: .failure(TransferError(.libcurl, url: order.prepared.url.text, "libcurl is out of memory")))
         }
     }
 }

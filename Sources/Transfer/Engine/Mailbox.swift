@@ -1,4 +1,5 @@
 import CLibcurl
+import HTTPSemantics
 import Locking
 
 /// The way from any thread to the engine's: a queue of commands, a wake-up for the first of a batch, and the thread's
@@ -68,7 +69,7 @@ final class Mailbox: Sendable {
         if refused, case .start(let order) = command {
             order.continuation.resume(
                 returning: .failure(
-                    TransferError(.cancelled, url: order.prepared.url, "the transfer engine is not running")))
+                    TransferError(.cancelled, url: order.prepared.url.text, "the transfer engine is not running")))
         }
     }
 

@@ -1,4 +1,5 @@
 import CLibcurl
+import HTTPSemantics
 import HTTPTypes
 import Synchronization
 
@@ -8,14 +9,13 @@ import Synchronization
 /// and `deinit` frees it when nobody holds the object any more.
 final class PreparedRequest: @unchecked Sendable {
     let request: TransferRequest
-    /// What libcurl gets: put together by its own parser, without user, password and fragment.
-    let url: String
+    let url: HTTPURL
     /// The limit per host counts by this.
     let host: String
     let credentials: TransferOptions.Credentials?
     /// The request's content. Empty where a method means something by having some (RFC 9110 section 8.6): its length, 0, is sent.
     let content: [UInt8]?
-    /// Fields of every attempt.
+    /// Fields of a request that asks for the whole, at the URL's own origin.
     let headers: UnsafeMutablePointer<curl_slist>?
     /// Fields for the proxy: without one they are sent to nobody (RFC 9110 section 11.7.2).
     let proxyHeaders: UnsafeMutablePointer<curl_slist>?
@@ -25,11 +25,14 @@ final class PreparedRequest: @unchecked Sendable {
     let isCancelled = Atomic(false)
 
     init(_ request: TransferRequest) throws(TransferError) {
-        let parsed = try ParsedURL(request.url)
+        let url: HTTPURL
+        do throws(InvalidURL) { url = try HTTPURL(request.url) } catch {
+            throw TransferError(.unsupportedURL, url: URLText.withoutUserinfo(request.url), error.description)
+        }
         self.request = request
-        url = parsed.url
-        host = URLText.origin(of: parsed.url)
-        credentials = request.options.credentials ?? parsed.credentials
+        self.url = url
+        host = url.origin
+        credentials = request.options.credentials ?? TransferOptions.Credentials(userinfoOf: url)
         content = request.body ?? ([.post, .put, .patch].contains(request.method) ? [] : nil)
         let hasOwnRange = request.fields.contains(.range) || request.fields.contains(.ifRange)
         mayResume =
@@ -37,9 +40,9 @@ final class PreparedRequest: @unchecked Sendable {
         for name in [HTTPField.Name.range, .ifRange]
         where request.fields.contains(name) && !request.options.passesEveryStatus {
             throw TransferError(
-                .invalidRequest, url: parsed.url, "the field \(name) is the transfer's own; it cannot be requested")
+                .invalidRequest, url: url.text, "the field \(name) is the transfer's own; it cannot be requested")
         }
-        headers = Self.headerList(request, hasContent: content != nil)
+        headers = Self.headerList(request, sendsContent: content != nil)
         proxyHeaders = request.fields[fields: .proxyAuthorization].reduce(nil) { Self.appending($1, to: $0) }
     }
 
@@ -48,8 +51,27 @@ final class PreparedRequest: @unchecked Sendable {
         clibcurl_slist_free(proxyHeaders)
     }
 
+    /// The fields of one request of the transfer, if they are others than ``headers``; to be freed by the caller.
+    ///
+    /// - Parameter conditions: what is asked about held bytes or a stored body.
+    func ownHeaders(for hop: Hop, adding conditions: HTTPFields) -> UnsafeMutablePointer<curl_slist>? {
+        if conditions.isEmpty, hop.isOwnOrigin, hop.sendsContent == (content != nil) { return nil }
+        var request = request
+        if !hop.isOwnOrigin {
+            request.fields[.authorization] = nil
+            request.fields[.cookie] = nil
+        }
+        if content != nil, !hop.sendsContent {
+            for name in [HTTPField.Name.contentType, .contentEncoding, .contentLanguage, .contentLocation] {
+                request.fields[name] = nil
+            }
+        }
+        for field in conditions { request.fields[field.name] = field.value }
+        return Self.headerList(request, sendsContent: hop.sendsContent)
+    }
+
     private static func headerList(
-        _ request: TransferRequest, hasContent: Bool
+        _ request: TransferRequest, sendsContent: Bool
     ) -> UnsafeMutablePointer<curl_slist>? {
         let acceptsCoding = request.options.acceptsContentCoding
         var list: UnsafeMutablePointer<curl_slist>?
@@ -64,12 +86,12 @@ final class PreparedRequest: @unchecked Sendable {
         if !acceptsCoding { list = clibcurl_slist_append(list, "Accept-Encoding: identity") }
         // "Name:" keeps libcurl from adding a field of its own: nobody else knows what kind of content it is, and what is
         // passed on gets nothing added.
-        if hasContent, !request.fields.contains(.contentType) { list = clibcurl_slist_append(list, "Content-Type:") }
+        if sendsContent, !request.fields.contains(.contentType) { list = clibcurl_slist_append(list, "Content-Type:") }
         if request.options.passesEveryStatus, !request.fields.contains(.accept) {
             list = clibcurl_slist_append(list, "Accept:")
         }
         // No wait for "100 Continue" before the content is sent.
-        if hasContent { list = clibcurl_slist_append(list, "Expect:") }
+        if sendsContent { list = clibcurl_slist_append(list, "Expect:") }
         return list
     }
 
@@ -90,62 +112,5 @@ final class PreparedRequest: @unchecked Sendable {
                 }
             }
         }
-    }
-}
-
-/// A URL as libcurl understands it: one parser for the check and for the connection.
-struct ParsedURL {
-    var url: String
-    var credentials: TransferOptions.Credentials?
-
-    init(_ text: String) throws(TransferError) {
-        let shown = URLText.withoutUserinfo(text)
-        guard let handle = clibcurl_url() else { throw TransferError(.libcurl, url: shown, "out of memory") }
-        defer { clibcurl_url_cleanup(handle) }
-        // A NUL would end the text for libcurl, and only for libcurl.
-        guard !text.utf8.contains(0) else {
-            throw TransferError(.unsupportedURL, url: shown, "not a URL that can be fetched: it has a NUL in it")
-        }
-        let code = clibcurl_url_set(
-            handle, CURLUPART_URL, text, UInt32(CURLU_URLENCODE) | UInt32(CURLU_NON_SUPPORT_SCHEME))
-        guard code == CURLUE_OK else {
-            let reason = String(cString: clibcurl_url_strerror(code))
-            throw TransferError(.unsupportedURL, url: shown, "not a URL that can be fetched: \(reason)")
-        }
-        let scheme = Self.part(handle, CURLUPART_SCHEME) ?? ""
-        guard scheme == "http" || scheme == "https" else {
-            throw TransferError(.unsupportedURL, url: shown, "only http and https are fetched, not '\(scheme)'")
-        }
-        if text.utf8.contains(0x40), let user = Self.part(handle, CURLUPART_USER, UInt32(CURLU_URLDECODE)) {
-            let password = Self.part(handle, CURLUPART_PASSWORD, UInt32(CURLU_URLDECODE)) ?? ""
-            credentials = .init(user: user, password: password)
-            for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS] {
-                clibcurl_url_set(handle, part, nil, 0)
-            }
-        }
-        clibcurl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
-        guard var url = Self.part(handle, CURLUPART_URL) else {
-            throw TransferError(.unsupportedURL, url: shown, "not a URL that can be fetched")
-        }
-        // libcurl leaves an empty query out here, and sends it all the same when the URL has one: it is another resource.
-        if url.utf8.last != UInt8(ascii: "?"), URLText.hasEmptyQuery(text) { url += "?" }
-        self.url = url
-    }
-
-    /// Host and port of a URL; nil for what is none.
-    static func endpoint(of url: String) -> AddressPolicy.Endpoint? {
-        guard let handle = clibcurl_url() else { return nil }
-        defer { clibcurl_url_cleanup(handle) }
-        guard clibcurl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK, let host = part(handle, CURLUPART_HOST),
-            let port = part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) })
-        else { return nil }
-        return AddressPolicy.Endpoint(host: host, port: port)
-    }
-
-    private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
-        var text: UnsafeMutablePointer<CChar>?
-        guard clibcurl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
-        defer { clibcurl_free(text) }
-        return String(cString: text)
     }
 }

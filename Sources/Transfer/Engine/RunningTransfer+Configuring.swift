@@ -1,5 +1,6 @@
 import CLibcurl
 import Glibc
+import HTTPSemantics
 import HTTPTypes
 
 /// libcurl calls with at most 16 KiB at a time, but reads up to this much with one system call: 0.65 of the time that
@@ -7,7 +8,10 @@ import HTTPTypes
 private let receiveBufferSize = 512 * 1024
 
 extension RunningTransfer {
-    func configure(_ handle: EasyHandle, headers: UnsafeMutablePointer<curl_slist>?) {
+    /// - Parameter timeLeft: of the attempt's time limit.
+    func configure(
+        _ handle: EasyHandle, headers: UnsafeMutablePointer<curl_slist>?, timeLeft: Duration?
+    ) {
         let options = options
         let context = Unmanaged.passUnretained(self).toOpaque()
         handle.set(CURLOPT_PRIVATE, pointer: context)
@@ -23,10 +27,10 @@ extension RunningTransfer {
         handle.set(CURLOPT_BUFFERSIZE, max(1024, min(eighth, receiveBufferSize)))
         handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         if needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
-        _ = handle.set(CURLOPT_URL, prepared.url)
+        _ = handle.set(CURLOPT_URL, hop.url.text)
         // libcurl from 8.8 on leaves an empty query out, unless it is told what to write into the request line.
-        if goesStraight, prepared.url.utf8.last == UInt8(ascii: "?"), URLText.hasEmptyQuery(prepared.url) {
-            _ = handle.set(CURLOPT_REQUEST_TARGET, URLText.target(of: prepared.url))
+        if hop.url.hasEmptyQuery, goesStraight {
+            _ = handle.set(CURLOPT_REQUEST_TARGET, String(hop.url.target))
         }
         clibcurl_setopt_list(handle.easy, CURLOPT_HTTPHEADER, headers)
         if let proxyHeaders = prepared.proxyHeaders {
@@ -34,14 +38,10 @@ extension RunningTransfer {
         }
         if let range = plan.range { _ = handle.set(CURLOPT_RANGE, range) }
         allowOnlyHTTP(handle)
-        if options.maxRedirects > 0 {
-            handle.set(CURLOPT_FOLLOWLOCATION, true)
-            handle.set(CURLOPT_MAXREDIRS, options.maxRedirects)
-        }
         // For https, wait for a connection that is being made to find out whether it can be multiplexed.
-        if prepared.url.hasPrefix("https:") { handle.set(CURLOPT_PIPEWAIT, true) }
+        if hop.url.scheme == .https { handle.set(CURLOPT_PIPEWAIT, true) }
         setMethod(handle)
-        setLimits(handle, options)
+        setLimits(handle, timeLeft)
         setIdentity(handle, options)
         judgeAddresses(handle, context)
         if let proxy = options.proxy { _ = handle.set(CURLOPT_PROXY, proxy) }
@@ -59,27 +59,23 @@ extension RunningTransfer {
 
     /// Whether no proxy is sent the whole URL in the request line (RFC 9112 section 3.2.2).
     private var goesStraight: Bool {
-        if prepared.url.hasPrefix("https:") || addressPolicy.judges { return true }
+        if hop.url.scheme == .https || addressPolicy.judges { return true }
         if let proxy = options.proxy { return proxy.isEmpty }
         return getenv("http_proxy") == nil && getenv("all_proxy") == nil && getenv("ALL_PROXY") == nil
     }
 
     private func allowOnlyHTTP(_ handle: EasyHandle) {
-        guard handle.set(CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_UNKNOWN_OPTION else {
-            _ = handle.set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-            return
-        }
+        guard handle.set(CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_UNKNOWN_OPTION else { return }
         // Before libcurl 7.85.
         handle.set(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
-        handle.set(CURLOPT_REDIR_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
     }
 
     private func setMethod(_ handle: EasyHandle) {
         // When a connection that was used before dies without an answer, libcurl repeats the request by itself, whatever its
         // method. What changes something gets a new one, where there is no such doubt: whether it may be repeated (RFC 9110
         // section 9.2.2) is not libcurl's decision.
-        if ![.get, .head, .options, .trace].contains(request.method) { handle.set(CURLOPT_FRESH_CONNECT, true) }
-        if let body = prepared.content {
+        if ![.get, .head, .options, .trace].contains(hop.method) { handle.set(CURLOPT_FRESH_CONNECT, true) }
+        if hop.sendsContent, let body = prepared.content {
             // libcurl copies the content: it is small, and lives as long as the handle's transfer.
             handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
             body.withUnsafeBytes { bytes in
@@ -88,17 +84,17 @@ extension RunningTransfer {
             }
             if body.isEmpty { _ = handle.set(CURLOPT_POSTFIELDS, "") }
         }
-        switch request.method {
-        case .get where prepared.content == nil, .post: break
+        switch hop.method {
+        case .get where !hop.sendsContent, .post: break
         case .head: handle.set(CURLOPT_NOBODY, true)
-        default: _ = handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+        default: _ = handle.set(CURLOPT_CUSTOMREQUEST, hop.method.rawValue)
         }
     }
 
-    private func setLimits(_ handle: EasyHandle, _ options: TransferOptions) {
+    private func setLimits(_ handle: EasyHandle, _ timeLeft: Duration?) {
         // 0 would mean libcurl's own default to it.
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, options.connectTimeout.milliseconds))
-        if let maxTime = options.maxTime { handle.set(CURLOPT_TIMEOUT_MS, max(1, maxTime.milliseconds)) }
+        if let timeLeft { handle.set(CURLOPT_TIMEOUT_MS, max(1, timeLeft.milliseconds)) }
     }
 
     private func setIdentity(_ handle: EasyHandle, _ options: TransferOptions) {
@@ -106,7 +102,7 @@ extension RunningTransfer {
         let own = options.passesEveryStatus ? "" : "imgcache"
         let agent = HTTPField(name: .userAgent, value: options.userAgent ?? own).value
         if !agent.isEmpty { _ = handle.set(CURLOPT_USERAGENT, agent) }
-        if let credentials = prepared.credentials {
+        if let credentials = hop.credentials {
             handle.set(CURLOPT_HTTPAUTH, clibcurl_auth_basic)
             _ = handle.set(CURLOPT_USERNAME, credentials.user)
             _ = handle.set(CURLOPT_PASSWORD, credentials.password)

@@ -1,8 +1,9 @@
 import CLibcurl
 import Glibc
+import HTTPSemantics
 
-/// The address policy: libcurl asks for a socket when it knows the address that it will be connected to, for the request and
-/// for each redirect. A connection that is reused was judged when it was made, under the same policy and for the same host
+/// The address policy: the host is judged before its name is resolved (``AddressPolicy/refusal(of:)``), the address when
+/// libcurl asks for a socket, because it then knows what it will connect to; for the request and for each redirect. A connection that is reused was judged when it was made, under the same policy and for the same host
 /// and port: the policy is the engine's, as the connections are, and libcurl reuses one for its own host and port only.
 extension RunningTransfer {
     func judgeAddresses(_ handle: EasyHandle, _ context: UnsafeMutableRawPointer) {
@@ -26,10 +27,8 @@ extension RunningTransfer {
         return socket(address.pointee.family, type, address.pointee.protocol)
     }
 
-    /// Whom the connection is for: host and port of the URL, or of the last redirect's.
-    private var endpoint: AddressPolicy.Endpoint? {
-        (handle?.effectiveURL(otherThan: prepared.url)).flatMap(ParsedURL.endpoint(of:))
-    }
+    /// Whom the request is for: host and port of the URL, or of the last redirect's.
+    var endpoint: AddressPolicy.Endpoint { AddressPolicy.Endpoint(host: hop.url.host, port: hop.url.port) }
 
     var addressPolicy: AddressPolicy { mailbox.configuration.addressPolicy }
 }

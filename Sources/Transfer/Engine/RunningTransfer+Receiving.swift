@@ -1,5 +1,6 @@
 import CLibcurl
 import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 import Synchronization
 
@@ -16,45 +17,59 @@ extension RunningTransfer {
     private static var discardLimit: Int64 { 64 * 1024 }
 
     func receiveHead(line: UnsafeRawBufferPointer) -> Reception {
-        // After a final head was judged, only trailers can come.
-        guard action == nil else { return .taken }
-        if RawHead.isStatusLine(line) {
-            headBegan = .now
-            if collector.isComplete, collector.isRedirect { noteHop() }
-        }
-        let progress = collector.append(line)
-        if collector.isStatusLine, (300..<400).contains(collector.status), !collector.isRedirect {
-            // libcurl would follow any 3xx with a Location, a 304 too.
-            handle?.set(CURLOPT_FOLLOWLOCATION, false)
-        }
-        switch progress {
+        // After a final head was judged, or a redirect's, only trailers can come.
+        guard action == nil, nextHop == nil else { return .taken }
+        if RawHead.isStatusLine(line) { headBegan = .now }
+        switch collector.append(line) {
         case .more: return .taken
         case .interim(let status, let fields):
-            if options.passesEveryStatus { events(.interim(.init(code: status), fields)) }
+            if options.passesEveryStatus { events(.interim(.init(code: status), fields.withoutFraming)) }
             return .taken
         case .violation(let text):
             failure = error(.protocolViolation, text)
             return .stop
-        case .complete(let status):
-            // libcurl gives trailers through the same callback; those of a redirect may look like a head of their own.
-            guard handle?.responseCode == status else {
-                failure = error(.protocolViolation, "a trailer that looks like a response head")
-                return .stop
-            }
-            lastActivity = .now
-            addressRefusal = nil
-            headTime = mailbox.configuration.now()
-            if options.reportsHeads { events(.responseHead(MaskedHead.lines(collector.bytes))) }
-            if (200..<300).contains(status) || passesWithoutBody(status) { return judgeHead() ? .taken : .stop }
-            // A redirect, or a challenge to authenticate: another head may follow. Whoever sends a body has the last
-            // word, else the attempt's end.
-            if collector.isRedirect {
-                pendingURL = handle?.effectiveURL(otherThan: prepared.url) ?? prepared.url
-                // It was this request's.
-                _ = handle?.set(CURLOPT_REQUEST_TARGET, nil)
-            }
-            return .taken
+        case .complete(let status): return receiveHead(status: status)
         }
+    }
+
+    private func receiveHead(status: Int) -> Reception {
+        // libcurl gives trailers through the same callback; those of an error's body may look like a head of their own.
+        guard handle?.responseCode == status else {
+            failure = error(.protocolViolation, "a trailer that looks like a response head")
+            return .stop
+        }
+        lastActivity = .now
+        addressRefusal = nil
+        noteResponse()
+        headTime = mailbox.configuration.now()
+        if options.reportsHeads { events(.responseHead(MaskedHead.lines(collector.bytes))) }
+        if collector.isRedirect, options.maxRedirects > 0 {
+            let (version, fields) = collector.parsed()
+            if let location = fields.redirectLocation { return redirect(status, to: location, version, fields) }
+        }
+        guard (200..<300).contains(status) || passesWithoutBody(status) else { return .taken }
+        return judgeHead() ? .taken : .stop
+    }
+
+    /// Notes where the transfer goes on when this response has ended, or why it does not.
+    private func redirect(_ status: Int, to location: String, _ version: String, _ fields: HTTPFields) -> Reception {
+        hops.append(RedirectHop(url: hop.url.text, status: .init(code: status), fields: fields))
+        guard hops.count <= options.maxRedirects else {
+            failure = error(.tooManyRedirects, "more than \(options.maxRedirects) redirects")
+            return .stop
+        }
+        do throws(InvalidURL) {
+            nextHop = try Hop(after: status, to: location, from: hop, of: prepared)
+        } catch {
+            failure = self.error(.badRedirect, "redirected to what cannot be fetched: \(error)")
+            return .stop
+        }
+        phase = .discard(0)
+        let head = ResponseHead(
+            status: .init(code: status), fields: fields, version: version, finalURL: hop.url.text,
+            requestTime: requestTime, responseTime: headTime)
+        // What is longer costs the connection.
+        return head.unknownTransferCoding == nil && head.declaredLength.isAtMost(Self.discardLimit) ? .taken : .stop
     }
 
     /// Whether the head of such a status can be passed on before its body, because no other can follow it.
@@ -69,7 +84,7 @@ extension RunningTransfer {
         switch phase {
         case .head: return .stop
         case .discard(let soFar):
-            bytesReceived += count
+            if nextHop == nil { bytesReceived += count }
             phase = .discard(soFar + count)
             return soFar + count > Self.discardLimit ? .stop : .taken
         case .body: return receive(bytes, count)
@@ -120,14 +135,15 @@ extension RunningTransfer {
 
     /// The collected head is the final one: decides what it means, and tells the sink. False: stop.
     func judgeHead() -> Bool {
-        var (version, fields) = collector.parsed()
-        // Chunks win over a length, which must not be passed on (RFC 9112 section 6.3): libcurl has read it so, too.
-        if version.hasPrefix("HTTP/1"), fields.contains(.transferEncoding) { fields[.contentLength] = nil }
-        let head = ResponseHead(
-            status: .init(code: collector.status), fields: fields, version: version,
-            finalURL: handle?.effectiveURL(otherThan: prepared.url) ?? prepared.url, redirects: hops,
-            requestTime: requestTime,
-            responseTime: headTime)
+        let (version, fields) = collector.parsed()
+        var head = ResponseHead(
+            status: .init(code: collector.status), fields: fields, version: version, finalURL: hop.url.text,
+            redirects: hops, requestTime: requestTime, responseTime: headTime)
+        if !plan.isHead, let coding = head.unknownTransferCoding {
+            action = .fail("the response has the transfer coding '\(coding)', which is not known")
+            return false
+        }
+        head.settleFraming()
         self.head = head
         let action = plan.judge(head)
         self.action = action
@@ -171,13 +187,6 @@ extension RunningTransfer {
         }
         events(.head(head, resumedFrom: progressBase, total: progressTotal))
         return true
-    }
-
-    /// Another head begins, so the one before it was a redirect's.
-    private func noteHop() {
-        hops.append(
-            RedirectHop(
-                url: pendingURL, status: .init(code: collector.status), fields: collector.parsed().fields))
     }
 }
 

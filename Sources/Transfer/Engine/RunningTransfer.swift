@@ -1,5 +1,6 @@
 import CLibcurl
 import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 import Synchronization
 
@@ -53,13 +54,18 @@ final class RunningTransfer {
     private var provingTotal: Int64?
 
     // The attempt.
+    var hops: [RedirectHop] = []
+    var requestTime = Date()
+    private var attemptStart: MonotonicTime
+
+    // Its present request.
+    private(set) var hop: Hop
+    /// The one that comes after it, because it was redirected.
+    var nextHop: Hop?
     var plan: ResumePlan
     var collector = HeadCollector()
     var phase = Phase.head
-    var hops: [RedirectHop] = []
-    var requestTime = Date()
     var headTime = Date()
-    var pendingURL = ""
     var head: ResponseHead?
     var action: ResumeAction?
     /// Our own reason to stop the attempt.
@@ -82,12 +88,15 @@ final class RunningTransfer {
     var lastReport = MonotonicTime(nanoseconds: 0)
     var lastActivity: MonotonicTime?
     var headBegan: MonotonicTime?
-    var attemptStart: MonotonicTime
+    private var requestStart: MonotonicTime
     private var uploaded: Int64 = 0
     /// The last one that the loop was told.
     private var wakingTime: MonotonicTime?
     private(set) var needsFreshConnection = false
-    private var ifRangeField: UnsafeMutablePointer<curl_slist>?
+    /// Whether a response ever came.
+    private var hasReachedHost = false
+    /// The fields of the present request, if they are not the usual ones.
+    private var ownHeaders: UnsafeMutablePointer<curl_slist>?
 
     var request: TransferRequest { prepared.request }
     var options: TransferOptions { prepared.request.options }
@@ -104,12 +113,14 @@ final class RunningTransfer {
         self.mailbox = mailbox
         self.startedAt = startedAt
         attemptStart = startedAt
+        requestStart = startedAt
+        hop = Hop(first: order.prepared)
         retry = RetryState(policy: order.prepared.request.options.retry)
         pace = order.prepared.request.options.rateLimit.map { Pace(rate: $0, now: startedAt) }
-        plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: false)
+        plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: false, url: "")
     }
 
-    deinit { freeIfRange() }
+    deinit { clibcurl_slist_free(ownHeaders) }
 
     func attach() {
         sink.attach(TransferHandle(id: id, mailbox: mailbox))
@@ -118,22 +129,48 @@ final class RunningTransfer {
 
     // MARK: Attempts
 
-    func startAttempt(on handle: EasyHandle, now: MonotonicTime) {
+    /// Prepares the next request: of a new attempt, or the one that a redirect asks for.
+    ///
+    /// - Returns: why it must not be sent.
+    func startRequest(on handle: EasyHandle, now: MonotonicTime) -> TransferError? {
         self.handle = handle
+        if let nextHop {
+            hop = nextHop
+            self.nextHop = nil
+        } else {
+            beginAttempt(now)
+        }
+        beginRequest(now)
+        if let reason = addressPolicy.refusal(of: endpoint) { return error(.addressRefused, reason) }
+        clibcurl_slist_free(ownHeaders)
+        ownHeaders = prepared.ownHeaders(for: hop, adding: conditions)
+        let timeLeft = options.maxTime.map { $0 - (now - attemptStart) }
+        configure(handle, headers: ownHeaders ?? prepared.headers, timeLeft: timeLeft)
+        return nil
+    }
+
+    private func beginAttempt(_ now: MonotonicTime) {
         if attempts == 0 {
             askHeld()
             furthest = heldNow?.heldBytes ?? 0
             resumedFrom = furthest
         }
         attempts += 1
-        plan = ResumePlan(
-            method: request.method, fields: request.fields, held: heldNow, mayResume: prepared.mayResume,
-            passesEveryStatus: options.passesEveryStatus, provingTotal: provingTotal)
-        provingTotal = nil
-        collector.reset()
-        phase = .head
+        hop = Hop(first: prepared)
         hops.removeAll(keepingCapacity: true)
         requestTime = mailbox.configuration.now()
+        attemptStart = now
+        mailbox.counts.attempts.add(1, ordering: .relaxed)
+        events(.attempt(attempts))
+    }
+
+    private func beginRequest(_ now: MonotonicTime) {
+        plan = ResumePlan(
+            method: hop.method, fields: request.fields, held: heldNow, mayResume: prepared.mayResume, url: hop.url.text,
+            signatures: mailbox.configuration.signatures, hasConditions: !storedConditions.isEmpty,
+            passesEveryStatus: options.passesEveryStatus, provingTotal: provingTotal)
+        collector.reset()
+        phase = .head
         head = nil
         action = nil
         failure = nil
@@ -144,17 +181,23 @@ final class RunningTransfer {
         expected = nil
         lastActivity = nil
         headBegan = nil
-        attemptStart = now
+        requestStart = now
         uploaded = 0
-        freeIfRange()
-        if let ifRange = plan.ifRange {
-            // In front of the shared list, which stays as it is.
-            ifRangeField = clibcurl_slist_append(nil, "If-Range: \(ifRange)")
-            ifRangeField?.pointee.next = prepared.headers
-        }
-        configure(handle, headers: ifRangeField ?? prepared.headers)
-        mailbox.counts.attempts.add(1, ordering: .relaxed)
-        events(.attempt(attempts))
+    }
+
+    /// What is asked about held bytes and a stored body: only of the resource that they came from. A 206 or 304 of another one
+    /// would mean something else by the same validator.
+    private var conditions: HTTPFields {
+        var fields = storedConditions
+        if let ifRange = plan.ifRange { fields[.ifRange] = ifRange }
+        return fields
+    }
+
+    private var storedConditions: HTTPFields {
+        guard let conditions = request.conditions,
+            mailbox.configuration.signatures.isSameResource(conditions.url, hop.url.text)
+        else { return HTTPFields() }
+        return conditions.fields
     }
 
     func releaseHandle() -> EasyHandle? {
@@ -165,6 +208,7 @@ final class RunningTransfer {
     func attemptEnded(_ code: CURLcode, now: MonotonicTime) -> Next {
         judgeLastHead(code)
         if let failure { return ended(by: failure, now: now) }
+        if nextHop != nil { return .again }
         guard let action else {
             if isSpoiled(code) {
                 needsFreshConnection = true
@@ -200,6 +244,8 @@ final class RunningTransfer {
     }
 
     func attemptStalled(now: MonotonicTime) -> Next {
+        // The rest of a redirect's body is not waited for.
+        if nextHop != nil { return .again }
         judgeLastHead(CURLE_OPERATION_TIMEDOUT)
         switch action {
         case .take, nil: break
@@ -210,12 +256,9 @@ final class RunningTransfer {
         return ended(by: error, now: now)
     }
 
-    /// A head that was no more than complete when the attempt ended was the last one, unless it is a redirect's that
-    /// could not be followed.
+    /// A head that was no more than complete when the attempt ended was the last one.
     private func judgeLastHead(_ code: CURLcode) {
-        guard failure == nil, action == nil, collector.isComplete, code == CURLE_OK || !collector.isRedirect else {
-            return
-        }
+        guard failure == nil, action == nil, nextHop == nil, collector.isComplete else { return }
         _ = judgeHead()
     }
 
@@ -274,6 +317,7 @@ final class RunningTransfer {
         noteRestart(reason)
         resumedFrom = 0
         heldNow = nil
+        provingTotal = nil
         return .again
     }
 
@@ -298,7 +342,8 @@ final class RunningTransfer {
             return .finished(.failure(error.code == .refusedBySink ? error : sinkError))
         }
         guard error.isRetryable else { return .finished(.failure(error)) }
-        switch decideRetry(retryAfter: nil, now: now) {
+        let isUnreachable = !hasReachedHost && (error.code == .resolve || error.code == .connect)
+        switch decideRetry(retryAfter: nil, isUnreachable: isUnreachable, now: now) {
         case .retry(let delay):
             events(.retrying(after: delay, because: error.message))
             return .wait(delay)
@@ -309,17 +354,20 @@ final class RunningTransfer {
         }
     }
 
-    private func decideRetry(retryAfter: Duration?, now: MonotonicTime) -> RetryState.Decision {
+    private func decideRetry(
+        retryAfter: Duration?, isUnreachable: Bool = false, now: MonotonicTime
+    ) -> RetryState.Decision {
         guard options.retry.maxRetries > 0, RetryState.isIdempotent(method: request.method.rawValue) else {
             return .giveUp(note: nil)
         }
         guard sink.takesAnother() else { return .giveUp(note: "the answer was handed on, and cannot be continued") }
         askHeld()
+        provingTotal = nil
         let held = heldNow?.heldBytes ?? 0
         let madeProgress = held > furthest
         furthest = max(furthest, held)
         return retry.decide(
-            madeProgress: madeProgress, retryAfter: retryAfter, elapsed: now - startedAt,
+            madeProgress: madeProgress, retryAfter: retryAfter, isUnreachable: isUnreachable, elapsed: now - startedAt,
             random: mailbox.configuration.random())
     }
 
@@ -357,7 +405,7 @@ final class RunningTransfer {
 
     private func result(_ outcome: TransferResult.Outcome) -> TransferResult {
         let none = ResponseHead(
-            status: .init(code: 0), fields: [:], finalURL: prepared.url, requestTime: requestTime,
+            status: .init(code: 0), fields: [:], finalURL: prepared.url.text, requestTime: requestTime,
             responseTime: requestTime)
         return TransferResult(
             head: head ?? none, outcome: outcome, bytesReceived: bytesReceived,
@@ -367,7 +415,7 @@ final class RunningTransfer {
     func error(
         _ code: TransferError.Code, _ message: String, cause: (any Error)? = nil, isRetryable: Bool = false
     ) -> TransferError {
-        var error = TransferError(code, url: prepared.url, message, cause: cause, isRetryable: isRetryable)
+        var error = TransferError(code, url: prepared.url.text, message, cause: cause, isRetryable: isRetryable)
         error.bytesReceived = bytesReceived
         error.attempts = attempts
         return error
@@ -382,17 +430,14 @@ final class RunningTransfer {
             return error(.addressRefused, addressRefusal)
         }
         let text = URLText.masked(handle?.lastError ?? "")
-        let failure = CurlFailure(code, text: text, hasHead: head != nil, options: options)
+        let failure = CurlFailure(code, text: text, hasHead: head != nil, isRedirected: !hops.isEmpty)
         return error(failure.code, failure.message, isRetryable: failure.isRetryable)
     }
 
-    private func freeIfRange() {
-        ifRangeField?.pointee.next = nil
-        clibcurl_slist_free(ifRangeField)
-        ifRangeField = nil
-    }
-
     // MARK: Time
+
+    /// For how long a redirect's body is read, so that its connection can be used again.
+    private static let redirectBodyTime = Duration.seconds(2)
 
     func isStalled(now: MonotonicTime) -> Bool {
         guard let handle, !isPaused else { return false }
@@ -405,14 +450,15 @@ final class RunningTransfer {
             }
         }
         if let lastActivity {
-            // After a redirect's head, the next host may still be connecting.
-            let limit = collector.isRedirect ? stallTimeout + options.connectTimeout : stallTimeout
+            let limit = nextHop == nil ? stallTimeout : min(stallTimeout, Self.redirectBodyTime)
             return now - lastActivity > limit
         }
         // Until the request is sent, the connect time-out is libcurl's.
         let sent = handle.offset(CURLINFO_PRETRANSFER_TIME_T)
-        return sent > 0 && now - attemptStart > stallTimeout + .microseconds(sent)
+        return sent > 0 && now - requestStart > stallTimeout + .microseconds(sent)
     }
+
+    func noteResponse() { hasReachedHost = true }
 
     func unpause(now: MonotonicTime) {
         guard isPaused, let handle else { return }

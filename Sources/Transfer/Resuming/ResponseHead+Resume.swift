@@ -36,8 +36,29 @@ extension ResponseHead {
         version.hasPrefix("HTTP/1") && declaredLength == .unknown && fields[.transferEncoding] == nil
     }
 
+    /// The transfer codings, where they are anything else than chunks alone (RFC 9112 section 6.1): nothing was asked for that
+    /// would allow another, and where such a message ends is a matter of opinion.
+    var unknownTransferCoding: String? {
+        guard version.hasPrefix("HTTP/1"), let codings = fields[.transferEncoding], mayHaveContent else { return nil }
+        return codings.lowercased() == "chunked" ? nil : codings
+    }
+
+    /// Whether content can follow the head (RFC 9112 section 6.3), whatever the head says of its length.
+    private var mayHaveContent: Bool {
+        status.code >= 200 && status != .noContent && status != .notModified
+    }
+
+    /// Takes out what the head says of its message's length and must not be passed on.
+    mutating func settleFraming() {
+        // A server must not send either here (RFC 9110 section 8.6, RFC 9112 section 6.1).
+        if status == .noContent { fields = fields.withoutFraming }
+        // Chunks win over a length (RFC 9112 section 6.3): libcurl has read it so, too.
+        if version.hasPrefix("HTTP/1"), fields.contains(.transferEncoding) { fields[.contentLength] = nil }
+    }
+
     /// How long the body is, as the head tells it.
     var declaredLength: DeclaredLength {
+        if !mayHaveContent { return .bytes(0) }
         // RFC 9112 section 6.3: Transfer-Encoding overrides Content-Length.
         if fields[.transferEncoding] != nil { return .unknown }
         guard let field = fields[.contentLength] else { return .unknown }
@@ -59,4 +80,14 @@ enum DeclaredLength: Equatable {
     case unknown
     /// Several different values, or no number: an error that cannot be recovered from (RFC 9112 section 6.3).
     case contradictory
+}
+
+extension HTTPFields {
+    /// Without what frames a message: for the heads of messages that have no content.
+    var withoutFraming: HTTPFields {
+        var fields = self
+        fields[.contentLength] = nil
+        fields[.transferEncoding] = nil
+        return fields
+    }
 }

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// What a final response head means for the attempt that asked for it.
@@ -132,13 +133,13 @@ extension ResumePlan {
     /// to `If-Range` leave `Last-Modified` out: what is not shown cannot be told from what has changed, and a body fetched
     /// twice is better than two versions in one file. nginx and Apache do repeat it.
     ///
-    /// A validator is unique to its resource at its origin (RFC 9110 section 8.8.3). What another origin than the one that
-    /// the bytes came from (a mirror behind a redirect) gives under an equal one proves nothing: nginx makes it of date and
-    /// size, which two different files may share.
+    /// A validator is unique to its resource (RFC 9110 section 8.8.3). What another one than that of the held bytes (another
+    /// release, a mirror) gives under an equal one proves nothing: nginx makes it of date and size, which two different files may
+    /// share.
     private func proof(by head: ResponseHead) -> Proof {
         guard let held else { return .absent("to nothing that is held") }
-        guard URLText.origin(of: head.finalURL) == URLText.origin(of: held.url) else {
-            return .broken("from another origin, where the validator proves nothing")
+        guard signatures.isSameResource(head.finalURL, held.url) else {
+            return .broken("from another resource, where the validator proves nothing")
         }
         let date: String
         switch held.validator {

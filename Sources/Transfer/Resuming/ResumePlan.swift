@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// What one attempt asks for, decided from what is held. A value: ``judge(_:)`` says what the answer means.
@@ -21,25 +22,32 @@ struct ResumePlan: Equatable {
     let isHead: Bool
     /// Every status is a body for the sink.
     let passesEveryStatus: Bool
+    let signatures: SignatureParameters
 
     /// - Parameters:
     ///   - held: What the sink holds.
+    ///   - url: What is asked. Of another resource than the held bytes' the whole is asked for.
+    ///   - hasConditions: The request carries preconditions about a stored body.
     ///   - provingTotal: Ask for the last byte of that many, because a 416 gave this total without a validator.
     init(
-        method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool,
-        passesEveryStatus: Bool = false,
+        method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool, url: String,
+        signatures: SignatureParameters = .known, hasConditions: Bool = false, passesEveryStatus: Bool = false,
         provingTotal: Int64? = nil
     ) {
         self.passesEveryStatus = passesEveryStatus
+        self.signatures = signatures
         isHead = method == .head
-        isConditional = [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince].contains { fields[$0] != nil }
+        isConditional =
+            hasConditions
+            || [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince].contains { fields[$0] != nil }
         guard let held, mayResume, method == .get, held.heldBytes > 0 || held.defect != nil else {
             self.held = nil
             question = .whole
             refusal = nil
             return
         }
-        if let defect = held.defect {
+        let isSameResource = signatures.isSameResource(held.url, url)
+        if let defect = isSameResource ? held.defect : "the held bytes are of another resource (\(held.url))" {
             self.held = nil
             question = .whole
             refusal = defect

@@ -15,12 +15,16 @@ struct RetryState {
     /// - Parameters:
     ///   - madeProgress: More is held now than ever before.
     ///   - retryAfter: What the server asked for.
+    ///   - isUnreachable: No host was ever reached.
     ///   - elapsed: Since the first attempt began.
     ///   - random: In 0 ..< 1.
-    mutating func decide(madeProgress: Bool, retryAfter: Duration?, elapsed: Duration, random: Double) -> Decision {
+    mutating func decide(
+        madeProgress: Bool, retryAfter: Duration?, isUnreachable: Bool = false, elapsed: Duration, random: Double
+    ) -> Decision {
         if madeProgress { retries = 0 }
-        guard policy.maxRetries > 0 else { return .giveUp(note: nil) }
-        guard retries < policy.maxRetries else {
+        let most = isUnreachable ? min(policy.maxRetries, policy.maxUnreachableRetries) : policy.maxRetries
+        guard most > 0 else { return .giveUp(note: nil) }
+        guard retries < most else {
             return .giveUp(note: "\(retries) \(retries == 1 ? "retry" : "retries") without progress")
         }
         if let retryAfter, retryAfter > policy.retryAfterLimit {

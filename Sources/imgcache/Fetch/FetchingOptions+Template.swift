@@ -49,7 +49,10 @@ extension RequestOptions {
         options.retry.maxTotalTime = retryMaxTime?.duration
         if let connectTimeout { options.connectTimeout = connectTimeout.duration }
         if let maxRedirs { options.maxRedirects = maxRedirs }
-        if let retry { options.retry.maxRetries = retry }
+        if let retry {
+            options.retry.maxRetries = retry
+            options.retry.maxUnreachableRetries = retry
+        }
         if let user {
             guard let colon = user.firstIndex(of: ":") else {
                 throw Failure(.usage, "-u takes user:password; there is no terminal prompt for the password")

@@ -38,7 +38,10 @@ struct RequestOptions: ParsableArguments {
             "Give up an attempt after this time; what arrived is kept (default: never).", valueName: "time"))
     var maxTime: TimeSpan?
 
-    @Option(help: ArgumentHelp("Retries after a failed attempt that made no progress (default 5).", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Retries after a failed attempt that made no progress (default 5; 1 while the host cannot be reached).",
+            valueName: "n"))
     var retry: Int?
 
     @Option(help: ArgumentHelp("Start no retry after this time (default: no limit).", valueName: "time"))

@@ -269,7 +269,7 @@ import Transfer
         let sink = PartialSink(holding: [0..<100_000], of: representation, url: "http://elsewhere.example/a")
         let result = try await TransferEngine().run(TransferRequest(testing: mirror.url()), into: sink)
         #expect(sink.bytes == representation.content.bytes())
-        #expect(result.restarts.first?.contains("another origin") == true)
+        #expect(result.restarts.first?.contains("another resource") == true)
         #expect(result.resumedFrom == 0)
     }
 }

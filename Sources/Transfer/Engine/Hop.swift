@@ -1,0 +1,69 @@
+import HTTPSemantics
+import HTTPTypes
+
+/// One request on the way of a transfer: the first, or the one that a redirect asks for (RFC 9110 section 15.4).
+///
+/// Redirects are followed here and not by libcurl: each is judged before its host's name is resolved, its body is bounded, and
+/// what is asked about held bytes is asked only of the resource that they came from.
+struct Hop {
+    let url: HTTPURL
+    let method: HTTPRequest.Method
+    /// Whether the request's content goes along.
+    let sendsContent: Bool
+    /// Whether it goes to the origin that the transfer is for: only there go its credentials and cookies.
+    let isOwnOrigin: Bool
+    let credentials: TransferOptions.Credentials?
+
+    init(first request: PreparedRequest) {
+        url = request.url
+        method = request.request.method
+        sendsContent = request.content != nil
+        isOwnOrigin = true
+        credentials = request.credentials
+    }
+
+    /// The next request after a redirect to `location`.
+    ///
+    /// As all clients do it, a POST becomes a GET after 301 and 302; after 303 everything but HEAD does.
+    init(
+        after status: Int, to location: String, from hop: Hop, of request: PreparedRequest
+    ) throws(InvalidURL) {
+        url = try HTTPURL(reference: location, relativeTo: hop.url)
+        let becomesGet =
+            switch status {
+            case 301, 302: hop.method == .post
+            case 303: hop.method != .head
+            default: false
+            }
+        method = becomesGet ? .get : hop.method
+        sendsContent = hop.sendsContent && !becomesGet
+        isOwnOrigin = url.hasSameOrigin(as: request.url)
+        credentials = TransferOptions.Credentials(userinfoOf: url) ?? (isOwnOrigin ? request.credentials : nil)
+    }
+}
+
+extension TransferOptions.Credentials {
+    /// Those that stand in a URL.
+    init?(userinfoOf url: HTTPURL) {
+        guard let userinfo = url.userinfo, !userinfo.isEmpty else { return nil }
+        let parts = userinfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        self.init(
+            user: HTTPURL.decoded(parts[0]), password: parts.count > 1 ? HTTPURL.decoded(parts[1]) : "")
+    }
+}
+
+extension HTTPFields {
+    /// Where a redirect leads, as text: bytes that are no UTF-8 are percent-encoded. An empty one leads nowhere.
+    var redirectLocation: String? {
+        guard let field = first(where: { $0.name == .location }) else { return nil }
+        return field.withUnsafeBytesOfValue { bytes in
+            if bytes.isEmpty { return nil }
+            if let text = String(validating: bytes, as: UTF8.self) { return text }
+            return bytes.map { byte in
+                byte < 0x80
+                    ? String(Unicode.Scalar(byte))
+                    : "%" + (byte < 0x10 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }.joined()
+        }
+    }
+}
