@@ -191,6 +191,7 @@ public final class BodyWriter {
     ///
     /// - Returns: the body, open: it is there as long as the value lives, even if it is evicted at once.
     /// - Throws: ``StoreError/Code/incomplete`` while bytes are missing: then all stays as it is and can be continued.
+    ///   ``StoreError/Code/altered`` when somebody else wrote into the file: what is sound stays, and can be continued.
     public func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody {
         guard header != nil, !isOver else { throw StoreError(.incomplete, "nothing was begun") }
         let body: StoredBody
@@ -200,7 +201,10 @@ public final class BodyWriter {
             guard partial.blocks.missing(total: size).isEmpty, partial.blocks.end == BlockMap.count(for: size) else {
                 throw StoreError(.incomplete, "bytes are missing", path: partial.data.path)
             }
-            if total == nil { try partial.setTotal(size) }
+            if total == nil {
+                try partial.setTotal(size)
+                total = size
+            }
             body = try store.commit(entry, partial, size: size)
             self.partial = nil
         } else {

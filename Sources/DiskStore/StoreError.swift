@@ -5,8 +5,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. New codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
-            case full, tooLarge, notWritable, damaged, busy, incomplete, wrongLength, taken, exists, invalidCapacity
-            case foreign, absent, closed, io
+            case full, tooLarge, notWritable, damaged, busy, incomplete, altered, wrongLength, taken, exists
+            case invalidCapacity, foreign, absent, closed, io
         }
 
         private let kind: Kind
@@ -24,6 +24,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let busy = Code(.busy)
         /// A body was to be committed while bytes of it are missing.
         public static let incomplete = Code(.incomplete)
+        /// Bytes of a partial were changed on disk after they had been received. What is sound is kept, to be continued.
+        public static let altered = Code(.altered)
         /// More bytes were written than the total that was promised.
         public static let wrongLength = Code(.wrongLength)
         /// The partial was deleted or taken over by another process.

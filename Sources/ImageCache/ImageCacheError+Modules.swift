@@ -17,7 +17,7 @@ extension ImageCacheError {
             default: .io
             }
         switch error.code {
-        case .incomplete, .wrongLength:
+        case .incomplete, .altered, .wrongLength:
             self.init(.wrongBytes, path: error.path, message: error.description, cause: error)
         case .invalidCapacity:
             self.init(.invalidRequest, path: error.path, message: error.description, cause: error)
@@ -25,6 +25,9 @@ extension ImageCacheError {
             self.init(.store(reason), path: error.path, message: error.description, cause: error)
         }
     }
+
+    /// Whether blocks of a body were changed on disk before its commit: those that are sound are kept, and can be continued.
+    var isOfAlteredPartial: Bool { (cause as? StoreError)?.code == .altered }
 
     init(_ error: TransferError) {
         switch error.code {

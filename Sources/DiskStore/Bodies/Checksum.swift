@@ -41,8 +41,7 @@ struct Checksum: Hashable, Sendable {
 
 /// The checksum of a whole body: XXH3-128 over its blocks' checksums in order, then its length (8 bytes, little-endian).
 ///
-/// Because it is made of the blocks' checksums it does not matter in which order the blocks came in, and none of the
-/// body's bytes need to be read again when the last one has arrived.
+/// Because it is made of the blocks' checksums it does not matter in which order the blocks came in.
 struct BodyChecksum: ~Copyable {
     private let state: OpaquePointer?
 
@@ -57,9 +56,8 @@ struct BodyChecksum: ~Copyable {
         block.withBytes { add($0) }
     }
 
-    /// Adds checksums as they stand in a record.
-    mutating func add(_ blocks: UnsafeRawBufferPointer) {
-        _ = XXH3_128bits_update(state, blocks.baseAddress, blocks.count)
+    private mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        _ = XXH3_128bits_update(state, bytes.baseAddress, bytes.count)
     }
 
     consuming func finish(length: Int64) -> Checksum {

@@ -85,17 +85,24 @@ extension DiskStore {
 
     /// Makes a body of a partial whose blocks are all there.
     func commit(_ new: NewEntry, _ partial: Partial, size: Int64) throws(StoreError) -> StoredBody {
-        let checksum = try partial.bodyChecksum(total: size)
         let data = partial.data
         if let status = data.status, status.size != size, ftruncate(data.descriptor, off_t(size)) != 0 {
             throw .system("cannot set the length", path: data.path)
         }
+        // Before the bytes are read again, so that nobody opens it for writing after that.
         _ = fchmod(data.descriptor, 0o400)
+        let checksum: Checksum
+        do throws(StoreError) {
+            checksum = try partial.verifiedChecksum(total: size)
+        } catch {
+            _ = fchmod(data.descriptor, 0o600)
+            throw error
+        }
         _ = data.tryLock(exclusive: false)
         guard let status = data.status else { throw .system("cannot look at the body", path: data.path) }
         let finished = FinishedBody(
             size: size, allocated: max(status.allocated, Budget.rounded(size)), checksum: checksum,
-            boot: Boot.current, partial: (partial.id, partial.reserved))
+            boot: configuration.boot(), partial: (partial.id, partial.reserved))
         let entry: StoredEntry
         do throws(StoreError) {
             entry = try withIndex { (index) throws(StoreError) in
@@ -142,7 +149,7 @@ extension DiskStore {
         try file.write(bytes)
         let finished = FinishedBody(
             size: Int64(bytes.count), allocated: max(file.allocated, Budget.rounded(Int64(bytes.count))),
-            checksum: checksum.finish(length: Int64(bytes.count)), boot: Boot.current)
+            checksum: checksum.finish(length: Int64(bytes.count)), boot: configuration.boot())
         let entry = try withIndex { (index) throws(StoreError) in
             try index.commit(new, finished) { path throws(StoreError) in
                 try file.install(path)

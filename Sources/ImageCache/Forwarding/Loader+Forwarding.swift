@@ -69,7 +69,8 @@ extension Loader {
                 file = try store(result, sink: target.download, writer: target.writer, job: job, status)
             } catch {
                 warnings.note(error)
-                sink.giveUnstored(target)
+                // What was changed on disk meanwhile is not what came: nobody gets the rest of it.
+                if error.isOfAlteredPartial { sink.leavePartials() } else { sink.giveUnstored(target) }
                 throw error
             }
             if target.writer !== writer { download.leavePartial() }

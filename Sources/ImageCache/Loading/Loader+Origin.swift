@@ -7,7 +7,12 @@ import Transfer
 
 /// The origin's side of a request: the transfer, and what becomes of its answer.
 extension Loader {
-    func fetch(_ job: Job, plan: Plan, flight: Flight) async throws(ImageCacheError) -> CachedFile {
+    /// - Parameters:
+    ///   - repairs: how often blocks that somebody else changed on disk before the commit are fetched again.
+    ///   - received: bytes that crossed the network for this request before.
+    func fetch(
+        _ job: Job, plan: Plan, flight: Flight, repairs: Int = 3, received: Int64 = 0
+    ) async throws(ImageCacheError) -> CachedFile {
         let question = OriginQuestion(plan)
         if let file = question.file { return file }
         let (candidates, validation, fallback) = (question.candidates, question.validation, question.fallback)
@@ -16,11 +21,12 @@ extension Loader {
         sweeper?.startOnce()
         let writer = try beginBody(job)
         let sink = DownloadSink(job: job, rules: rules, writer: writer, growth: flight.growth)
-        let result: TransferResult
+        var result: TransferResult
         do throws(TransferError) {
             result = try await engine.run(
                 job.transferRequest(adding: question.conditions, about: question.storedURL), into: sink,
                 events: { job.report($0, to: flight) })
+            result.bytesReceived += received
         } catch {
             sink.leavePartial()
             if ![.cancelled, .refusedBySink, .addressRefused].contains(error.code), let index = fallback,
@@ -36,7 +42,16 @@ extension Loader {
         switch result.outcome {
         case .body:
             flight.report { $0.phase = .storing }
-            let file = try store(result, sink: sink, writer: writer, job: job, status)
+            let file: CachedFile
+            do throws(ImageCacheError) {
+                file = try store(result, sink: sink, writer: writer, job: job, status)
+            } catch where error.isOfAlteredPartial && repairs > 0 {
+                // Whoever followed the file may have read what was changed.
+                flight.growth.restart()
+                sink.leavePartial()
+                return try await fetch(
+                    job, plan: plan, flight: flight, repairs: repairs - 1, received: result.bytesReceived)
+            }
             replace(question, by: file, job)
             return file
         case .notModified:
