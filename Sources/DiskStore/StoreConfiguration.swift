@@ -19,6 +19,8 @@ public struct StoreConfiguration: Sendable {
     public var createsDirectory = true
     /// Gives the dates that are shown to people. Order never depends on it.
     public var clock: @Sendable () -> Date = { Date() }
+    /// Tells which start of the machine this is; 0 where that cannot be told.
+    package var boot: @Sendable () -> Int64 = { Boot.current }
     public var logger: Logger
     /// Rewrites what an earlier version stored; `nil`: it stays as it is.
     public var migrator: (any EntryMigrating)?

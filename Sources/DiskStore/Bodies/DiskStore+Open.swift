@@ -22,11 +22,12 @@ extension DiskStore {
         guard status.isRegular, status.size == entry.size else {
             return try drop(entry, because: "its body has another length")
         }
-        if entry.boot != Boot.current {
+        let boot = configuration.boot()
+        if boot == 0 || entry.boot != boot {
             guard try checksum(of: file, size: entry.size) == entry.checksum else {
                 return try drop(entry, because: "its body does not match its checksum")
             }
-            if !configuration.isReadOnly {
+            if !configuration.isReadOnly, boot != 0 {
                 try withIndex { (index) throws(StoreError) in try index.saveBoot(of: entry.id) }
             }
         }
@@ -63,14 +64,14 @@ extension DiskStore {
 extension Index {
     func saveBoot(of id: Int64) throws(StoreError) {
         try change { (_) throws(StoreError) in
-            try database().prepared(.updateBoot).bind(1, id).bind(2, Boot.current).run()
+            try database().prepared(.updateBoot).bind(1, id).bind(2, configuration.boot()).run()
         }
     }
 }
 
 /// Which start of the machine this is.
 enum Boot {
-    /// The kernel's random number for this boot; 0, which no entry has, when it cannot be read: then all is checked.
+    /// The kernel's random number for this boot; 0 when it cannot be read: then a body is checked whenever it is opened.
     static let current: Int64 = {
         guard let file = try? File("/proc/sys/kernel/random/boot_id", O_RDONLY),
             let text = try? file.bytes(at: 0, count: 36)

@@ -32,7 +32,7 @@ extension Index {
                 guard let status = FileStatus(at: path), !status.isFolder else { continue }
                 if try exists(id) { continue }
                 if try isDoomed(id) { continue }
-                // A whole body that was killed on its way to its row: whoever continues the partial puts it back.
+                // A whole body that was killed on its way to its row: it becomes a partial again.
                 if try partialRow(id) != nil { continue }
                 if !deleteUnlessRead(path) {
                     // Read by somebody who opened it before its row was lost: it counts until it is free.
@@ -100,8 +100,9 @@ extension Index {
                 }
             }
         }
-        for row in try allPartialRows() where !data.contains(row.id) && FileStatus(at: paths.body(row.id)) == nil {
-            swept.bytes += try dropIfIdle(row)
+        for row in try allPartialRows() where !data.contains(row.id) {
+            if try change({ (_) throws(StoreError) in try putBack(row.id) }) { continue }
+            if FileStatus(at: paths.body(row.id)) == nil { swept.bytes += try dropIfIdle(row) }
         }
         result = swept
     }

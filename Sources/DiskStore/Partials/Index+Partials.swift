@@ -141,7 +141,7 @@ extension Index {
         if FileStatus(at: path) == nil {
             // Killed between the rename and the row: the whole body stands in its place, and nobody knows it.
             let isBack = try change { (totals) throws(StoreError) in
-                if try !exists(row.id), rename(paths.body(row.id), path) == 0 { return true }
+                if try putBack(row.id) { return true }
                 totals.partials -= try deletePartial(row.id)
                 return false
             }
@@ -158,6 +158,14 @@ extension Index {
         } catch  where error.errno == ENOENT {
             return nil
         }
+    }
+
+    /// Gives a whole body that was killed on its way to its row the partial's name again. Inside a transaction, because a
+    /// commit is in one; false if there is no such body, or no partial of that number.
+    func putBack(_ id: Int64) throws(StoreError) -> Bool {
+        guard try !exists(id), try partialRow(id) != nil else { return false }
+        return clinux_rename_exclusive(paths.body(id), paths.data(id)) == 0
+            || (errno == EINVAL || errno == ENOSYS) && rename(paths.body(id), paths.data(id)) == 0
     }
 
     private func takeRecord(_ row: PartialRow, as claim: Int64) throws(StoreError) -> String? {
