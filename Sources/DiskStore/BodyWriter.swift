@@ -192,7 +192,9 @@ public final class BodyWriter {
     /// - Returns: the body, open: it is there as long as the value lives, even if it is evicted at once.
     /// - Throws: ``StoreError/Code/incomplete`` while bytes are missing: then all stays as it is and can be continued.
     ///   ``StoreError/Code/altered`` when somebody else wrote into the file: what is sound stays, and can be continued.
-    public func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody {
+    public func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody { try commit(entry, isTransient: false) }
+
+    private func commit(_ entry: NewEntry, isTransient: Bool) throws(StoreError) -> StoredBody {
         guard header != nil, !isOver else { throw StoreError(.incomplete, "nothing was begun") }
         let body: StoredBody
         if let partial {
@@ -205,11 +207,11 @@ public final class BodyWriter {
                 try partial.setTotal(size)
                 total = size
             }
-            body = try store.commit(entry, partial, size: size)
+            body = try store.commit(entry, partial, size: size, isTransient: isTransient)
             self.partial = nil
         } else {
             if let total, total != Int64(buffer.count) { throw StoreError(.incomplete, "bytes are missing") }
-            body = try store.commit(entry, buffer.bytes)
+            body = try store.commit(entry, buffer.bytes, isTransient: isTransient)
         }
         end()
         return body
@@ -220,10 +222,9 @@ public final class BodyWriter {
     /// It counts against the capacity and has a path while the returned value lives, and is deleted with it; after a
     /// kill, by the next sweep or when room is needed.
     public func commitTransient() throws(StoreError) -> StoredBody {
-        // Under a key that nobody asks for, and out of the index at once: what is removed while it is read stays readable.
+        // Under a key that nobody asks for, and never among the entries: what must not be stored is not there after a kill.
         let key = EntryKey("transient \(UInt64.random(in: .min ... .max))")
-        let body = try commit(NewEntry(key: key, url: "", metadata: []))
-        try store.remove(body.entry)
+        let body = try commit(NewEntry(key: key, url: "", metadata: []), isTransient: true)
         return StoredBody(entry: body.entry, file: body.file, path: body.path) { [store] in
             store.deleteDoomed(body.entry)
         }

@@ -84,7 +84,9 @@ extension DiskStore {
     // MARK: Commits
 
     /// Makes a body of a partial whose blocks are all there.
-    func commit(_ new: NewEntry, _ partial: Partial, size: Int64) throws(StoreError) -> StoredBody {
+    func commit(
+        _ new: NewEntry, _ partial: Partial, size: Int64, isTransient: Bool = false
+    ) throws(StoreError) -> StoredBody {
         let data = partial.data
         if let status = data.status, status.size != size, ftruncate(data.descriptor, off_t(size)) != 0 {
             throw .system("cannot set the length", path: data.path)
@@ -102,7 +104,7 @@ extension DiskStore {
         guard let status = data.status else { throw .system("cannot look at the body", path: data.path) }
         let finished = FinishedBody(
             size: size, allocated: max(status.allocated, Budget.rounded(size)), checksum: checksum,
-            boot: configuration.boot(), partial: (partial.id, partial.reserved))
+            boot: configuration.boot(), partial: (partial.id, partial.reserved), isTransient: isTransient)
         let entry: StoredEntry
         do throws(StoreError) {
             entry = try withIndex { (index) throws(StoreError) in
@@ -136,7 +138,9 @@ extension DiskStore {
     }
 
     /// Makes a body of at most one block that stands in memory.
-    func commit(_ new: NewEntry, _ bytes: UnsafeRawBufferPointer) throws(StoreError) -> StoredBody {
+    func commit(
+        _ new: NewEntry, _ bytes: UnsafeRawBufferPointer, isTransient: Bool = false
+    ) throws(StoreError) -> StoredBody {
         var checksum = BodyChecksum()
         if !bytes.isEmpty { checksum.add(Checksum(of: bytes)) }
         let file: SmallBodyFile
@@ -149,7 +153,7 @@ extension DiskStore {
         try file.write(bytes)
         let finished = FinishedBody(
             size: Int64(bytes.count), allocated: max(file.allocated, Budget.rounded(Int64(bytes.count))),
-            checksum: checksum.finish(length: Int64(bytes.count)), boot: configuration.boot())
+            checksum: checksum.finish(length: Int64(bytes.count)), boot: configuration.boot(), isTransient: isTransient)
         let entry = try withIndex { (index) throws(StoreError) in
             try index.commit(new, finished) { path throws(StoreError) in
                 try file.install(path)

@@ -8,6 +8,8 @@ struct FinishedBody {
     let boot: Int64
     /// The partial that it was, with what was reserved for it.
     var partial: (id: Int64, reserved: Int64)?
+    /// No look-up ever finds it: it is doomed in the transaction that makes it.
+    var isTransient = false
 }
 
 extension Index {
@@ -46,9 +48,12 @@ extension Index {
                 try countFolder(folder, &totals)
                 totals.bodies += body.allocated
                 totals.entries += 1
-                return try insert(new, body, id: id, &totals)
+                let entry = try insert(new, body, id: id, &totals)
+                if body.isTransient { _ = try doom(id, &totals) }
+                return entry
             }
-            try deleteDoomed(replaced)
+            // The body is in its place: what fails from here on is left to the next sweep.
+            _ = try? deleteDoomed(replaced)
             return entry
         } catch {
             if let installed { uninstall(installed) }
@@ -57,11 +62,12 @@ extension Index {
     }
 
     /// A number that no entry or partial has had, and no body's file bears: a small body's commit that was killed after it
-    /// had named the file took its number back with the transaction. The sweep removes that file.
+    /// had named the file took its number back with the transaction, and a loss of power takes back many. The sweep removes
+    /// such files.
     func takeNumber(_ totals: inout Totals) -> Int64 {
         while true {
             let number = totals.takeNumber(folders: budget.folders)
-            if FileStatus(at: paths.body(number)) == nil { return number }
+            if FileStatus(at: paths.body(number)) == nil, FileStatus(at: paths.data(number)) == nil { return number }
         }
     }
 

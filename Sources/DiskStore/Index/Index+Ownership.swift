@@ -76,6 +76,8 @@ extension Index {
                 return nil
             } catch { return error }
         }
+        // What follows it must not be there after a loss of power while it is not: such a folder would be refused.
+        fsync(tag.descriptor)
         if let error {
             if unnamed < 0 { unlink(paths.tag) }
             throw error

@@ -100,7 +100,12 @@ extension Index {
                 }
             }
         }
-        for row in try allPartialRows() where !data.contains(row.id) {
+        for row in try allPartialRows() {
+            if data.contains(row.id) {
+                // Killed, or without power, between the unlinking of the two.
+                if records[row.id] == nil { swept.bytes += try dropIfIdle(row, unlessRecorded: true) }
+                continue
+            }
             if try change({ (_) throws(StoreError) in try putBack(row.id) }) { continue }
             if FileStatus(at: paths.body(row.id)) == nil { swept.bytes += try dropIfIdle(row) }
         }

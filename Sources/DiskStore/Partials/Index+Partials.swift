@@ -201,10 +201,13 @@ extension Index {
     }
 
     /// Returns what became free; 0 if the partial is in use.
-    func dropIfIdle(_ row: PartialRow) throws(StoreError) -> Int64 {
+    ///
+    /// - Parameter unlessRecorded: only if it has lost its record, and with it all that is known of its bytes.
+    func dropIfIdle(_ row: PartialRow, unlessRecorded: Bool = false) throws(StoreError) -> Int64 {
         if let data = try? File(paths.data(row.id), O_RDONLY) {
             guard data.tryLock(exclusive: true) else { return 0 }
             defer { withExtendedLifetime(data) {} }  // The lock must be held until the files are gone.
+            if unlessRecorded, try recordPath(of: row.id) != nil { return 0 }
             return try deleteFiles(of: row)
         }
         // Killed on its way to its row, it stands among the bodies; just committed, the row is gone by now.

@@ -45,7 +45,7 @@ extension Loader {
             let file: CachedFile
             do throws(ImageCacheError) {
                 file = try store(result, sink: sink, writer: writer, job: job, status)
-            } catch where error.isOfAlteredPartial && repairs > 0 {
+            } catch  where error.isOfAlteredPartial && repairs > 0 {
                 // Whoever followed the file may have read what was changed.
                 flight.growth.restart()
                 sink.leavePartial()
