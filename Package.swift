@@ -113,6 +113,11 @@ let package = Package(
 
         // Tests: unit tests open no socket and no database; integration tests use the real thing.
         .target(name: "TestSupport", dependencies: ["Locking"], path: "Tests/TestSupport", swiftSettings: strict),
+        // A process whose every system call is seen, and may be its last (see Tests/CrashPoints/CrashPoints.swift).
+        .target(name: "CTracing", path: "Tests/CTracing"),
+        .executableTarget(
+            name: "crash-points", dependencies: ["CSQLite", "CTracing", "DiskStore", logging],
+            path: "Tests/CrashPoints", swiftSettings: strict),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
         .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: strict),

@@ -24,10 +24,14 @@ public struct CommandRunner: Sendable {
 
     /// The built command; `IMGCACHE_BINARY` names another.
     public static let executable: String = {
-        if let given = ProcessInfo.processInfo.environment["IMGCACHE_BINARY"] { return given }
-        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return (bundle as NSString).deletingLastPathComponent + "/imgcache"
+        ProcessInfo.processInfo.environment["IMGCACHE_BINARY"] ?? built("imgcache")
     }()
+
+    /// A program of the package, which lies beside the test bundle.
+    public static func built(_ name: String) -> String {
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return (bundle as NSString).deletingLastPathComponent + "/" + name
+    }
 
     public var cacheDirectory: String
     public var workingDirectory: String?

@@ -1,0 +1,168 @@
+import CTracing
+import DiskStore
+import Foundation
+import Glibc
+
+/// The scenario, once for each of its system calls.
+final class Matrix {
+    private let options: Options
+    private let page: SharedPage
+    private let folder: String
+    private var expected: [[String: UInt64]] = []
+    private var wrong = 0
+
+    init(_ options: Options) throws {
+        self.options = options
+        page = try SharedPage()
+        folder = "\(options.directory)/crash-points-\(getpid())"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    // MARK: Killed
+
+    func kills() throws -> Int32 {
+        let began = ContinuousClock.now
+        let calls = try survey()
+        let points = options.points(of: calls.count)
+        for point in points {
+            try interrupt(point, "killed before call \(point), \(calls[min(point, calls.count) - 1].name)", .killed) {
+                $1 == point ? .kill : .go
+            }
+        }
+        return report("kill", points.count, of: calls.count, since: began)
+    }
+
+    // MARK: Failed
+
+    func failures() throws -> Int32 {
+        let began = ContinuousClock.now
+        let calls = try survey()
+        let all = calls.enumerated().flatMap { call in call.element.errors.map { (call.offset + 1, call.element, $0) } }
+        let points = options.points(of: all.count)
+        for point in points {
+            let (number, call, error) = all[point - 1]
+            let fate: Fate = error == 0 ? .shorten : .fail(error)
+            let name = error == 0 ? "a short write" : String(cString: strerror(error))
+            try interrupt(point, "call \(number), \(call.name), with \(name)", .failed) {
+                // Threads may come in another order: then the same call a little later.
+                $0.name == call.name && $1 >= number ? fate : .go
+            }
+        }
+        return report("fail", points.count, of: all.count, since: began)
+    }
+
+    // MARK: One run
+
+    private enum Fate {
+        case go, kill, fail(Int32), shorten
+    }
+
+    private final class Fates: Observer {
+        let decide: (SystemCall, Int) -> Fate
+        private(set) var calls: [SystemCall] = []
+
+        init(_ decide: @escaping (SystemCall, Int) -> Fate) { self.decide = decide }
+
+        override func entry(
+            _ call: ctracing_call, _ kind: SystemCall, number: Int, error: inout Int32
+        ) -> ctracing_verdict {
+            calls.append(kind)
+            if hasActed { return CTRACING_GO }
+            let fate = decide(kind, number)
+            if case .go = fate { return CTRACING_GO }
+            hasActed = true
+            switch fate {
+            case .go: return CTRACING_GO
+            case .kill: return CTRACING_KILL
+            case .shorten: return CTRACING_SHORTEN
+            case .fail(let code):
+                error = code
+                return CTRACING_FAIL
+            }
+        }
+    }
+
+    /// Runs the scenario undisturbed: what it leaves after each step, and which calls it makes.
+    private func survey() throws -> [SystemCall] {
+        expected = try Golden.states(page: page, directory: "\(folder)/golden")
+        let watch = Fates { _, _ in .go }
+        if let error = try scenario(in: "\(folder)/survey", watch, seed: 0) { throw Failure("undisturbed: \(error)") }
+        return watch.calls
+    }
+
+    private func scenario(in directory: String, _ observer: Observer?, seed: UInt64, goesOn: Bool = false) throws
+        -> String?
+    {
+        try? FileManager.default.removeItem(atPath: directory)
+        page.clear()
+        page.text = ""
+        let page = page
+        return try Child.run(observer, report: page) {
+            let session = Session(directory: directory, page: page, clockSeed: seed)
+            try Scenario.run(session) { step, error in
+                guard goesOn, !(error is Failure) else { throw Failure("\(step.name): \(error)") }
+            }
+        }
+    }
+
+    private func interrupt(
+        _ point: Int, _ name: String, _ kind: Inspection.Kind, _ fate: @escaping (SystemCall, Int) -> Fate
+    ) throws {
+        let directory = "\(folder)/\(point)"
+        let seed = options.seed &* 1_000_003 &+ UInt64(point)
+        let problem = try scenario(in: directory, Fates(fate), seed: seed, goesOn: kind == .failed)
+        if let problem, problem != "signal 9" || kind == .failed { return fails(point, name, problem) }
+        let inspection = Inspection(
+            directory: directory, page: page, expected: expected, kind: kind, clockSeed: seed &+ 1)
+        let steps = page.completedSteps
+        if let problem = try Child.run(report: page, { try inspection.run() }) {
+            let step = Scenario.steps[min(steps, Scenario.steps.count - 1)].name
+            return fails(point, "\(name), in “\(step)”", problem)
+        }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private func fails(_ point: Int, _ name: String, _ problem: String) {
+        wrong += 1
+        say("point \(point), \(name): \(problem)")
+    }
+
+    private func report(_ mode: String, _ count: Int, of all: Int, since began: ContinuousClock.Instant) -> Int32 {
+        let seconds = (ContinuousClock.now - began).components.seconds
+        say("\(mode): \(count) of \(all) points, \(wrong) wrong, \(seconds) s, seed \(options.seed)")
+        return wrong == 0 ? 0 : 1
+    }
+}
+
+/// What the scenario leaves when nothing disturbs it.
+enum Golden {
+    /// Versions by key, after each step.
+    static func states(page: SharedPage, directory: String) throws -> [[String: UInt64]] {
+        try? FileManager.default.removeItem(atPath: directory)
+        page.clear()
+        let problem = try Child.run(report: page) {
+            let session = Session(directory: directory, page: page, clockSeed: 0)
+            var lines: [String] = []
+            for step in Scenario.steps {
+                try step.run(session)
+                var line = ""
+                try session.store.list { entry in
+                    line += "\(entry.key) \(try Body(key: entry.key, header: entry.metadata).version) "
+                    return true
+                }
+                lines.append(line)
+            }
+            page.text = lines.joined(separator: "\n")
+        }
+        if let problem { throw Failure("undisturbed: \(problem)") }
+        return page.text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            let words = line.split(separator: " ")
+            return Dictionary(
+                uniqueKeysWithValues: stride(from: 0, to: words.count - 1, by: 2).map {
+                    (String(words[$0]), UInt64(words[$0 + 1]) ?? 0)
+                })
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import DiskStore
+import Glibc
+
+/// A step of the scenario: after its end a kill must not undo it, and in the middle it has happened or not.
+struct Step: Sendable {
+    let name: String
+    let run: @Sendable (Session) throws -> Void
+
+    init(_ name: String, _ run: @escaping @Sendable (Session) throws -> Void) {
+        self.name = name
+        self.run = run
+    }
+}
+
+/// Everything that a store does in its life, in about a megabyte at a time: every system call of it is a crash point.
+enum Scenario {
+    private static let a1 = Body(key: "a", version: 1, size: 20_000)
+    private static let a2 = Body(key: "a", version: 2, size: 30_000)
+    private static let b = Body(key: "b", version: 1, size: 700_000)
+    private static let c = Body(key: "c", version: 1, size: 600_000)
+    private static let d = Body(key: "d", version: 1, size: 1_200_000)
+    private static let e = Body(key: "e", version: 1, size: 1_300_000)
+    private static let h = Body(key: "h", version: 1, size: 800_000)
+    private static let i1 = Body(key: "i", version: 1, size: 900_000)
+    private static let i2 = Body(key: "i", version: 2, size: 650_000)
+    private static let t = Body(key: "t", version: 1, size: 300_000)
+    private static let z = Body(key: "z", version: 1, size: 300_000)
+
+    static let steps = [
+        Step("open") { _ = try $0.store },
+        Step("a small body is stored") { try $0.put(a1) }, Step("a download is cut", cut),
+        Step("and resumed") { try $0.resume(b) },
+        Step("a body of unknown length is stored") { try $0.put(c, isLengthKnown: false) },
+        Step("a body is replaced while it is read", replaceWhileRead),
+        Step("metadata and dates change", change),
+        Step("small bodies are stored and purged by a pattern", purgeByPattern),
+        Step("a large body is stored") { try $0.put(d) },
+        Step("another one, for which others are evicted") { try $0.put(e) },
+        Step("a key is purged") { try $0.store.remove(EntryKey("d")) },
+        Step("a body is handed out without being stored", handOut),
+        Step("a partial is dropped", dropPartial),
+        Step("what was begun changes at the origin", changeAtOrigin),
+        Step("a body is verified and read") { session in _ = try session.store.verify() },
+        Step("the store is pruned") { _ = try $0.store.prune(to: 1_500_000) },
+        Step("and swept", sweep),
+        Step("all is cleared") { try $0.store.clear() },
+        Step("a last body is stored") { try $0.put(z) },
+        Step("close") { $0.close() },
+    ]
+
+    /// Runs the steps in order.
+    ///
+    /// - Parameter onError: is told of a step that failed, and throws unless the next one is to follow.
+    static func run(
+        _ session: Session, onError: (Step, any Error) throws -> Void = { throw Failure("\($0.name): \($1)") }
+    )
+        throws
+    {
+        for step in steps {
+            session.stepClock()
+            do { try step.run(session) } catch { try onError(step, error) }
+            session.unpromise()
+            session.page.completedSteps += 1
+        }
+    }
+
+    private static func cut(_ session: Session) throws {
+        let writer = try session.begin(b)
+        try session.feed(writer, b, to: 650_000)
+        try writer.keep()
+    }
+
+    private static func replaceWhileRead(_ session: Session) throws {
+        guard let old = try session.entry("a"), let reader = try session.store.open(old) else {
+            return try session.put(a2)
+        }
+        let before = try Body(key: old.key, header: old.metadata)
+        try session.put(a2)
+        guard try before.matches(reader) else { throw Failure("what is being read changed") }
+    }
+
+    private static func change(_ session: Session) throws {
+        let store = try session.store
+        for key in ["a", "b", "c"] {
+            guard let entry = try session.entry(key) else { continue }
+            try store.touch(entry)
+            try store.updateMetadata(of: entry, entry.metadata)
+        }
+        try store.flush()
+    }
+
+    private static func purgeByPattern(_ session: Session) throws {
+        for key in ["j", "k", "l"] { try session.put(Body(key: key, version: 1, size: 5000)) }
+        try session.store.remove { $0.hasSuffix("/j") || $0.hasSuffix("/k") || $0.hasSuffix("/l") }
+    }
+
+    private static func handOut(_ session: Session) throws {
+        let writer = try session.begin(t)
+        try session.feed(writer, t, to: t.size)
+        session.unpromise()
+        let body = try writer.commitTransient()
+        guard try t.matches(body) else { throw Failure("a body that is handed out is wrong") }
+    }
+
+    private static func dropPartial(_ session: Session) throws {
+        let writer = try session.begin(h)
+        try session.feed(writer, h, to: 600_000)
+        try writer.keep()
+        session.unpromise()
+        try session.store.dropPartials(for: EntryKey("h"))
+    }
+
+    private static func changeAtOrigin(_ session: Session) throws {
+        let writer = try session.begin(i1)
+        try session.feed(writer, i1, to: 600_000)
+        session.unpromise()
+        try writer.start(header: i2.header, total: Int64(i2.size))
+        try session.feed(writer, i2, to: i2.size)
+        try session.commit(writer, i2)
+    }
+
+    private static func sweep(_ session: Session) throws {
+        let store = try session.store
+        try session.wait { try await store.sweep() }
+    }
+}
