@@ -122,7 +122,8 @@ import Testing
         let outcome = await CommandRunner.outcome(of: process)
         #expect(outcome.ending == .exited(0), "\(outcome)")
         let answer = try Answer(outcome)
-        #expect(Self.representation.content.equalsFile(at: answer.path ?? ""), "a wrong file was handed out: \(outcome)")
+        #expect(
+            Self.representation.content.equalsFile(at: answer.path ?? ""), "a wrong file was handed out: \(outcome)")
         try await work.expectSoundStore()
         #expect(origin.bodyBytesSent <= Self.representation.size + 2 * blockSize)
     }

@@ -14,8 +14,8 @@ struct NginxTests {
     }
 
     /// Starts a fetch, kills it when about half of the file is there, and returns the bytes that nginx sent for it.
-    private func fetchHalf(from nginx: Nginx, arguments: [String] = []) async throws -> Int64 {
-        let process = try work.command.start(["fetch"] + arguments + [nginx.url("/file.bin")])
+    private func fetchHalf(from nginx: Nginx) async throws -> Int64 {
+        let process = try work.command.start(["fetch"] + nginx.trust + [nginx.url("/file.bin")])
         let deadline = ContinuousClock.now + .seconds(60)
         while partialBytes < content.size / 2 && process.ending == nil && ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(5))
@@ -32,9 +32,12 @@ struct NginxTests {
         }
     }
 
-    private func nginx(_ change: (inout Nginx.Options) -> Void = { _ in }) async throws -> Nginx {
+    private func nginx(
+        over wire: Wire = .plain, _ change: (inout Nginx.Options) -> Void = { _ in }
+    ) async throws -> Nginx {
         var options = Nginx.Options()
         options.bytesPerSecond = 2_500_000
+        try await wire.apply(to: &options)
         change(&options)
         let nginx = try await Nginx(options)
         try nginx.serve(content, as: "file.bin")
@@ -47,37 +50,41 @@ struct NginxTests {
         _ = utimes("\(nginx.root)/file.bin", &times)
     }
 
-    @Test func `a strong ETag: the rest is fetched with Range and If-Range`() async throws {
-        let nginx = try await nginx()
+    @Test(arguments: Wire.allCases)
+    func `a strong ETag: the rest is fetched with Range and If-Range`(wire: Wire) async throws {
+        let nginx = try await nginx(over: wire)
         let before = try await fetchHalf(from: nginx)
-        let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
+        let (outcome, answer) = try await work.fetchJSON(nginx.trust + [nginx.url("/file.bin")])
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(SHA256.hex(ofFile: answer.path ?? "") == content.sha256)
         #expect(answer.resumedFrom >= content.size / 2 - blockSize)
         let request = try #require(try await nginx.requests(atLeast: 2).last)
         #expect(request.status == 206)
+        #expect(request.version == wire.version)
         #expect(request.ifRange == answer.etag)
         #expect(request.bodyBytesSent == content.size - answer.resumedFrom)
         #expect(before + request.bodyBytesSent <= content.size + blockSize + (256 << 10))
     }
 
-    @Test func `the file is replaced between attempts: the new one, whole`() async throws {
-        let nginx = try await nginx()
+    @Test(arguments: Wire.allCases)
+    func `the file is replaced between attempts: the new one, whole`(wire: Wire) async throws {
+        let nginx = try await nginx(over: wire)
         _ = try await fetchHalf(from: nginx)
         let replacement = Content(seed: 82, size: content.size)
         try nginx.serve(replacement, as: "file.bin")
         age(nginx)
-        let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
+        let (outcome, answer) = try await work.fetchJSON(nginx.trust + [nginx.url("/file.bin")])
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(SHA256.hex(ofFile: answer.path ?? "") == replacement.sha256)
         #expect(answer.resumedFrom == 0)
         #expect(try await nginx.requests(atLeast: 2).last?.status == 200)
     }
 
-    @Test func `max_ranges 0: the whole file anew`() async throws {
-        let nginx = try await nginx { $0.ignoresRanges = true }
+    @Test(arguments: Wire.allCases)
+    func `max_ranges 0: the whole file anew`(wire: Wire) async throws {
+        let nginx = try await nginx(over: wire) { $0.ignoresRanges = true }
         _ = try await fetchHalf(from: nginx)
-        let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
+        let (outcome, answer) = try await work.fetchJSON(nginx.trust + [nginx.url("/file.bin")])
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(SHA256.hex(ofFile: answer.path ?? "") == content.sha256)
         #expect(answer.resumedFrom == 0)
@@ -94,11 +101,12 @@ struct NginxTests {
         #expect(try await nginx.requests(atLeast: 2).last?.status == 206)
     }
 
-    @Test func `no ETag, an old Last-Modified: resumed by date`() async throws {
-        let nginx = try await nginx { $0.omitsETag = true }
+    @Test(arguments: Wire.allCases)
+    func `no ETag, an old Last-Modified: resumed by date`(wire: Wire) async throws {
+        let nginx = try await nginx(over: wire) { $0.omitsETag = true }
         age(nginx)
         _ = try await fetchHalf(from: nginx)
-        let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
+        let (outcome, answer) = try await work.fetchJSON(nginx.trust + [nginx.url("/file.bin")])
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(SHA256.hex(ofFile: answer.path ?? "") == content.sha256)
         #expect(answer.resumedFrom > 0)
@@ -120,15 +128,5 @@ struct NginxTests {
         #expect(content.equalsFile(at: trusted.lines.first ?? ""))
         #expect(try await work.fetch("-k", "--refresh", nginx.url("/file.bin")).ending == .exited(0))
         #expect(try await nginx.requests(atLeast: 2).count == 2)
-    }
-
-    @Test func `over TLS too, the rest is fetched after a kill`() async throws {
-        let authority = try await TestCA()
-        let nginx = try await nginx { $0.authority = authority }
-        _ = try await fetchHalf(from: nginx, arguments: ["--cacert", authority.certificate])
-        let (outcome, answer) = try await work.fetchJSON("--cacert", authority.certificate, nginx.url("/file.bin"))
-        #expect(outcome.ending == .exited(0), "\(outcome)")
-        #expect(SHA256.hex(ofFile: answer.path ?? "") == content.sha256)
-        #expect(answer.resumedFrom > 0)
     }
 }

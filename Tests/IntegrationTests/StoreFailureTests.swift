@@ -97,6 +97,44 @@ struct StoreFailureTests {
         try await work.expectNoOrphans()
     }
 
+    @Test(.timeLimit(.minutes(240))) func `a disk that fills up and empties again: 6 or the right file, never another`()
+        async throws
+    {
+        var generator = SeededGenerator(for: "StoreFailure, full and empty")
+        let origin = try ScriptedOrigin { request in
+            let parts = request.path.split(separator: "/").compactMap { UInt64($0) }
+            return Behaviour(Representation(seed: parts[0], size: Int64(parts[1]))).with {
+                $0.bytesPerSecond = 40_000_000
+            }
+        }
+        var endings: [Int32: Int] = [:]
+        for number in 1...Soak.count("IMGCACHE_SOAK_FULL_DISK", usual: 12) {
+            let content = Content(seed: UInt64(number), size: Int64.random(in: 1...6_000_000, using: &generator))
+            let process = try work.command.start(["fetch", origin.url("/\(content.seed)/\(content.size)")])
+            if Bool.random(using: &generator) {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...100, using: &generator)))
+                try fill(leaving: [0, 4096, 300_000, 3_000_000].randomElement(using: &generator) ?? 0)
+            }
+            if Bool.random(using: &generator) {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...100, using: &generator)))
+                try? empty()
+            }
+            let outcome = await CommandRunner.outcome(of: process)
+            guard case .exited(let code) = outcome.ending, code == 0 || code == 6 else {
+                Issue.record("\(outcome)")
+                continue
+            }
+            endings[code, default: 0] += 1
+            if code == 0 { #expect(content.equalsFile(at: outcome.lines.first ?? ""), "\(outcome)") }
+            try? empty()
+        }
+        print("full disk: \(endings)")
+        let last = try await work.fetch(origin.url("/0/5000000"))
+        #expect(last.ending == .exited(0), "\(last)")
+        try await work.expectSoundStore()
+        try await work.expectNoOrphans()
+    }
+
     @Test func `full before the first file: 6, and it works when there is room`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 92, size: 400_000))
         try fill()

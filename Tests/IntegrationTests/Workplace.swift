@@ -35,6 +35,10 @@ struct Workplace {
 
     /// Runs `imgcache fetch --json` and gives its first object with the outcome.
     func fetchJSON(_ arguments: String...) async throws -> (outcome: CommandRunner.Outcome, answer: Answer) {
+        try await fetchJSON(arguments)
+    }
+
+    func fetchJSON(_ arguments: [String]) async throws -> (outcome: CommandRunner.Outcome, answer: Answer) {
         let outcome = try await command.run(["fetch", "--json"] + arguments)
         return (outcome, try Answer(outcome))
     }

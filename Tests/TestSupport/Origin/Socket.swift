@@ -30,6 +30,27 @@ struct Socket: Sendable {
         return (Socket(descriptor: descriptor), port)
     }
 
+    /// A connection to a port of 127.0.0.1.
+    static func connected(to port: UInt16) throws -> Socket {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemCallFailure("socket") }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else {
+            let failure = SystemCallFailure("connect")
+            close(descriptor)
+            throw failure
+        }
+        return Socket(descriptor: descriptor)
+    }
+
     /// The next connection, or nil once the socket was shut down.
     func accepted() -> Socket? {
         while true {

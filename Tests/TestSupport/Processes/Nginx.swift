@@ -15,6 +15,8 @@ public final class Nginx: Sendable {
         public var bytesPerSecond: Int?
         /// Serves over TLS with that authority's certificate.
         public var authority: TestCA?
+        /// Offers HTTP/2 too; over TLS.
+        public var offersHTTP2 = false
         /// Further directives for the server block.
         public var directives = ""
 
@@ -30,10 +32,13 @@ public final class Nginx: Sendable {
         /// The Range field, or nil.
         public let range: String?
         public let ifRange: String?
+        /// `HTTP/1.1` or `HTTP/2.0`.
+        public let version: String
     }
 
     public let port: UInt16
-    private let usesTLS: Bool
+    /// Whose certificate it has, over TLS.
+    public let authority: TestCA?
     private let directory: TestDirectory
     private let process: ChildProcess
 
@@ -48,7 +53,7 @@ public final class Nginx: Sendable {
         ? nil : "nginx is not installed (apt install nginx-light)"
 
     public init(_ options: Options = Options()) async throws {
-        usesTLS = options.authority != nil
+        authority = options.authority
         directory = try TestDirectory()
         for name in ["root", "logs", "temp"] {
             try FileManager.default.createDirectory(atPath: directory.path(name), withIntermediateDirectories: true)
@@ -65,7 +70,10 @@ public final class Nginx: Sendable {
     }
 
     /// The URL of a file under `root`.
-    public func url(_ path: String) -> String { "\(usesTLS ? "https" : "http")://127.0.0.1:\(port)\(path)" }
+    public func url(_ path: String) -> String { "\(authority == nil ? "http" : "https")://127.0.0.1:\(port)\(path)" }
+
+    /// What the command needs to trust it.
+    public var trust: [String] { authority.map { ["--cacert", $0.certificate] } ?? [] }
 
     /// Puts a file with that content under `root`, by rename: a download under way keeps the old file.
     public func serve(_ content: Content, as name: String) throws {
@@ -80,10 +88,11 @@ public final class Nginx: Sendable {
     public func requests(atLeast count: Int) async throws -> [LoggedRequest] {
         try await AccessLog(path: directory.path("logs/access")).lines(atLeast: count).compactMap { line in
             let parts = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 6, let status = Int(parts[2]), let sent = Int64(parts[3]) else { return nil }
+            guard parts.count == 7, let status = Int(parts[2]), let sent = Int64(parts[3]) else { return nil }
             return LoggedRequest(
                 method: parts[0], path: parts[1], status: status, bodyBytesSent: sent,
-                range: parts[4] == "-" ? nil : parts[4], ifRange: parts[5] == "-" ? nil : parts[5])
+                range: parts[4] == "-" ? nil : parts[4], ifRange: parts[5] == "-" ? nil : parts[5],
+                version: parts[6])
         }
     }
 
@@ -111,7 +120,8 @@ public final class Nginx: Sendable {
                 types { text/plain txt; image/png png; image/jpeg jpg; }
                 default_type application/octet-stream;
                 log_format tests escape=none
-                    '$request_method\\t$uri\\t$status\\t$body_bytes_sent\\t$tests_range\\t$tests_if_range';
+                    '$request_method\\t$uri\\t$status\\t$body_bytes_sent\\t$tests_range\\t$tests_if_range'
+                    '\\t$server_protocol';
                 map $http_range $tests_range { '' '-'; default $http_range; }
                 map $http_if_range $tests_if_range { '' '-'; default $http_if_range; }
                 access_log \(directory)/logs/access tests;
@@ -121,7 +131,8 @@ public final class Nginx: Sendable {
                 uwsgi_temp_path \(directory)/temp/uwsgi;
                 scgi_temp_path \(directory)/temp/scgi;
                 server {
-                    listen 127.0.0.1:\(port)\(options.authority == nil ? "" : " ssl") sndbuf=32k;
+                    listen 127.0.0.1:\(port)\(options.authority == nil ? "" : " ssl")\(
+                        options.offersHTTP2 ? " http2" : "") sndbuf=32k;
                     root \(directory)/root;
                     \(server)
                 }

@@ -1,0 +1,79 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A real server over each version of HTTP, with and without TLS: killed and cut anywhere, the file is right, and what
+/// arrived is not fetched again.
+@Suite(.fewAtATime, .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
+struct WireTests {
+    private let work: Workplace
+    private let content = Content(seed: 83, size: 5_000_000)
+
+    init() throws {
+        work = try Workplace()
+    }
+
+    private func nginx(over wire: Wire, bytesPerSecond: Int? = nil) async throws -> Nginx {
+        var options = Nginx.Options()
+        options.bytesPerSecond = bytesPerSecond
+        try await wire.apply(to: &options)
+        let nginx = try await Nginx(options)
+        try nginx.serve(content, as: "file.bin")
+        return nginx
+    }
+
+    @Test(.timeLimit(.minutes(240)), arguments: Wire.allCases)
+    func `killed at any moment, and run again until it is done`(wire: Wire) async throws {
+        var generator = SeededGenerator(for: "WireTests, kills, \(wire)")
+        let nginx = try await nginx(over: wire, bytesPerSecond: 20_000_000)
+        var kills = 0
+        while kills < Soak.count("IMGCACHE_SOAK_WIRE_KILLS", usual: 6) {
+            let process = try work.command.start(["fetch"] + nginx.trust + [nginx.url("/file.bin")])
+            try await Task.sleep(for: .microseconds(Int.random(in: 0...350_000, using: &generator)))
+            process.send(signal: SIGKILL)
+            let outcome = await CommandRunner.outcome(of: process)
+            if outcome.ending == .signaled(SIGKILL) {
+                kills += 1
+                continue
+            }
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect(content.equalsFile(at: outcome.lines.first ?? ""), "after \(kills) kills")
+            _ = try await work.run("clear")
+        }
+        let last = try await work.command.run(["fetch"] + nginx.trust + [nginx.url("/file.bin")])
+        #expect(last.ending == .exited(0), "\(last)")
+        #expect(content.equalsFile(at: last.lines.first ?? ""))
+        try await work.expectSoundStore()
+        try await work.expectNoOrphans()
+    }
+
+    @Test(.timeLimit(.minutes(240)), arguments: Wire.allCases, [false, true])
+    func `cut after any byte, in good order or by a reset, and continued`(wire: Wire, isReset: Bool) async throws {
+        var generator = SeededGenerator(for: "WireTests, cuts, \(wire), \(isReset)")
+        let nginx = try await nginx(over: wire)
+        for _ in 0..<Soak.count("IMGCACHE_SOAK_WIRE_CUTS", usual: 2) {
+            let cuts = (0..<5).map { _ in Int.random(in: 0...2_000_000, using: &generator) }
+            let relay = try Relay(to: nginx.port) { number in
+                number > cuts.count ? nil : Relay.Cut(after: cuts[number - 1], isReset: isReset)
+            }
+            let url = nginx.url("/file.bin").replacing(":\(nginx.port)/", with: ":\(relay.port)/")
+            for run in 1...12 {
+                let outcome = try await work.command.run(["fetch", "--json", "--retry", "0"] + nginx.trust + [url])
+                guard outcome.ending == .exited(0) else {
+                    #expect(outcome.ending == .exited(3) && run <= cuts.count, "\(outcome)")
+                    continue
+                }
+                let answer = try Answer(outcome)
+                #expect(content.equalsFile(at: answer.path ?? ""), "cuts after \(cuts)")
+                // A reset also drops what the kernel holds for the client.
+                if isReset { break }
+                // Of what passed before a cut all is held but a handshake and heads, and at most a block.
+                let held = cuts.prefix(run - 1).reduce(0) { $0 + max(0, Int64($1) - 16_384 - blockSize) }
+                #expect(answer.resumedFrom >= held, "cuts after \(cuts)")
+                break
+            }
+        }
+        try await work.expectSoundStore()
+    }
+}
