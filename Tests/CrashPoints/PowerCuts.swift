@@ -139,8 +139,10 @@ struct Remains {
         grow(file, to: offset + part.upperBound)
         contents[file, default: []].withUnsafeMutableBytes { content in
             bytes.withUnsafeBytes { bytes in
-                UnsafeMutableRawBufferPointer(rebasing: content[(offset + part.lowerBound)..<(offset + part.upperBound)])
-                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[part]))
+                UnsafeMutableRawBufferPointer(
+                    rebasing: content[(offset + part.lowerBound)..<(offset + part.upperBound)]
+                )
+                .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[part]))
             }
         }
     }
