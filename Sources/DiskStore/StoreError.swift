@@ -75,7 +75,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// A failed system call. Must be made right after the call, before anything else can change `errno`.
     static func system(_ action: String, path: String?, errno number: Int32 = Glibc.errno) -> StoreError {
         switch number {
-        case ENOSPC, EDQUOT: StoreError(.full, "\(action): no space left", path: path, errno: number)
+        case ENOSPC, EDQUOT: StoreError(.full, action, path: path, errno: number)
         case EACCES, EROFS, EPERM: StoreError(.notWritable, action, path: path, errno: number)
         default: StoreError(.io, action, path: path, errno: number)
         }

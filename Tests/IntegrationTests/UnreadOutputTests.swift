@@ -82,6 +82,8 @@ import Testing
         #expect(try await work.fetch("-o", "/dev/null", origin.url("/a")).ending == .exited(0))
         let full = try await work.fetch("-o", "/dev/full", origin.url("/a"))
         #expect(full.ending == .exited(6) && full.errorOutput.contains("/dev/full"), "\(full)")
+        // That is no reason to download it again past the store.
+        #expect(!full.errorOutput.contains("not cached"), "\(full)")
         let image = work.output("image.png")
         try Data(base64Encoded: Self.pixel)?.write(to: URL(filePath: image))
         #expect(try await work.run("thumb", "--size", "1", "-o", "/dev/null", image).ending == .exited(0))

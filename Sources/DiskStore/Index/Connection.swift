@@ -95,6 +95,7 @@ final class Connection {
         let number = handle.map { sqlite3_system_errno($0) } ?? 0
         let code = code(of: result, number)
         if code == .full { return StoreError(code, "\(action): the disk is full", path: path) }
+        if result & 0xFF == SQLITE_CANTOPEN, number != 0 { return StoreError(code, action, path: path, errno: number) }
         return StoreError(code, "\(action): \(reason) (SQLite \(result))", path: path)
     }
 

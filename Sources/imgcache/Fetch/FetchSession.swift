@@ -70,16 +70,22 @@ struct FetchSession: Sendable {
         _ request: FileRequest, into result: inout FetchResult, id: Int, _ display: ProgressDisplay?
     ) async throws {
         if let cache, try begunBesides(request, cache) == nil {
+            let file: CachedFile?
             do {
-                return try await load(request, from: cache, into: &result, id: id, display)
+                file = try await load(request, from: cache, into: &result, id: id, display)
             } catch let error as ImageCacheError where side != nil && Self.isLackOfRoom(error) {
                 // What was written to standard output cannot be taken back.
                 if streams, result.kept > 0 { throw error }
                 if !isQuiet { Output.warning("not cached: \(error)".forTerminal) }
+                file = nil
             }
+            if let file { return try deliver(file, of: request, &result, isSide: false) }
         }
         guard let side else { return }
-        try await load(request, from: side.opened(), into: &result, id: id, display, isSide: true)
+        let cache = try side.opened()
+        let file = try await load(request, from: cache, into: &result, id: id, display)
+        try deliver(file, of: request, &result, isSide: true)
+        _ = try? cache.remove(request)
     }
 
     /// The side cache, if an earlier run has begun the request there and the store has no answer.
@@ -96,10 +102,11 @@ struct FetchSession: Sendable {
         return [.tooLarge, .held, .full].contains(cause.code)
     }
 
+    /// Gets the file; with ``streams`` it is written to standard output while it arrives.
     private func load(
         _ request: FileRequest, from cache: ImageCache, into result: inout FetchResult, id: Int,
-        _ display: ProgressDisplay?, isSide: Bool = false
-    ) async throws {
+        _ display: ProgressDisplay?
+    ) async throws -> CachedFile {
         let download = cache.download(request)
         let watching = display.map { display in
             Task {
@@ -109,22 +116,10 @@ struct FetchSession: Sendable {
         }
         defer { watching?.cancel() }
         do {
-            let file: CachedFile
-            if streams {
-                BlockingSection.enter()
-                defer { BlockingSection.leave() }
-                file = try await download.copy(toDescriptor: STDOUT_FILENO)
-            } else {
-                file = try await download.file()
-                result.output = try deliver(file, of: request.url, moving: isSide)
-            }
-            result.fill(from: file, sha256: template.sha256)
-            if delivery.needsStoredFile {
-                result.path = file.path
-                handedOut.withLock { $0.append((result.url, file.path)) }
-            }
-            if isSide { _ = try? cache.remove(request) }
-            request.trace?("* Cache-Status: \(file.cacheStatus)\n")
+            guard streams else { return try await download.file() }
+            BlockingSection.enter()
+            defer { BlockingSection.leave() }
+            return try await download.copy(toDescriptor: STDOUT_FILENO)
         } catch {
             result.kept = download.latestProgress.received
             result.total = download.latestProgress.total
@@ -132,11 +127,22 @@ struct FetchSession: Sendable {
         }
     }
 
-    private func deliver(_ file: CachedFile, of url: String, moving: Bool) throws -> String? {
+    /// Puts the file where it should go, and notes what became of it.
+    ///
+    /// - Parameter isSide: out of a cache that is not used again.
+    private func deliver(
+        _ file: CachedFile, of request: FileRequest, _ result: inout FetchResult, isSide: Bool
+    ) throws {
         let mayBlock = delivery.mayBlock
         if mayBlock { BlockingSection.enter() }
         defer { if mayBlock { BlockingSection.leave() } }
-        return try delivery.deliver(file, of: url, moving: moving)
+        if !streams { result.output = try delivery.deliver(file, of: request.url, moving: isSide) }
+        result.fill(from: file, sha256: template.sha256)
+        if delivery.needsStoredFile {
+            result.path = file.path
+            handedOut.withLock { $0.append((result.url, file.path)) }
+        }
+        request.trace?("* Cache-Status: \(file.cacheStatus)\n")
     }
 
     /// What went wrong, and what can be done about it.
