@@ -72,6 +72,17 @@ int clinux_lock_byte_waiting(int fd, int64_t offset) {
     return lock_byte(fd, offset, F_WRLCK, F_OFD_SETLKW);
 }
 
+int clinux_is_byte_locked(int fd, int64_t offset) {
+    struct flock lock;
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = offset;
+    lock.l_len = 1;
+    if (fcntl(fd, F_OFD_GETLK, &lock) < 0) return -1;
+    return lock.l_type != F_UNLCK;
+}
+
 void clinux_unlock_byte(int fd, int64_t offset) {
     lock_byte(fd, offset, F_UNLCK, F_OFD_SETLK);
 }

@@ -94,7 +94,7 @@ public final class BodyWriter {
         // One block fits into any capacity.
         if total > BlockMap.blockSize { try store.checkFits(total) }
         // A new file rather than the old one cut to nothing: whoever may still hold that one cannot spoil this.
-        if total > BlockMap.blockSize { try makePartial() }
+        if total > BlockMap.blockSize { try makePartial() } else { try store.checkHolds(total) }
     }
 
     /// Continues what is held at the start of one of its missing ranges.

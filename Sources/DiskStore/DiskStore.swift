@@ -141,6 +141,7 @@ public final class DiskStore: Sendable {
     @discardableResult
     public func remove(_ key: EntryKey) throws(StoreError) -> Int {
         try withIndex { (index) throws(StoreError) in
+            index.tidyPartialsOnce()
             let count = try index.remove(index.entries(for: key).map(\.id))
             for row in try index.partialRows(for: key) { _ = try index.dropIfIdle(row) }
             return count
@@ -162,7 +163,10 @@ public final class DiskStore: Sendable {
     /// ``BodyWriter/held``. To verify a large one's blocks it is read once, here.
     public func beginBody(for key: EntryKey) throws(StoreError) -> BodyWriter {
         let claimed = ClaimedPartial()
-        try withIndex { (index) throws(StoreError) in claimed.partial = try index.claimPartial(for: key) }
+        try withIndex { (index) throws(StoreError) in
+            index.tidyPartialsOnce()
+            claimed.partial = try index.claimPartial(for: key)
+        }
         return try BodyWriter(key: key, store: self, partial: claimed.partial)
     }
 

@@ -5,9 +5,16 @@ public import Logging
 public struct StoreConfiguration: Sendable {
     /// The most that the directory may allocate on disk, in bytes: bodies, partials, folders, index and its log.
     ///
-    /// `nil`, the default: 2 GiB, but never more than half of the free space at opening plus what the store holds.
-    /// A given capacity is taken as it is; at least ``minimumCapacity``.
+    /// A given capacity is taken as it is, at least ``minimumCapacity``, and the store remembers it.
+    /// `nil`, the default: the capacity that the store remembers; before one was ever given 20 GiB, but never more than half of
+    /// the free space at opening plus what the store holds.
     public var capacity: Int64?
+    /// Whether the store remembers a given ``capacity`` for those that are opened without one; true by default.
+    public var remembersCapacity = true
+    /// Whether bodies that were committed or opened keep their entries and files until the store is closed, or the process ends,
+    /// whatever other processes evict, replace or remove; false by default. What cannot be kept so is refused with
+    /// ``StoreError/Code/held``.
+    public var holdsBodies = false
     /// Bytes of the file system that are left free whatever the capacity allows; 64 MiB by default.
     public var minimumFreeSpace: Int64 = 64 << 20
     /// Idle partials older than this are the first to be dropped; 7 days by default.
@@ -25,7 +32,7 @@ public struct StoreConfiguration: Sendable {
     /// Rewrites what an earlier version stored; `nil`: it stays as it is.
     public var migrator: (any EntryMigrating)?
 
-    public static let defaultCapacity: Int64 = 2 << 30
+    public static let defaultCapacity: Int64 = 20 << 30
     public static let minimumCapacity: Int64 = 1 << 20
 
     public init(capacity: Int64? = nil, logger: Logger = Logger(label: "imgcache.store")) {

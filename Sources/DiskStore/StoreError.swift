@@ -5,7 +5,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. New codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
-            case full, tooLarge, notWritable, damaged, busy, incomplete, altered, wrongLength, taken, exists
+            case full, held, tooLarge, notWritable, damaged, busy, incomplete, altered, wrongLength, taken, exists
             case invalidCapacity, foreign, absent, closed, io
         }
 
@@ -14,6 +14,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
         /// Neither the capacity nor the disk has room, and nothing is left that could be evicted.
         public static let full = Code(.full)
+        /// The capacity has no room, because runs under way hold what they have handed out, or are downloading.
+        public static let held = Code(.held)
         /// The body is larger than the store's whole capacity.
         public static let tooLarge = Code(.tooLarge)
         /// The directory cannot be created or written.
@@ -73,7 +75,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// A failed system call. Must be made right after the call, before anything else can change `errno`.
     static func system(_ action: String, path: String?, errno number: Int32 = Glibc.errno) -> StoreError {
         switch number {
-        case ENOSPC, EDQUOT: StoreError(.full, "\(action): no space left", path: path, errno: number)
+        case ENOSPC, EDQUOT: StoreError(.full, action, path: path, errno: number)
         case EACCES, EROFS, EPERM: StoreError(.notWritable, action, path: path, errno: number)
         default: StoreError(.io, action, path: path, errno: number)
         }

@@ -51,6 +51,12 @@ public struct CachedFile: Sendable {
         do { try body.export(to: path, overwrite: overwrite) } catch { throw ImageCacheError(error) }
     }
 
+    /// Moves the file to `path`, out of a cache that is not used again: there it counts as gone from then on. No byte is copied where
+    /// both are on one file system.
+    public func move(to path: String, overwrite: Bool) throws(ImageCacheError) {
+        do { try body.move(to: path, overwrite: overwrite) } catch { throw ImageCacheError(error) }
+    }
+
     /// Writes the whole body to a file descriptor: a pipe, a terminal, a file.
     public func copy(toDescriptor descriptor: Int32) throws(ImageCacheError) {
         try copyBytes(0..<size, of: body.descriptor, to: descriptor)

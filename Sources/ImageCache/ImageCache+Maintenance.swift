@@ -136,6 +136,14 @@ extension ImageCache {
         try translating { try store.prune(to: size, olderThan: age, dryRun: dryRun) }
     }
 
+    /// How the configured capacity differs from the one that the store remembered when it was opened; nil if it does not.
+    public var capacityChange: CapacityChange? { store.capacityChange }
+
+    /// Evicts what exceeds the capacity, the longest unused first. What runs under way hold stays.
+    public func keepWithinCapacity() throws(ImageCacheError) -> PruneResult {
+        try translating { try store.keepWithinCapacity() }
+    }
+
     /// Deletes what killed processes left behind: bodies without an entry, partials past their lifetime.
     public func sweep() async throws(ImageCacheError) {
         do { try await store.sweep() } catch { throw Self.translated(error) }

@@ -4,6 +4,7 @@ import Glibc
 import HTTPCaching
 import HTTPTypes
 import Locking
+import Logging
 import Transfer
 
 /// A cache of files from the web: ask for a URL, get a file that is complete, fresh by RFC 9111, and one version.
@@ -47,6 +48,11 @@ public final class ImageCache: Sendable {
             let store = try DiskStore(directory: directory, configuration: storeConfiguration)
             loader = Loader(store: store, configuration: configuration, executor: executor)
             forwarder = Forwarder(loader: loader, executor: executor, logger: configuration.logger)
+            if let change = store.capacityChange, change.excess > 0 {
+                configuration.logger.notice(
+                    "the store exceeds its new capacity; the longest unused is evicted with what is stored next",
+                    metadata: ["path": "\(directory)", "capacity": "\(change.capacity)", "excess": "\(change.excess)"])
+            }
         } catch {
             throw ImageCacheError(error)
         }

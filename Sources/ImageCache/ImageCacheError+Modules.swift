@@ -7,7 +7,7 @@ extension ImageCacheError {
     init(_ error: StoreError) {
         let reason: StoreReason =
             switch error.code {
-            case .full: .full
+            case .full, .held: .full
             case .tooLarge: .tooLarge
             case .notWritable: .notWritable
             case .damaged: .damaged

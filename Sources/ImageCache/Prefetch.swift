@@ -5,8 +5,8 @@ public import Transfer
 extension ImageCache {
     /// Loads files that will be wanted soon, `width` at a time, in the order given.
     ///
-    /// Files that are stored and fresh cost a look-up. Failures are not thrown: what could not be fetched now is fetched
-    /// when it is asked for. Dropping the returned value does not stop the prefetch; ``Prefetch/cancel()`` does.
+    /// Files that are stored and fresh cost a look-up. Failures are not thrown, ``Prefetch/failures`` tells them: what could not be
+    /// fetched now is fetched when it is asked for. Dropping the returned value does not stop the prefetch; ``Prefetch/cancel()`` does.
     ///
     /// - Parameters:
     ///   - requests: what to load, the first one first.
@@ -57,8 +57,16 @@ public final class Prefetch: Sendable {
         public var failed = 0
     }
 
+    /// A request that failed.
+    public struct Failure: Sendable {
+        /// The request's place among those that were given.
+        public var index: Int
+        public var error: ImageCacheError
+    }
+
     private struct State {
         var counts: Counts
+        var failures: [Failure] = []
         var isPaused = false
         var task: Task<Void, Never>?
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -82,7 +90,10 @@ public final class Prefetch: Sendable {
                             try await load(index)
                             state.withLock { $0.counts.loaded += 1 }
                         } catch {
-                            state.withLock { $0.counts.failed += 1 }
+                            state.withLock { state in
+                                state.counts.failed += 1
+                                state.failures.append(Failure(index: index, error: error))
+                            }
                         }
                     }
                 }
@@ -94,6 +105,9 @@ public final class Prefetch: Sendable {
     }
 
     public var counts: Counts { state.withLock { $0.counts } }
+
+    /// The requests that have failed so far, in the order in which they ended, and why; those that ``cancel()`` stopped too.
+    public var failures: [Failure] { state.withLock { $0.failures } }
 
     /// Starts nothing more until ``resume()``; what is under way goes on.
     public func pause() { state.withLock { $0.isPaused = true } }

@@ -14,9 +14,19 @@ struct Main: AsyncParsableCommand {
         ]
     )
 
+    private static func refuseRepeatedOptions(_ arguments: [String]) throws {
+        guard RepeatedOptions.isPossible(in: arguments),
+            let command = configuration.subcommands.first(where: { $0.configuration.commandName == arguments.first }),
+            command != ServeCommand.self,
+            let option = RepeatedOptions(of: command).first(in: arguments.dropFirst())
+        else { return }
+        throw ValidationError("\(option) is specified more than once.")
+    }
+
     /// As ArgumentParser's own, but a wrong command line ends with 2, as it does for every Unix command.
     static func main() async {
         do {
+            try refuseRepeatedOptions(Array(CommandLine.arguments.dropFirst()))
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -51,6 +51,9 @@ private struct DroppingMigrator: EntryMigrating {
                 """
                 PRAGMA secure_delete = OFF;
                 BEGIN;
+                DROP TABLE holds;
+                ALTER TABLE totals DROP COLUMN held;
+                ALTER TABLE totals DROP COLUMN capacity;
                 DROP TABLE settings;
                 DROP INDEX entries_by_key;
                 CREATE INDEX entries_by_key ON entries (key_hash);
@@ -171,6 +174,7 @@ private struct DroppingMigrator: EntryMigrating {
         try old.store.withIndex { (index) throws(StoreError) in
             try index.database().execute(
                 """
+                DROP TABLE holds; ALTER TABLE totals DROP COLUMN held; ALTER TABLE totals DROP COLUMN capacity;
                 DROP TABLE settings; DROP INDEX entries_by_key; CREATE INDEX entries_by_key ON entries (key_hash);
                 PRAGMA user_version = 1;
                 """)

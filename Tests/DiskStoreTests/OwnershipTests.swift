@@ -56,6 +56,43 @@ import Testing
         #expect(try open().read("k") == [1])
     }
 
+    @Test(
+        "What a deletion leaves of a cache whose processes went on is made one again, and what is not ours stays refused",
+        arguments: [
+            ["locks"], ["bodies/3c/0123456789abcdef"], ["partials/0123456789abcdef.data", "locks"],
+            ["index.sqlite-wal", "index.sqlite-shm"], ["index.sqlite", "bodies/00/0000000000000100"],
+        ])
+    func wreck(names: [String]) throws {
+        for name in names { try put(name, name.contains("/") ? Data("body".utf8) : Data()) }
+        try open().put("k", [1])
+        #expect(try open().read("k") == [1])
+        try FileManager.default.removeItem(atPath: path)
+        for name in names { try put(name, name.contains("/") ? Data("body".utf8) : Data()) }
+        try put("bodies/3c/photo.jpg")
+        #expect(error { _ = try open() } == .foreign)
+    }
+
+    @Test("A directory that is deleted while it is written into is never refused afterwards")
+    func deletedUnderWriters() throws {
+        for round in 0..<14 {
+            let store = try open()
+            let writer = try store.writeWhole("large", pattern(600_000))
+            let small = try store.writeWhole("small", pattern(1000))
+            // As `rm -rf` goes: name by name, with writers in between.
+            let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+            for (place, name) in names.enumerated() {
+                try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+                guard place == round % names.count else { continue }
+                _ = try? store.tryLock(EntryKey("k"))
+                _ = try? writer.commit(NewEntry(key: EntryKey("large"), url: "", metadata: []))
+                _ = try? small.commit(NewEntry(key: EntryKey("small"), url: "", metadata: []))
+            }
+            let next = try open()
+            try next.put("k", [1])
+            #expect(try next.read("k") == [1], "round \(round)")
+        }
+    }
+
     @Test("A cache is known by its tag, and without it by its index")
     func known() throws {
         try open().put("k", [1])

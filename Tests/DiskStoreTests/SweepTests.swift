@@ -136,3 +136,36 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.verify() == VerifyResult(checked: 1, bytes: 300_000, failed: 0))
     }
 }
+
+/// What kills leave in the folder of partials waits no longer than for the next process that writes.
+@Suite struct LeftoverTests {
+    @Test(arguments: ["store", "remove"])
+    func `the next process that writes deletes what nobody knows among the partials`(how: String) throws {
+        let test = try StoreUnderTest()
+        try test.store.put("k", [1])
+        let names = ["00000000000000aa.data", "00000000000000bb.0000000000000001.record", "00000000000000cc.small"]
+        for name in names {
+            try Data().write(to: URL(filePath: test.path + "/partials/" + name))
+        }
+        let next = try test.again()
+        if how == "store" { try next.put("l", [1]) } else { try next.remove(EntryKey("k")) }
+        #expect(DiskUsage.files(at: test.path + "/partials").isEmpty)
+    }
+
+    @Test func `many large partials in a small store are in nobody's way, and the oldest go first`() throws {
+        let test = try StoreUnderTest(capacity: 16 << 20)
+        for number in 0..<30 {
+            let store = try test.again()
+            let writer = try store.beginBody(for: EntryKey("p\(number)"))
+            try writer.start(header: [1], total: 6 << 20)
+            try writer.write(pattern(5 << 20))
+            // Every second one is left by a kill.
+            if number.isMultiple(of: 2) { try writer.keep() }
+            test.clock.advance(1)
+        }
+        #expect(try test.store.partial(for: EntryKey("p29")) != nil)
+        #expect(try test.store.partial(for: EntryKey("p0")) == nil)
+        try test.again().put("whole", pattern(12 << 20))
+        #expect(test.allocated <= 16 << 20)
+    }
+}

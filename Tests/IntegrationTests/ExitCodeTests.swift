@@ -41,7 +41,7 @@ import Testing
         let outcome = try await work.command.run(arguments)
         #expect(outcome.ending == .exited(2), "\(outcome)")
         #expect(!outcome.errorOutput.isEmpty)
-        #expect(outcome.output.isEmpty)
+        #expect(outcome.lines.isEmpty)
     }
 
     @Test func `3: nobody listens`() async throws {
@@ -62,7 +62,7 @@ import Testing
     @Test func `3: cut, and no retries left`() async throws {
         let outcome = try await work.fetch("--retry", "0", origin.url("/cut"))
         #expect(outcome.ending == .exited(3), "\(outcome)")
-        #expect(outcome.output.isEmpty)
+        #expect(outcome.lines.isEmpty)
     }
 
     @Test(arguments: [("/missing", 404), ("/broken", 500)])
@@ -81,7 +81,7 @@ import Testing
         let wrong = String(repeating: "0", count: 64)
         let outcome = try await work.fetch("--sha256", wrong, origin.url("/a"))
         #expect(outcome.ending == .exited(5), "\(outcome)")
-        #expect(outcome.output.isEmpty)
+        #expect(outcome.lines.isEmpty)
         #expect(try await work.fetch("--offline", origin.url("/a")).ending == .exited(7))
     }
 

@@ -193,7 +193,7 @@ import Testing
         let toFile = try ScriptedOrigin { _ in .redirect(to: "file:///etc/passwd") }
         let forbidden = try await work.fetch("--retry", "0", toFile.url())
         #expect(forbidden.ending == .exited(4), "\(forbidden)")
-        #expect(forbidden.output.isEmpty)
+        #expect(forbidden.lines.isEmpty)
     }
 
     @Test func `-m gives up on an origin that stalls`() async throws {

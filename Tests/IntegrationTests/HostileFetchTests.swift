@@ -22,7 +22,7 @@ import Testing
             return
         }
         #expect([3, 4, 5, 6].contains(code), "\(outcome)", sourceLocation: sourceLocation)
-        #expect(outcome.output.isEmpty, sourceLocation: sourceLocation)
+        #expect(outcome.lines.isEmpty, sourceLocation: sourceLocation)
         #expect(outcome.errorOutput.contains(origin.url("/a")), "\(outcome)", sourceLocation: sourceLocation)
         #expect(
             try await work.fetch("--offline", origin.url("/a")).ending == .exited(7), sourceLocation: sourceLocation)

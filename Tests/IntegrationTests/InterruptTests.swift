@@ -23,7 +23,7 @@ import Testing
         process.send(signal: signal)
         let outcome = await CommandRunner.outcome(of: process, within: 60)
         #expect(outcome.ending == .exited(130), "\(outcome)")
-        #expect(outcome.output.isEmpty)
+        #expect(outcome.lines.isEmpty)
         #expect(outcome.errorOutput.contains("1.91 MiB of 2.86 MiB"), "\(outcome)")
         #expect(outcome.errorOutput.split(separator: "\n").count == 1, "\(outcome)")
         gate.open()

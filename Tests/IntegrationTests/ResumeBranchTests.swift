@@ -230,7 +230,7 @@ import Testing
         }
         let outcome = try await work.fetch("--retry", "0", origin.url())
         #expect(outcome.ending == .exited(3) || outcome.ending == .exited(5), "\(outcome)")
-        #expect(outcome.output.isEmpty)
+        #expect(outcome.lines.isEmpty)
         #expect(try await work.fetch("--offline", origin.url()).ending == .exited(7))
     }
 

@@ -95,6 +95,6 @@ import Testing
         })
         let outcome = try await work.fetch("--retry", "0", origin.url())
         #expect(outcome.ending == .exited(3) || outcome.ending == .exited(5), "\(outcome)")
-        #expect(outcome.output.isEmpty)
+        #expect(outcome.lines.isEmpty)
     }
 }

@@ -32,6 +32,9 @@ int clinux_lock_byte(int fd, int64_t offset);
 /// The same, waiting until it is free (F_OFD_SETLKW).
 int clinux_lock_byte_waiting(int fd, int64_t offset);
 
+/// Whether another open file description has the byte locked (F_OFD_GETLK). 0: no; 1: yes; -1: errno.
+int clinux_is_byte_locked(int fd, int64_t offset);
+
 /// Gives a locked byte back.
 void clinux_unlock_byte(int fd, int64_t offset);
 

@@ -14,8 +14,15 @@ extension DiskStore {
 
     private static func tooLarge(_ size: Int64, _ index: Index) -> StoreError {
         StoreError(
-            .tooLarge, "a body of \(size) bytes does not fit into a capacity of \(index.budget.capacity)",
+            .tooLarge,
+            "\(Index.amount(size)) do not fit into the capacity of \(Index.amount(index.budget.capacity))",
             path: index.paths.root)
+    }
+
+    /// Refuses a small body before its first byte when it could not be held.
+    func checkHolds(_ size: Int64) throws(StoreError) {
+        guard configuration.holdsBodies else { return }
+        try withIndex { (index) throws(StoreError) in try index.checkRoom(for: Budget.rounded(size)) }
     }
 
     func makeRoomOnDisk(for bytes: Int64) throws(StoreError) {

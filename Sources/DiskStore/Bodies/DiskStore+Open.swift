@@ -31,7 +31,17 @@ extension DiskStore {
                 try withIndex { (index) throws(StoreError) in try index.saveBoot(of: entry.id) }
             }
         }
+        if configuration.holdsBodies, try !hold(entry) { return nil }
         return StoredBody(entry: entry, file: file, path: path)
+    }
+
+    /// False if the entry is gone. On a full disk it is handed out all the same.
+    private func hold(_ entry: StoredEntry) throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            return try withIndex { (index) throws(StoreError) in try index.hold(entry) }
+        } catch  where error.code == .full || error.code == .notWritable {
+            return true
+        }
     }
 
     /// Removes an entry whose body is not what it should be. Always nil.

@@ -19,6 +19,8 @@ final class SmallBodyFile {
         case EOPNOTSUPP, EISDIR, EINVAL, ENOSYS:
             let name = "\(paths.partials)/\(Paths.hex(Index.newClaim())).small"
             file = try File(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o400)
+            // At once: a sweep takes what nobody has locked for what a kill left.
+            _ = file.tryLock(exclusive: false)
             isNamed = true
         default: throw .system("cannot make a file", path: paths.bodies)
         }

@@ -7,72 +7,37 @@ extension StoredBody {
     /// A reflink where the file system can, else `copy_file_range`, else read and write, into a file without a name in
     /// the same folder, which then gets its name. Never a hard link: whoever wrote into it would change the cache. The
     /// copy's mode follows the umask. What is not a regular file (a device, a pipe) is written into instead; a symbolic
-    /// link is followed.
+    /// link is followed, also one that leads to nothing yet.
     ///
     /// - Parameter overwrite: replace a file that is there; else ``StoreError/Code/exists``.
     public func export(to path: String, overwrite: Bool) throws(StoreError) {
-        var status = stat()
-        var target = path
-        if stat(path, &status) == 0 {
-            switch status.st_mode & S_IFMT {
-            case S_IFREG:
-                if !overwrite { throw StoreError(.exists, "the file exists", path: path, errno: EEXIST) }
-                if let real = realpath(path, nil) {
-                    target = String(cString: real)
-                    free(real)
-                }
-            case S_IFDIR: throw StoreError(.io, "cannot write the file", path: path, errno: EISDIR)
-            default:
-                let device = clinux_open(path, O_WRONLY, 0)
-                if device < 0 { throw .system("cannot open", path: path) }
-                return try copy(to: File(descriptor: device, path: path))
-            }
+        // Without permission to replace, a link is a name that is taken.
+        let target = try ExportTarget(path)
+        if !overwrite, FileStatus(at: path) != nil, case .file = target {
+            throw StoreError(.exists, "the file exists", path: path, errno: EEXIST)
         }
-        let slash = target.lastIndex(of: "/")
-        let folder = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
-        let name = slash.map { String(target[target.index(after: $0)...]) } ?? target
-        let unnamed = clinux_open_unnamed(folder, 0o666)
-        if unnamed >= 0 {
-            let file = File(descriptor: unnamed, path: target)
-            defer { withExtendedLifetime(file) {} }
-            try copy(to: file)
-            if clinux_link_unnamed(unnamed, target) == 0 { return }
-            let number = errno
-            guard number == EEXIST && overwrite else { throw .naming(target, number) }
-            // A link cannot replace: the file gets a name beside the target, and that is renamed.
-            let temporary = Self.temporaryName(for: name, in: folder)
-            if clinux_link_unnamed(unnamed, temporary) != 0 { throw .naming(target, errno) }
-            return try Self.move(temporary, to: target, overwrite: true)
+        try target.write(overwrite: overwrite) { (descriptor) throws(StoreError) in
+            // Where somebody else has begun to write, the bytes go behind theirs.
+            let copies = if case .descriptor = target { false } else { true }
+            if copies { try copy(to: descriptor, path: path) } else { try copy(toDescriptor: descriptor, named: path) }
         }
-        let temporary = Self.temporaryName(for: name, in: folder)
-        let descriptor = clinux_open(temporary, O_RDWR | O_CREAT | O_EXCL, 0o666)
-        if descriptor < 0 { throw .naming(target, errno) }
+    }
+
+    /// Moves the body's file to `path`, out of a store that is not used again: its entry is a miss from then on.
+    ///
+    /// Costs no copy on the same file system; else as ``export(to:overwrite:)``.
+    public func move(to path: String, overwrite: Bool) throws(StoreError) {
+        guard case .file(let target) = try ExportTarget(path), overwrite || FileStatus(at: path) == nil else {
+            return try export(to: path, overwrite: overwrite)
+        }
+        let mask = umask(0)
+        umask(mask)
+        guard fchmod(descriptor, 0o666 & ~mask) == 0 else { return try export(to: path, overwrite: overwrite) }
         do throws(StoreError) {
-            try copy(to: File(descriptor: descriptor, path: target))
-        } catch {
-            unlink(temporary)
-            throw error
+            try ExportTarget.rename(self.path, to: target, overwrite: overwrite)
+        } catch  where error.errno == EXDEV {
+            try export(to: path, overwrite: overwrite)
         }
-        try Self.move(temporary, to: target, overwrite: overwrite)
-    }
-
-    private static func temporaryName(for name: String, in folder: String) -> String {
-        // Short names may be longer with it than a file system takes (255 bytes), so the end goes.
-        "\(folder)/.\(String(decoding: name.utf8.prefix(200), as: UTF8.self)).\(Paths.hex(Index.newClaim()))"
-    }
-
-    private static func move(_ temporary: String, to target: String, overwrite: Bool) throws(StoreError) {
-        if overwrite {
-            if rename(temporary, target) == 0 { return }
-        } else if clinux_rename_exclusive(temporary, target) == 0 {
-            return
-        } else if errno == EINVAL || errno == ENOSYS, link(temporary, target) == 0 {
-            unlink(temporary)
-            return
-        }
-        let number = errno
-        unlink(temporary)
-        throw .naming(target, number)
     }
 
     /// Writes the whole body to another open file, at that file's offset.
@@ -100,44 +65,32 @@ extension StoredBody {
         }
     }
 
-    private func copy(to target: File) throws(StoreError) {
-        if clinux_clone(file.descriptor, target.descriptor) == 0 { return }
+    private func copy(to target: Int32, path targetPath: String) throws(StoreError) {
+        if clinux_clone(file.descriptor, target) == 0 { return }
         // copy_file_range moves the source's offset, which every user of this descriptor shares: take one of our own.
         let source = try File(path, O_RDONLY)
         var left = size
         while left > 0 {
-            let count = clinux_copy_range(source.descriptor, target.descriptor, Int(min(left, 1 << 30)))
+            let count = clinux_copy_range(source.descriptor, target, Int(min(left, 1 << 30)))
             if count > 0 {
                 left -= Int64(count)
                 continue
             }
             if count < 0 && errno == EINTR { continue }
             if count < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO) {
-                throw .system("cannot write", path: target.path)
+                throw .system("cannot write", path: targetPath)
             }
             // Another file system, a device, or one that cannot: from the start, by hand.
-            if left != size { throw .system("cannot copy", path: target.path) }
-            do throws(StoreError) {
-                return try copy(toDescriptor: target.descriptor)
-            } catch {
-                throw StoreError(error.code, error.message, path: target.path, errno: error.errno)
-            }
+            if left != size { throw .system("cannot copy", path: targetPath) }
+            return try copy(toDescriptor: target, named: targetPath)
         }
     }
-}
 
-extension StoreError {
-    fileprivate static func naming(_ path: String, _ number: Int32) -> StoreError {
-        let slash = path.lastIndex(of: "/")
-        let folder = slash.map { $0 == path.startIndex ? "the folder /" : "the folder \(path[..<$0])" } ?? "this folder"
-        return switch number {
-        case EEXIST: StoreError(.exists, "the file exists", path: path, errno: number)
-        case ENOENT: StoreError(.io, "\(path): \(folder) does not exist", path: path, errno: number)
-        case ENOTDIR: StoreError(.io, "\(path): what should be \(folder) is none", path: path, errno: number)
-        case EACCES: StoreError(.notWritable, "\(path): \(folder) may not be written", path: path, errno: number)
-        case EROFS:
-            StoreError(.notWritable, "\(path): \(folder) is on a read-only file system", path: path, errno: number)
-        default: .system("cannot make the file", path: path, errno: number)
+    private func copy(toDescriptor descriptor: Int32, named path: String) throws(StoreError) {
+        do throws(StoreError) {
+            try copy(toDescriptor: descriptor)
+        } catch {
+            throw StoreError(error.code, error.message, path: path, errno: error.errno)
         }
     }
 }

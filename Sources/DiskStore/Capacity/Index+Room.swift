@@ -58,9 +58,11 @@ extension Index {
         }
     }
 
-    /// Evicts until `bytes` more fit, and at least `minimum`; throws ``StoreError/Code/full`` when that cannot be.
+    /// Evicts until `bytes` more fit, and at least `minimum`; throws ``StoreError/Code/full`` or ``StoreError/Code/held`` when that
+    /// cannot be, before anything was evicted for it.
     func makeRoom(for bytes: Int64, atLeast minimum: Int64 = 0) throws(StoreError) {
         try clearStrangers()
+        try releaseDeadRuns()
         surroundings.forget()
         var freed: Int64 = 0
         var steps = Room.steps
@@ -70,23 +72,53 @@ extension Index {
             let shortage = try shortage(of: bytes, totals)
             let missing = max(shortage, minimum - freed)
             if missing <= 0 { return }
-            // When all of it would not be enough, nothing goes for nothing.
-            let removable = totals.bodies + totals.partials + totals.doomed
-            guard missing <= removable, let step = steps.first else { throw full(bytes) }
-            let gained: Int64
-            switch step {
-            case .doomed: gained = try deleteDoomed()
-            case .oldPartials: gained = try dropPartials(olderThan: configuration.partialLifetime)
-            // Some more than is missing, so that the next commits need not evict again.
-            case .entries: gained = try evictOldest(max(missing, overGoal))
-            case .partials: gained = try dropPartials(olderThan: nil, atLeast: missing)
+            guard try canFree(missing, totals, steps), let step = steps.first else {
+                throw try noRoom(for: bytes, totals)
             }
-            freed += gained
+            var isOver = true
+            switch step {
+            case .doomed: freed += try deleteDoomed()
+            case .oldPartials: freed += try dropPartials(olderThan: configuration.partialLifetime)
+            case .entries:
+                // Some more than is missing, so that the next commits need not evict again.
+                let evicted = try evictOldest(max(missing, overGoal))
+                freed += evicted.freed
+                // They go in batches.
+                isOver = evicted.count == 0
+            case .partials: freed += try dropPartials(olderThan: nil, atLeast: missing)
+            }
             surroundings.forget()
-            // Entries go in batches: this step is over when it has none left.
-            let left = try readTotals().entries
-            if step != .entries || left == 0 { steps.removeFirst() }
+            if isOver { steps.removeFirst() }
         }
+    }
+
+    /// Throws what ``makeRoom(for:atLeast:)`` would throw, and changes nothing.
+    func checkRoom(for bytes: Int64) throws(StoreError) {
+        let totals = try readTotals()
+        let missing = try shortage(of: bytes, totals)
+        if missing > 0, try !canFree(missing, totals, Room.steps) { throw try noRoom(for: bytes, totals) }
+    }
+
+    /// Whether the steps that are left can free so much. When all of it would not be enough, nothing goes for nothing.
+    private func canFree(_ bytes: Int64, _ totals: Totals, _ steps: [Room]) throws(StoreError) -> Bool {
+        // Of the doomed, those are left that somebody reads.
+        let doomed = steps.contains(.doomed) ? totals.doomed : 0
+        let bodies = max(0, totals.bodies + doomed - totals.held)
+        if bytes <= bodies { return true }
+        guard bytes <= bodies + totals.partials else { return false }
+        return bytes <= bodies + (try idlePartialBytes())
+    }
+
+    /// The error for `bytes` that neither fit nor can be made room for.
+    private func noRoom(for bytes: Int64, _ totals: Totals) throws(StoreError) -> StoreError {
+        let loading = totals.partials - (try idlePartialBytes())
+        let overCapacity = try usage(totals) + bytes - budget.capacity
+        guard totals.held > 0, overCapacity > 0 else { return full(bytes) }
+        var uses = "\(Self.amount(totals.held)) are files that runs under way have delivered"
+        if loading > 0 { uses += ", and \(Self.amount(loading)) are set aside for downloads" }
+        return StoreError(
+            .held, "no room for \(Self.amount(bytes)): of the capacity of \(Self.amount(budget.capacity)), \(uses)",
+            path: paths.root)
     }
 
     private func full(_ bytes: Int64) -> StoreError {
@@ -122,8 +154,10 @@ extension Index {
         static let steps: [Room] = [.doomed, .oldPartials, .entries, .partials]
     }
 
-    /// Evicts one batch, the longest unused first: at least `bytes`, if the batch has them. Returns what became free.
-    func evictOldest(_ bytes: Int64) throws(StoreError) -> Int64 {
+    /// Evicts one batch, the longest unused first: at least `bytes`, if the batch has them. What a run holds stays.
+    ///
+    /// - Returns: how many entries, and what became free.
+    func evictOldest(_ bytes: Int64) throws(StoreError) -> (count: Int, freed: Int64) {
         try flush()
         let victims = try change { (totals) throws(StoreError) in
             var victims: [(id: Int64, allocated: Int64, lastUse: Int64)] = []
@@ -141,16 +175,17 @@ extension Index {
         }
         let now = now
         for victim in victims { evictions.note(lastUse: victim.lastUse, allocated: victim.allocated, now: now) }
-        return try deleteDoomed(victims.map(\.id))
+        return (victims.count, try deleteDoomed(victims.map(\.id)))
     }
 
     // MARK: The doomed
 
-    /// Deletes the files of doomed bodies that nobody reads. Returns the bytes that became free.
+    /// Deletes the files of doomed bodies that nobody reads and no run holds. Returns the bytes that became free.
     @discardableResult
     func deleteDoomed(_ ids: [Int64]) throws(StoreError) -> Int64 {
         if ids.isEmpty { return 0 }
-        let gone = ids.filter { deleteUnlessRead(paths.body($0)) }
+        var gone: [Int64] = []
+        for id in ids where try deleteUnlessInUse(id) { gone.append(id) }
         if gone.isEmpty { return 0 }
         return try change { (totals) throws(StoreError) in
             var freed: Int64 = 0
@@ -185,18 +220,36 @@ extension Index {
         return ids
     }
 
+    /// Deletes the file of a body without an entry. False if a reader or a run that lives holds it.
+    func deleteUnlessInUse(_ id: Int64) throws(StoreError) -> Bool {
+        var failure: StoreError?
+        let isDeleted = deleteUnlessRead(paths.body(id)) {
+            // Looked for under the exclusive lock: whoever holds a body has it open under a shared one while the row is written.
+            do throws(StoreError) { return try isHeld(id) } catch {
+                failure = error
+                return true
+            }
+        }
+        if let failure { throw failure }
+        return isDeleted
+    }
+
     /// Unlinks a body while holding its exclusive lock. False if a reader holds it, or if it cannot be deleted.
     ///
     /// A reader that opens it now finds the lock taken or the link gone, and takes both for a miss.
-    func deleteUnlessRead(_ path: String) -> Bool {
+    ///
+    /// - Parameter isHeld: asked under the lock; what is held stays.
+    func deleteUnlessRead(_ path: String, isHeld: () -> Bool = { false }) -> Bool {
         do throws(StoreError) {
             let file = try File(path, O_RDONLY)
             // The lock must be held until the file is gone.
-            return withExtendedLifetime(file) { file.tryLock(exclusive: true) && unlink(path) == 0 }
+            return withExtendedLifetime(file) {
+                file.tryLock(exclusive: true) && !isHeld() && unlink(path) == 0
+            }
         } catch {
             if error.errno == ENOENT { return true }
             // Not ours to read, or not a file: then no reader of ours has it either.
-            return error.errno != EMFILE && error.errno != ENFILE && unlink(path) == 0
+            return error.errno != EMFILE && error.errno != ENFILE && !isHeld() && unlink(path) == 0
         }
     }
 }

@@ -13,7 +13,8 @@ struct Surroundings {
     private static let margin: Int64 = 256 << 20
 
     mutating func look(at paths: Paths, beforeWriting bytes: Int64, keepingFree minimum: Int64) {
-        if bytes <= credit {
+        // Without credit not even nothing is written on a free space that was never looked at.
+        if credit > 0, bytes <= credit {
             credit -= bytes
             return
         }

@@ -31,6 +31,18 @@ final class Connection {
         cshim_sqlite3_no_checkpoint_on_close(handle)
     }
 
+    /// A copy of the whole database in memory, which can be changed.
+    func copyInMemory() throws(StoreError) -> Connection {
+        let copy = try Connection(path: path, uri: "file::memory:")
+        guard let backup = sqlite3_backup_init(copy.handle, "main", handle, "main") else {
+            throw Self.error(sqlite3_errcode(copy.handle), copy.handle, "cannot copy the index", path)
+        }
+        let result = sqlite3_backup_step(backup, -1)
+        sqlite3_backup_finish(backup)
+        try check(result, "cannot copy the index")
+        return copy
+    }
+
     deinit {
         for statement in statements { statement?.finalize() }
         sqlite3_close_v2(handle)
@@ -83,11 +95,16 @@ final class Connection {
         let number = handle.map { sqlite3_system_errno($0) } ?? 0
         let code = code(of: result, number)
         if code == .full { return StoreError(code, "\(action): the disk is full", path: path) }
+        if result & 0xFF == SQLITE_CANTOPEN, number != 0 { return StoreError(code, action, path: path, errno: number) }
         return StoreError(code, "\(action): \(reason) (SQLite \(result))", path: path)
     }
 
+    /// SQLITE_IOERR_SHORT_READ: the file ends before a page that it should have, as when its log was deleted.
+    private static let shortRead = SQLITE_IOERR | 2 << 8
+
     private static func code(of result: Int32, _ number: Int32) -> StoreError.Code {
         switch result & 0xFF {
+        case SQLITE_IOERR where result == shortRead: .damaged
         case SQLITE_FULL: .full
         case SQLITE_IOERR where number == ENOSPC || number == EDQUOT: .full
         case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged

@@ -48,6 +48,7 @@ extension Index {
                 try countFolder(folder, &totals)
                 totals.bodies += body.allocated
                 totals.entries += 1
+                if configuration.holdsBodies, !body.isTransient { try hold(id, allocated: body.allocated, &totals) }
                 let entry = try insert(new, body, id: id, &totals)
                 if body.isTransient { _ = try doom(id, &totals) }
                 return entry
@@ -61,13 +62,16 @@ extension Index {
         }
     }
 
-    /// A number that no entry or partial has had, and no body's file bears: a small body's commit that was killed after it
-    /// had named the file took its number back with the transaction, and a loss of power takes back many. The sweep removes
-    /// such files.
+    /// A number that no entry or partial has had, and no body's file bears. Inside a transaction.
+    ///
+    /// A small body's commit that was killed after it had named the file took its number back with the transaction, and a loss of
+    /// power takes back many: such a file is deleted here, when its number is taken again.
     func takeNumber(_ totals: inout Totals) -> Int64 {
         while true {
             let number = totals.takeNumber(folders: budget.folders)
-            if FileStatus(at: paths.body(number)) == nil, FileStatus(at: paths.data(number)) == nil { return number }
+            if FileStatus(at: paths.data(number)) != nil { continue }
+            let path = paths.body(number)
+            if FileStatus(at: path) == nil || totals.hasStrangers == 0 && deleteUnlessRead(path) { return number }
         }
     }
 

@@ -10,7 +10,10 @@ extension Index {
     func ensureOpen() throws(StoreError) {
         if isClosed { throw StoreError(.closed, "the store is closed", path: paths.root) }
         if connection != nil {
-            if let status = FileStatus(at: paths.index), status.identity == identity { return }
+            if let status = FileStatus(at: paths.index), status.identity == identity {
+                if let changed = announcedCapacity { setCapacity(changed) }
+                return
+            }
             logger.warning(
                 "the cache directory was replaced; going on with the new one", metadata: ["path": "\(paths.root)"])
             forget()
@@ -20,14 +23,7 @@ extension Index {
         } else {
             try openForWriting()
         }
-        if configuration.capacity == nil { limitToFreeSpace() }
-        if !configuration.isReadOnly {
-            let pages = budget.checkpointPages
-            try database().execute(
-                """
-                PRAGMA wal_autocheckpoint = \(pages); PRAGMA journal_size_limit = \(pages * Budget.frame);
-                """)
-        }
+        try settleCapacity()
         countAside()
     }
 
@@ -44,13 +40,15 @@ extension Index {
         identity = nil
         _ = accesses.take()
         folderSizes.removeAll()
+        run = nil
+        announcedCapacity = nil
     }
 
     private func openForWriting() throws(StoreError) {
         let isThere = try checkOwnership()
         if !isThere && !configuration.createsDirectory { throw absent }
         do throws(StoreError) {
-            if try use(Connection(path: paths.index), create: false) { return }
+            if try use(Connection(path: paths.index), create: false) { return try createMissingFolders() }
         } catch  where error.code == .damaged || error.code == .io {
             // Handled below, under the lock.
         }
@@ -76,7 +74,12 @@ extension Index {
     /// A connection to the index file, which is made when it is not there: for its owner alone, whatever the folder's mode
     /// is, because URLs and header fields stand in it. SQLite gives its log and shared memory the same mode.
     private func createdIndex() throws(StoreError) -> Connection {
-        if FileStatus(at: paths.index) == nil { _ = try File(paths.index, O_RDWR | O_CREAT, mode: 0o600) }
+        if FileStatus(at: paths.index)?.size ?? 0 == 0 {
+            // Those of an index that was deleted under a process that still has them open: they must not pass for this one's.
+            unlink(paths.log)
+            unlink(paths.sharedMemory)
+            _ = try File(paths.index, O_RDWR | O_CREAT, mode: 0o600)
+        }
         return try Connection(path: paths.index)
     }
 
@@ -128,7 +131,9 @@ extension Index {
             """
             BEGIN IMMEDIATE;
             \(Schema.tables)
-            INSERT INTO totals VALUES (1, 0, 0, 0, 0, 0, \(firstNumber), 1, 0, \(hasStrangers ? 1 : 0));
+            INSERT INTO totals (
+                id, entries, bodies, partials, doomed, folders, next_number, next_sequence, swept, has_strangers
+            ) VALUES (1, 0, 0, 0, 0, 0, \(firstNumber), 1, 0, \(hasStrangers ? 1 : 0));
             PRAGMA application_id = \(Schema.applicationID);
             PRAGMA user_version = \(Schema.version);
             COMMIT;
@@ -141,6 +146,13 @@ extension Index {
         try forEachName(in: paths.bodies) { _ in found = true }
         try forEachName(in: paths.partials) { _ in found = true }
         return found
+    }
+
+    /// A deletion that went past a running process may have left the index and not the folders.
+    private func createMissingFolders() throws(StoreError) {
+        for folder in [paths.bodies, paths.partials] where FileStatus(at: folder) == nil {
+            try Self.createFolder(folder)
+        }
     }
 
     private func createDirectories() throws(StoreError) {
@@ -242,10 +254,12 @@ extension Index {
     }
 
     private func useForReading(_ connection: Connection) throws(StoreError) {
+        let version = try connection.number("PRAGMA user_version")
         guard try connection.number("PRAGMA application_id") == Schema.applicationID,
-            try Schema.readableVersions.contains(connection.number("PRAGMA user_version"))
+            Schema.readableVersions.contains(version)
         else { throw StoreError(.damaged, "the index is of another program or version", path: paths.index) }
-        self.connection = connection
+        self.connection =
+            version == Schema.version ? connection : try SchemaMigration.readableCopy(of: connection, version)
         identity = FileStatus(at: paths.index)?.identity
         _ = try readTotals()
     }
@@ -258,6 +272,7 @@ extension Index {
     func close() {
         if let connection, !configuration.isReadOnly {
             try? flush()
+            try? releaseOwnRun()
             if let log = FileStatus(at: paths.log), log.size > Self.logWorthCheckpoint * Budget.frame {
                 connection.setBusyTimeout(milliseconds: 0)
                 try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -265,13 +280,5 @@ extension Index {
         }
         connection = nil
         isClosed = true
-    }
-
-    /// The default capacity never takes more than half of what the disk has for it.
-    private func limitToFreeSpace() {
-        guard let free = FileStatus.freeSpace(at: paths.root), let totals = try? readTotals() else { return }
-        let half = (free + totals.counted) / 2
-        let capacity = min(StoreConfiguration.defaultCapacity, max(half, StoreConfiguration.minimumCapacity))
-        if capacity != budget.capacity { budget = Budget(capacity: capacity) }
     }
 }

@@ -38,13 +38,33 @@ extension Index {
         return header.starts(with: "SQLite format 3\0".utf8) && number == Schema.applicationID
     }
 
-    /// What an empty file system has, and what a kill or a full disk leaves of a tag.
+    /// What an empty file system has, and what a kill, a full disk or a deletion under way leaves of a cache: nothing that anybody
+    /// else could have put there.
     private func isOfVacantFolder(_ name: String) -> Bool {
+        let status = FileStatus(at: "\(paths.root)/\(name)")
         switch name {
-        case "lost+found": true
-        case "CACHEDIR.TAG": FileStatus(at: paths.tag)?.size == 0
-        default: false
+        case "lost+found": return true
+        // Processes that go on while the directory is deleted make these anew.
+        case "CACHEDIR.TAG", "locks", "index.sqlite": return status?.size == 0
+        case "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal":
+            return (FileStatus(at: paths.index)?.size ?? 0) == 0
+        case "partials": return holdsOnly(in: paths.partials) { PartialFile(name: $0) != nil }
+        case "bodies": return holdsOnly(in: paths.bodies) { isBodyFolder($0) }
+        default: return false
         }
+    }
+
+    private func isBodyFolder(_ name: String) -> Bool {
+        guard name.utf8.count == 2, let number = Int64(name, radix: 16) else { return false }
+        return holdsOnly(in: paths.folder(number)) { Paths.number($0) != nil }
+    }
+
+    /// Whether there is a folder at the path, and each name in it passes.
+    private func holdsOnly(in folder: String, _ isOurs: (String) -> Bool) -> Bool {
+        guard FileStatus(at: folder)?.isFolder == true else { return false }
+        var all = true
+        try? forEachName(in: folder) { name in if all, !isOurs(name) { all = false } }
+        return all
     }
 
     private static func text(at path: String, count: Int) -> String? {

@@ -25,6 +25,12 @@ final class Index {
     /// The index that was moved aside counts as well.
     var asideBytes: Int64 = 0
     var evictions = EvictionStatistics()
+    var hasTidiedPartials = false
+    /// This process's hold on what it has handed out, once it has one.
+    var run: Run?
+    /// A capacity that another process was asked for, until it is taken over.
+    var announcedCapacity: Int64?
+    var capacityChange: CapacityChange?
 
     init(paths: Paths, configuration: StoreConfiguration) {
         self.paths = paths
@@ -58,6 +64,7 @@ final class Index {
         try connection.prepared(.begin).run()
         do throws(StoreError) {
             let before = try readTotals()
+            noticeCapacity(before)
             var totals = before
             let result = try body(&totals)
             if totals != before {
@@ -119,6 +126,7 @@ final class Index {
         guard let allocated else { return false }
         try connection.prepared(.deleteAccess).bind(1, id).run()
         try connection.prepared(.insertDoomed).bind(1, id).bind(2, allocated).run()
+        if try !holders(of: id).isEmpty { totals.held -= allocated }
         totals.entries -= 1
         totals.bodies -= allocated
         totals.doomed += allocated

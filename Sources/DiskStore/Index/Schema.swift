@@ -4,15 +4,17 @@ enum Schema {
     static let applicationID: Int64 = 0x696D_6763
     /// Raised with every change of the tables; a higher one than ours is never opened. An older one is migrated, which
     /// needs a step in `SchemaMigration.steps`.
-    static let version: Int64 = 2
-    /// The versions that this version's queries can read as they are: where the index cannot be written, and so not migrated.
-    static let readableVersions: ClosedRange<Int64> = 1...2
+    static let version: Int64 = 3
+    /// The versions that can be read where the index cannot be written, and so not migrated: see `readableCopy(of:)`.
+    static let readableVersions: ClosedRange<Int64> = 1...3
 
     /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
     ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's
     ///   variants stand in it in order, so that one is found among many without reading the others.
     /// * `access` is apart from `entries`, so that noting an access rewrites 23 bytes and not a row with its metadata.
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up.
+    ///   `held` is what the entries in `holds` occupy, `capacity` what was last asked for, 0 while nobody has.
+    /// * `holds` has the bodies whose files must stay until a run ends: see `Index+Holds`.
     /// * `settings` holds what the store remembers of itself: see `StoreSetting`.
     static let tables = """
         CREATE TABLE entries (
@@ -62,8 +64,17 @@ enum Schema {
             next_number INTEGER NOT NULL,
             next_sequence INTEGER NOT NULL,
             swept INTEGER NOT NULL,
-            has_strangers INTEGER NOT NULL
+            has_strangers INTEGER NOT NULL,
+            held INTEGER NOT NULL DEFAULT 0,
+            capacity INTEGER NOT NULL DEFAULT 0
         );
+        CREATE TABLE holds (
+            entry INTEGER NOT NULL,
+            run INTEGER NOT NULL,
+            allocated INTEGER NOT NULL,
+            PRIMARY KEY (entry, run)
+        ) WITHOUT ROWID;
+        CREATE INDEX holds_by_run ON holds (run);
         CREATE TABLE settings (
             name TEXT PRIMARY KEY,
             value INTEGER NOT NULL
@@ -75,6 +86,7 @@ enum Schema {
 enum Query: Int, CaseIterable {
     case begin, beginRead, commit, rollback
     case totals, saveTotals, pageCount, freePages
+    case insertHold, deleteHolds, holders, nextRun
     case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, urlsBefore
     case someByKey, entryByVariant, entryAfterVariant, variantCount, oldestVariants, updateVariant
     case insertEntry, deleteEntry, updateMetadata, updateBoot
@@ -99,14 +111,22 @@ enum Query: Int, CaseIterable {
         case .rollback: "ROLLBACK"
         case .totals:
             """
-            SELECT entries, bodies, partials, doomed, folders, next_number, next_sequence, swept, has_strangers
-            FROM totals WHERE id = 1
+            SELECT entries, bodies, partials, doomed, folders, next_number, next_sequence, swept, has_strangers, held,
+            capacity FROM totals WHERE id = 1
             """
         case .saveTotals:
             """
             UPDATE totals SET entries = ?1, bodies = ?2, partials = ?3, doomed = ?4, folders = ?5, next_number = ?6,
-            next_sequence = ?7, swept = ?8, has_strangers = ?9 WHERE id = 1
+            next_sequence = ?7, swept = ?8, has_strangers = ?9, held = ?10, capacity = ?11 WHERE id = 1
             """
+        case .insertHold: "INSERT OR IGNORE INTO holds (entry, run, allocated) VALUES (?1, ?2, ?3)"
+        case .deleteHolds:
+            """
+            DELETE FROM holds WHERE run = ?1 AND entry IN (SELECT entry FROM holds WHERE run = ?1 LIMIT ?2)
+            RETURNING entry, allocated
+            """
+        case .holders: "SELECT run FROM holds WHERE entry = ?1"
+        case .nextRun: "SELECT run FROM holds WHERE run > ?1 ORDER BY run LIMIT 1"
         case .pageCount: "PRAGMA page_count"
         case .freePages: "PRAGMA freelist_count"
         // Without the access date: in a large index its row is one more page to fetch, and a hit has no use for it.
@@ -138,7 +158,8 @@ enum Query: Int, CaseIterable {
         case .touch: "UPDATE access SET sequence = ?2, date = ?3 WHERE entry = ?1"
         case .oldest:
             """
-            SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence LIMIT ?1
+            SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry
+            WHERE NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id) ORDER BY a.sequence LIMIT ?1
             """
         case .oldestBefore:
             """

@@ -13,7 +13,10 @@ struct SchemaMigration {
     typealias Step = @Sendable (SchemaMigration) throws(StoreError) -> Void
 
     /// The step from each earlier version to the one after it.
-    static let steps: [Int64: Step] = [1: { (migration) throws(StoreError) in try migration.hideSelectingFields() }]
+    static let steps: [Int64: Step] = [
+        1: { (migration) throws(StoreError) in try migration.hideSelectingFields() },
+        2: { (migration) throws(StoreError) in try migration.connection.execute(capacityAndHolds) },
+    ]
 
     /// The versions that can be migrated.
     static var versions: Range<Int64> { 1..<Schema.version }

@@ -10,6 +10,12 @@ enum LockByte {
     static func of(_ key: EntryKey) -> Int64 {
         keyHash(key) & (Int64(1) << 62 - 1) + 1024
     }
+
+    /// Runs are numbered below this.
+    static let runs = Int64(1) << 40
+
+    /// Held while a run lives; behind the bytes of all keys.
+    static func of(run: Int64) -> Int64 { Int64(1) << 62 + 2048 + run }
 }
 
 /// The right to download one key, among all processes and all callers in this one; given back when it is released.

@@ -62,6 +62,7 @@ extension DiskStore {
             result.bytes += try withIndex { (index) throws(StoreError) in try index.dropIfIdle(row) }
         }
         try withIndex { (index) throws(StoreError) in
+            try index.releaseDeadRuns()
             _ = try index.deleteDoomed()
             try index.shrink()
         }
@@ -79,7 +80,7 @@ extension DiskStore {
                     return try index.removeCounted(step)
                 } catch  where error.code == .full {
                     // Not even that can be written down. So the files go first: a row without its file is a miss.
-                    for id in step { _ = index.deleteUnlessRead(paths.body(id)) }
+                    for id in step { _ = try index.deleteUnlessInUse(id) }
                     return try index.removeCounted(step)
                 }
             }

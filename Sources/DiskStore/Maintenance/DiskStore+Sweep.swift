@@ -42,6 +42,7 @@ extension DiskStore {
             try index.sweepPartials(&after)
             try index.countFolder(Index.partialsFolder)
             after.bytes += try index.dropPartials(olderThan: configuration.partialLifetime)
+            try index.releaseDeadRuns()
             after.bytes += try index.deleteDoomed()
             index.deleteOldAside()
             try index.shrink()

@@ -34,7 +34,7 @@ extension Index {
                 if try isDoomed(id) { continue }
                 // A whole body that was killed on its way to its row: it becomes a partial again.
                 if try partialRow(id) != nil { continue }
-                if !deleteUnlessRead(path) {
+                if try !deleteUnlessInUse(id) {
                     // Read by somebody who opened it before its row was lost: it counts until it is free.
                     try database().prepared(.insertDoomed).bind(1, id).bind(2, status.allocated).run()
                     totals.doomed += status.allocated
@@ -47,7 +47,7 @@ extension Index {
         result = swept
     }
 
-    private func isDoomed(_ id: Int64) throws(StoreError) -> Bool {
+    func isDoomed(_ id: Int64) throws(StoreError) -> Bool {
         let select = try database().prepared(.isDoomed).bind(1, id)
         defer { select.reset() }
         return try select.step()
@@ -66,6 +66,15 @@ extension Index {
 
     // MARK: Partials
 
+    /// Sets the folder of partials right, once in the life of this store: what a kill left there waits no longer than for the next
+    /// process that writes. What fails here is left to the next one.
+    func tidyPartialsOnce() {
+        if hasTidiedPartials || configuration.isReadOnly { return }
+        hasTidiedPartials = true
+        var result = SweepResult()
+        try? sweepPartials(&result)
+    }
+
     /// Sets right what kills and a lost index left in the folder of partials. There are few, so it is one step.
     func sweepPartials(_ result: inout SweepResult) throws(StoreError) {
         var swept = result
@@ -80,12 +89,39 @@ extension Index {
             case nil: break
             }
         }
-        try change { (totals) throws(StoreError) in
-            for name in small { delete("\(paths.partials)/\(name)", &swept) }
-            for id in data where records[id] == nil {
-                if try partialRow(id) == nil { delete(paths.data(id), &swept) }
+        // What has its row is the usual case, and costs no transaction.
+        var strays = Strays(small: small)
+        for id in data where records[id] == nil { if try partialRow(id) == nil { strays.data.append(id) } }
+        for (id, claim) in records { if try partialRow(id) == nil { strays.records.append((id, claim)) } }
+        if !strays.isEmpty { try sweep(strays, &swept) }
+        for row in try allPartialRows() {
+            if data.contains(row.id) {
+                // Killed, or without power, between the unlinking of the two.
+                if records[row.id] == nil { swept.bytes += try dropIfIdle(row, unlessRecorded: true) }
+                continue
             }
-            for (id, claim) in records where try partialRow(id) == nil {
+            if try change({ (_) throws(StoreError) in try putBack(row.id) }) { continue }
+            if FileStatus(at: paths.body(row.id)) == nil { swept.bytes += try dropIfIdle(row) }
+        }
+        result = swept
+    }
+
+    /// Files in the folder of partials that have no row.
+    private struct Strays {
+        var small: [String]
+        var data: [Int64] = []
+        var records: [(id: Int64, claim: Int64)] = []
+
+        var isEmpty: Bool { small.isEmpty && data.isEmpty && records.isEmpty }
+    }
+
+    /// Deletes them, or takes them back; they are looked at again inside the transaction.
+    private func sweep(_ strays: Strays, _ result: inout SweepResult) throws(StoreError) {
+        var swept = result
+        try change { (totals) throws(StoreError) in
+            for name in strays.small { delete("\(paths.partials)/\(name)", &swept) }
+            for id in strays.data where try partialRow(id) == nil { delete(paths.data(id), &swept) }
+            for (id, claim) in strays.records where try partialRow(id) == nil {
                 let path = paths.record(id, claim: claim)
                 // Without a row it may be one that is just being made: then its data is locked.
                 let file = try? File(paths.data(id), O_RDONLY)
@@ -99,15 +135,6 @@ extension Index {
                     delete(path, &swept)
                 }
             }
-        }
-        for row in try allPartialRows() {
-            if data.contains(row.id) {
-                // Killed, or without power, between the unlinking of the two.
-                if records[row.id] == nil { swept.bytes += try dropIfIdle(row, unlessRecorded: true) }
-                continue
-            }
-            if try change({ (_) throws(StoreError) in try putBack(row.id) }) { continue }
-            if FileStatus(at: paths.body(row.id)) == nil { swept.bytes += try dropIfIdle(row) }
         }
         result = swept
     }

@@ -200,6 +200,17 @@ extension Index {
         return freed
     }
 
+    /// What is set aside for partials that nobody uses.
+    func idlePartialBytes() throws(StoreError) -> Int64 {
+        var bytes: Int64 = 0
+        for row in try allPartialRows() {
+            // One without its data is what a kill left.
+            let data = try? File(paths.data(row.id), O_RDONLY)
+            if data?.tryLock(exclusive: false) != false { bytes += row.reserved }
+        }
+        return bytes
+    }
+
     /// Returns what became free; 0 if the partial is in use.
     ///
     /// - Parameter unlessRecorded: only if it has lost its record, and with it all that is known of its bytes.

@@ -28,7 +28,9 @@ extension Loader {
                 events: { job.report($0, to: flight) })
             result.bytesReceived += received
         } catch {
-            sink.leavePartial()
+            // What can never fit is not continued either, and would keep its room from others.
+            let isTooLarge = (error.cause as? StoreError)?.code == .tooLarge
+            if isTooLarge { try? writer.discard() } else { sink.leavePartial() }
             if ![.cancelled, .refusedBySink, .addressRefused].contains(error.code), let index = fallback,
                 let file = try openStale(candidates[index], for: job, status, bytesTransferred: error.bytesReceived)
             {

@@ -44,7 +44,8 @@ extension Setting {
         text("cache-dir", "DIR", \.cacheDirectory, "The store's folder; made when it does not exist."),
         bytes(
             "capacity", \.capacity, atLeast: StoreConfiguration.minimumCapacity,
-            "The most that the store takes on disk (default: 2GiB, but never more than half of what is free)."),
+            "The most that the store takes on disk (default: as before, else 20GiB, but never more than half of what is free)."
+        ),
         bytes(
             "memory-capacity", \.memoryCapacity, atLeast: 0,
             "Images and small files that are held in memory; a quarter of it, at most 32 MiB, is for files."),

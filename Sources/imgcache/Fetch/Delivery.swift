@@ -5,12 +5,13 @@ import ImageCache
 enum Delivery: Sendable {
     case cachedPath
     case file(String)
-    case folder(String, overwrite: Bool)
+    case folder(FolderTargets)
     case standardOutput
 
-    init(_ options: OutputOptions) throws {
+    /// - Throws: ``Failure`` for what would be in the way of writing the URLs' files, before anything is fetched.
+    init(_ options: OutputOptions, for urls: [String]) throws {
         if let file = options.file {
-            guard file != "-" else {
+            guard file != "-", try ExportTarget(file) != .descriptor(STDOUT_FILENO) else {
                 self = .standardOutput
                 return
             }
@@ -18,78 +19,67 @@ enum Delivery: Sendable {
             self = .file(file)
         } else if let directory = options.directory {
             try Self.check(folder: directory)
-            self = .folder(directory, overwrite: options.force)
+            self = .folder(try FolderTargets(directory, overwrite: options.force, urls: urls))
+        } else if options.remoteName {
+            self = .folder(try FolderTargets(".", overwrite: options.force, urls: urls))
         } else {
-            self = options.remoteName ? .folder(".", overwrite: options.force) : .cachedPath
+            self = .cachedPath
         }
     }
 
     var isStandardOutput: Bool { if case .standardOutput = self { true } else { false } }
 
-    /// Whether the file must enter the store, because its path there is all that the user gets.
-    var needsStoredFile: Bool { if case .cachedPath = self { true } else { false } }
-
-    /// A store for when the cache directory cannot be written: a hidden folder beside the output, whose name is the same in
-    /// the next run, so that such a download resumes too; for standard output a temporary one.
-    var directoryForEphemeralStore: String? {
+    /// Whether it may wait for whoever reads what is written.
+    var mayBlock: Bool {
         switch self {
-        case .cachedPath: nil
-        case .file(let path):
-            path.lastIndex(of: "/").map { slash in
-                "\(path[...slash]).\(path[path.index(after: slash)...]).imgcache"
-            } ?? ".\(path).imgcache"
-        case .folder(let directory, _): "\(directory)/.imgcache"
-        case .standardOutput: Self.temporaryDirectory()
+        case .cachedPath, .folder: return false
+        case .standardOutput: return true
+        case .file(let path): if case .file? = try? ExportTarget(path) { return false } else { return true }
         }
     }
 
-    /// A fresh folder that only this user can enter.
-    private static func temporaryDirectory() -> String? {
-        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var template = Array("\(base)/imgcache-XXXXXX".utf8CString)
-        return template.withUnsafeMutableBufferPointer { buffer in
-            guard let start = buffer.baseAddress, mkdtemp(start) != nil else { return nil }
-            return String(cString: start)
+    /// Whether the file must enter the store, because its path there is all that the user gets.
+    var needsStoredFile: Bool { if case .cachedPath = self { true } else { false } }
+
+    /// The hidden folder beside the output for what the store cannot take; nil: a temporary one.
+    var directoryForSideCache: String? {
+        switch self {
+        case .cachedPath, .standardOutput: return nil
+        case .file(let path):
+            guard case .file(let target)? = try? ExportTarget(path) else { return nil }
+            return target.lastIndex(of: "/").map { slash in
+                "\(target[...slash]).\(target[target.index(after: slash)...]).imgcache"
+            } ?? ".\(target).imgcache"
+        case .folder(let targets): return "\(targets.directory)/.imgcache"
         }
     }
 
     /// Hands the file over and gives the path to print, if any.
-    func deliver(_ file: CachedFile) throws -> String? {
+    ///
+    /// - Parameter moving: out of a cache that is not used again.
+    func deliver(_ file: CachedFile, of url: String, moving: Bool) throws -> String? {
         switch self {
         case .cachedPath: return file.path
         case .file(let path):
-            try file.export(to: path, overwrite: true)
+            if moving { try file.move(to: path, overwrite: true) } else { try file.export(to: path, overwrite: true) }
             return path
         case .standardOutput:
             try file.copy(toDescriptor: STDOUT_FILENO)
             return nil
-        case .folder(let directory, let overwrite):
-            try Self.makeFolder(directory)
-            let name = OutputName.suggested(
-                contentDisposition: file.response.fields[.contentDisposition], url: file.finalURL)
-            let path = directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
-            do throws(ImageCacheError) {
-                try file.export(to: path, overwrite: overwrite)
-            } catch {
-                guard error.code == .store(.exists) else { throw error }
-                throw Failure.exists(path)
-            }
-            return path
+        case .folder(let targets): return try targets.deliver(file, of: url, moving: moving)
         }
     }
 
     /// Throws what would be in the way of writing the file, before anything is fetched for it.
     static func check(file: String) throws {
         var status = stat()
-        if stat(file, &status) == 0 {
-            if status.st_mode & S_IFMT == S_IFDIR {
-                throw Failure(.usage, "\(file): is a folder; use -d \(file)")
-            }
-            // A device or a pipe is written into.
-            if status.st_mode & S_IFMT != S_IFREG { return }
+        if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            throw Failure(.usage, "\(file): is a folder; use -d \(file)")
         }
-        guard let slash = file.lastIndex(of: "/") else { return try check(folder: ".", for: file) }
-        try check(folder: slash == file.startIndex ? "/" : String(file[..<slash]), for: file)
+        // A device, a pipe or a descriptor is written into.
+        guard case .file(let target) = try ExportTarget(file) else { return }
+        guard let slash = target.lastIndex(of: "/") else { return try check(folder: ".", for: file) }
+        try check(folder: slash == target.startIndex ? "/" : String(target[..<slash]), for: file)
     }
 
     private static func check(folder: String, for path: String) throws {

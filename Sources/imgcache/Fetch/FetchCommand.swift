@@ -6,9 +6,11 @@ struct FetchCommand: AsyncParsableCommand {
         commandName: "fetch",
         abstract: "Download URLs through the cache, resuming what an earlier run left behind.",
         discussion: """
-            Prints the path of the cached file, one line a URL, in the order given: "$(imgcache fetch URL)" is a file name. \
+            Prints the path of the cached file, one line a URL, in the order given, empty for one that failed: \
+            "$(imgcache fetch URL)" is a file name. Each path that is printed is there when the command ends. \
             Running the same command again after a cut, a Ctrl-C or a kill continues where it stopped, as long as the \
-            server's validator (a strong ETag, or Last-Modified) still holds; if the file has changed, it starts over.
+            server's validator (a strong ETag, or Last-Modified) still holds; if the file has changed, it starts over. With -o and -d, \
+            what the store has no room for is downloaded beside the target, and not cached.
 
             Exit codes: 0 all done; 2 usage; 3 cannot reach (DNS, connect, TLS, time-out, cut and retries used up); \
             4 the server answered with an error status, or redirects without end or to where nothing is fetched; 5 the \
@@ -66,6 +68,6 @@ struct OutputOptions: ParsableArguments {
     @Flag(name: [.customShort("O"), .customLong("remote-name")], help: "The same, into the current folder.")
     var remoteName = false
 
-    @Flag(name: .customLong("force"), help: "Overwrite existing files under -d and -O.")
+    @Flag(name: .customLong("force"), help: "Overwrite existing files under -d and -O, but none of the same run.")
     var force = false
 }

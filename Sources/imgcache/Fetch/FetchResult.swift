@@ -6,7 +6,7 @@ struct FetchResult: RunResult {
     var finalURL: String?
     var status: Int?
     var source: String?
-    /// The path in the cache.
+    /// The path in the cache, where the file stays there until the command ends; nil where it was put elsewhere.
     var path: String?
     /// Where the file was put, or `path`.
     var output: String?
@@ -22,6 +22,8 @@ struct FetchResult: RunResult {
     var seconds = 0.0
     var exitStatus = ExitStatus.done
     var error: String?
+    /// What kind of error it is: see ``ErrorKind``.
+    var kind: String?
     /// Bytes that a failed or interrupted download left for the next run.
     var kept: Int64 = 0
     var total: Int64?
@@ -33,7 +35,6 @@ struct FetchResult: RunResult {
         status = file.response.status.code
         source = Self.word(for: file.source)
         cacheStatus = file.cacheStatus.description
-        path = file.path
         size = file.size
         bytesTransferred = file.bytesTransferred
         resumedFrom = file.resumedFrom
@@ -53,9 +54,9 @@ struct FetchResult: RunResult {
         }
     }
 
-    mutating func fail(_ error: any Error) {
-        exitStatus = ExitStatus(error)
-        self.error = "\(error)"
+    /// - Parameter told: the same with what can be done about it.
+    mutating func fail(_ error: any Error, told: any Error) {
+        fail(told)
         guard let error = error as? ImageCacheError else { return }
         bytesTransferred = error.bytesTransferred
         status = error.code.statusCode
@@ -64,7 +65,8 @@ struct FetchResult: RunResult {
 
 extension FetchResult {
     private enum CodingKeys: String, CodingKey {
-        case url, status, source, path, output, size, etag, sha256, seconds, error
+        case url, status, source, path, output, size, etag, sha256, seconds, error, kind
+        case exitStatus = "exit_code"
         case finalURL = "final_url"
         case cacheStatus = "cache_status"
         case bytesTransferred = "bytes_transferred"

@@ -39,14 +39,17 @@ struct FetchingOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - transfers: how many at once.
-    ///   - directory: in place of the one they name.
+    ///   - directory: a side cache there, as large as the disk, in place of the one that they name.
     ///   - readOnly: without writing anything.
+    ///   - holdingFiles: whether files that are handed out stay in the store until the cache is closed.
     func openCache(
-        transfers: Int = SeveralOptions.usual, in directory: String? = nil, readOnly: Bool = false
+        transfers: Int = SeveralOptions.usual, in directory: String? = nil, readOnly: Bool = false,
+        holdingFiles: Bool = false
     ) throws -> ImageCache {
         var configuration = ImageCache.Configuration()
-        configuration.store.capacity = store.capacity?.bytes
+        configuration.store.capacity = directory == nil ? store.wantedCapacity : 1 << 60
         configuration.store.isReadOnly = readOnly
+        configuration.store.holdsBodies = holdingFiles && !readOnly
         // One host is the usual case of a list: let it use all that was asked for.
         configuration.maxTransfers = transfers
         configuration.maxTransfersPerHost = transfers
@@ -54,6 +57,8 @@ struct FetchingOptions: ParsableArguments {
         configuration.revalidatesInBackground = false
         configuration.rules = caching.rules
         if messages.quiet { configuration.logger.logLevel = .critical }
-        return try ImageCache(directory: directory ?? store.directory, configuration: configuration)
+        let cache = try ImageCache(directory: directory ?? store.directory, configuration: configuration)
+        if directory == nil { try cache.keepWithinSmallerCapacity(quietly: messages.quiet) }
+        return cache
     }
 }

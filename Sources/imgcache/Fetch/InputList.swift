@@ -15,6 +15,8 @@ enum InputList {
 
     /// All bytes of `path`, or of standard input when it is `-`.
     static func bytes(of path: String) throws -> [UInt8] {
+        BlockingSection.enter()
+        defer { BlockingSection.leave() }
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(.usage, "\(path): \(errorText(errno))") }
         defer { if path != "-" { close(descriptor) } }

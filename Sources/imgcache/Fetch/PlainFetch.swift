@@ -20,7 +20,9 @@ struct PlainFetch: Equatable {
             switch argument {
             case "-q", "--quiet": isQuiet = true
             case "--cache-dir":
-                guard let value = arguments.next(), !value.isEmpty, !value.hasPrefix("-") else { return nil }
+                guard directory == nil, let value = arguments.next(), !value.isEmpty, !value.hasPrefix("-") else {
+                    return nil
+                }
                 directory = value
             default:
                 guard !argument.hasPrefix("-"), url == nil else { return nil }

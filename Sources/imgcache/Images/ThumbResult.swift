@@ -14,11 +14,13 @@ struct ThumbResult: RunResult {
     var seconds = 0.0
     var exitStatus = ExitStatus.done
     var error: String?
+    var kind: String?
 
     init(source: String) { self.source = source }
 
     private enum CodingKeys: String, CodingKey {
-        case source, output, from, format, width, height, bytes, seconds, error
+        case source, output, from, format, width, height, bytes, seconds, error, kind
+        case exitStatus = "exit_code"
     }
 
     mutating func fill(_ thumbnail: Thumbnail) {

@@ -29,20 +29,33 @@ struct ThumbRun: Sendable {
             sources = try options.several.all(options.sources)
             if let directory = options.output.directory {
                 try Delivery.check(folder: directory)
+                try FolderTargets.check(sources) { path(of: $0, in: directory) }
                 try Delivery.makeFolder(directory)
             }
-            if let file = options.output.file, file != "-" { try Delivery.check(file: file) }
+            if let file = options.output.file, !writesToStandardOutput { try Delivery.check(file: file) }
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)
         }
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
-        let reporter = Reporter<ThumbResult>(json: options.result.json)
+        let reporter = Reporter<ThumbResult>(options.result, printsLines: !writesToStandardOutput)
         let status = await reporter.run(sources, width: options.several.parallel, interruption) { source, _ in
             await make(source)
         }
         if let cache = cache.withLock({ $0 }) { await cache.close() }
         return status
+    }
+
+    private var writesToStandardOutput: Bool {
+        guard let file = options.output.file else { return false }
+        return file == "-" || (try? ExportTarget(file)) == .descriptor(STDOUT_FILENO)
+    }
+
+    /// The name of a source's thumbnail in a folder.
+    private func path(of source: String, in directory: String) -> String {
+        let name = OutputName.suggested(contentDisposition: nil, url: source.isWebURL ? source : "file:///" + source)
+        let stem = name.lastIndex(of: ".").map { name[..<$0] }.flatMap { $0.isEmpty ? nil : String($0) } ?? name
+        return "\(directory.hasSuffix("/") ? String(directory.dropLast()) : directory)/\(stem).\(format.ending)"
     }
 
     // MARK: One source
@@ -103,7 +116,7 @@ struct ThumbRun: Sendable {
 
     private func deliver(_ bytes: [UInt8], _ source: String) throws -> String? {
         if let file = options.output.file {
-            guard file != "-" else {
+            guard !writesToStandardOutput else {
                 Output.result(bytes)
                 return nil
             }
@@ -111,9 +124,7 @@ struct ThumbRun: Sendable {
             return file
         }
         guard let directory = options.output.directory else { return nil }
-        let name = OutputName.suggested(contentDisposition: nil, url: source.isWebURL ? source : "file:///" + source)
-        let stem = name.lastIndex(of: ".").map { name[..<$0] }.flatMap { $0.isEmpty ? nil : String($0) } ?? name
-        let path = "\(directory.hasSuffix("/") ? String(directory.dropLast()) : directory)/\(stem).\(format.ending)"
+        let path = path(of: source, in: directory)
         try WholeFile.write(bytes, to: path, overwrite: options.output.force)
         return path
     }

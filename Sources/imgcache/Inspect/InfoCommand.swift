@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import ImageCache
 
 struct InfoCommand: ParsableCommand {
@@ -115,7 +116,8 @@ struct PathCommand: ParsableCommand {
     func run() throws {
         try withStore(store, for: .looking) { cache in
             let request = whose.request(url)
-            let entries = try cache.info(for: request).entries
+            // A body that somebody deleted is a miss.
+            let entries = try cache.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
             // What a proxy stored of errors is no file of that URL.
             guard let entry = entries.first(where: { $0.record?.response.status.kind == .successful }) else {
                 let status = entries.first?.record.map { " (only the response \($0.response.status.code))" } ?? ""

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// The exit codes of the command. With several URLs the first that failed decides.
-enum ExitStatus: Int32, Sendable {
+enum ExitStatus: Int32, Sendable, Encodable {
     case done = 0
     /// The command line is wrong.
     case usage = 2
@@ -26,14 +26,19 @@ enum ExitStatus: Int32, Sendable {
 struct Failure: Error, CustomStringConvertible {
     var status: ExitStatus
     var message: String
+    /// See ``ErrorKind``; nil: the exit code's own.
+    var kind: String?
 
-    init(_ status: ExitStatus, _ message: String) {
+    init(_ status: ExitStatus, _ message: String, kind: String? = nil) {
         self.status = status
         self.message = message
+        self.kind = kind
     }
 
     var description: String { message }
 
     /// What is in the way of a result.
-    static func exists(_ path: String) -> Failure { Failure(.store, "\(path): the file exists; --force overwrites it") }
+    static func exists(_ path: String) -> Failure {
+        Failure(.store, "\(path): the file exists; --force overwrites it", kind: "exists")
+    }
 }

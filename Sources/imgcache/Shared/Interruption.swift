@@ -3,10 +3,14 @@ import Locking
 
 /// Turns Ctrl-C, SIGTERM and SIGHUP into the cancellation of the running command; a second one ends the process at once.
 ///
+/// A command that hangs where nothing can be cancelled (a pipe that nobody reads, a FIFO that nobody opens: ``BlockingSection``) is
+/// ended a moment later: the store is safe at any instruction.
+///
 /// The handler only writes a byte to a pipe; a thread of its own reads it, so that nothing runs in the middle of anything.
 final class Interruption: Sendable {
     private struct State {
         var happened = false
+        var isReported = false
         var action: (@Sendable () -> Void)?
     }
 
@@ -52,6 +56,30 @@ final class Interruption: Sendable {
         if now { action() }
     }
 
+    /// The user knows of it.
+    func isReported() { state.withLock { $0.isReported = true } }
+
+    /// Waits for another signal as long as the command may take to end in good order, and then ends the process.
+    fileprivate func awaitEnd(_ descriptor: Int32) {
+        // On a busy machine it is only late.
+        for patience in [Int32(700), 2300] {
+            var next = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            if poll(&next, 1, patience) != 0 { return }
+            if BlockingSection.isEntered { break }
+        }
+        endNow()
+    }
+
+    private func endNow() -> Never {
+        let isReported = state.withLock { $0.isReported }
+        var standardError = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+        // It may be what the process hangs on.
+        if !isReported, poll(&standardError, 1, 0) == 1, standardError.revents & Int16(POLLOUT) != 0 {
+            Output.error("interrupted; run the same command again to continue")
+        }
+        _exit(ExitStatus.interrupted.rawValue)
+    }
+
     fileprivate func signalled() {
         let (again, action) = state.withLock { state in
             defer { state.happened = true }
@@ -73,6 +101,7 @@ final class Interruption: Sendable {
         func wait() {
             var byte: UInt8 = 0
             while true {
+                if interruption.happened { interruption.awaitEnd(descriptor) }
                 let count = read(descriptor, &byte, 1)
                 if count == 1 { interruption.signalled() } else if count == 0 || errno != EINTR { return }
             }
@@ -82,3 +111,13 @@ final class Interruption: Sendable {
 
 /// Where the signal handler writes. Set once, before the handler is installed.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
+
+/// Work that may wait for whoever is at the other end of a pipe, and that no cancellation reaches.
+enum BlockingSection {
+    private static let entered = Locked(0)
+
+    static var isEntered: Bool { entered.withLock { $0 > 0 } }
+
+    static func enter() { entered.withLock { $0 += 1 } }
+    static func leave() { entered.withLock { $0 -= 1 } }
+}

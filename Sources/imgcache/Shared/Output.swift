@@ -48,7 +48,9 @@ enum Output {
     /// False, with `errno` set, when not all of it could be written.
     @discardableResult
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        bytes.withUnsafeBytes { write($0, to: descriptor) }
+        BlockingSection.enter()
+        defer { BlockingSection.leave() }
+        return bytes.withUnsafeBytes { write($0, to: descriptor) }
     }
 
     private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {

@@ -7,6 +7,8 @@ protocol RunResult: Encodable, Sendable {
     var output: String? { get }
     /// What went wrong, in one sentence.
     var error: String? { get set }
+    /// The word for what went wrong: see ``ErrorKind``.
+    var kind: String? { get set }
     /// Wall time.
     var seconds: Double { get set }
 }
@@ -15,6 +17,7 @@ extension RunResult {
     mutating func fail(_ error: any Error) {
         exitStatus = ExitStatus(error)
         self.error = "\(error)"
+        kind = ErrorKind.word(for: error)
     }
 
     /// Runs `work` on this result, and notes how long it took.
@@ -26,21 +29,31 @@ extension RunResult {
     }
 }
 
-/// Prints results in the order of what was asked for, whatever order they end in, and decides the exit code.
+/// Prints results and decides the exit code: lines in the order of what was asked for, JSON as each ends unless the order is asked for.
 final class Reporter<Result: RunResult>: Sendable {
     private struct State {
         var waiting: [Int: Result] = [:]
         var next = 0
-        var firstFailure: ExitStatus?
+        var reported = 0
+        /// The failure of the source that comes first.
+        var firstFailure: (place: Int, status: ExitStatus)?
         var interrupted: [Result] = []
+        /// Failures for want of room, the first of which was told: one sentence is enough.
+        var withoutRoom = 0
     }
 
     private let json: Bool
+    private let isOrdered: Bool
+    private let printsLines: Bool
     private let display: ProgressDisplay?
     private let state = Locked(State())
 
-    init(json: Bool, display: ProgressDisplay? = nil) {
-        self.json = json
+    /// - Parameter printsLines: whether there is a line for each source, empty for one that failed; not where standard output
+    ///   takes the file.
+    init(_ options: ResultOptions, printsLines: Bool = true, display: ProgressDisplay? = nil) {
+        json = options.json
+        isOrdered = !options.json || options.ordered
+        self.printsLines = printsLines
         self.display = display
     }
 
@@ -64,38 +77,50 @@ final class Reporter<Result: RunResult>: Sendable {
             while await group.next() != nil { startNext() }
         }
         return state.withLock { state in
-            interruption.happened || !state.interrupted.isEmpty ? .interrupted : state.firstFailure ?? .done
+            if state.withoutRoom > 1 { Output.error("\(state.withoutRoom - 1) more failed for the same reason") }
+            let isInterrupted = interruption.happened || !state.interrupted.isEmpty
+            return isInterrupted ? .interrupted : state.firstFailure?.status ?? .done
         }
     }
 
     /// Those that an interruption stopped, and how many were reported in all.
-    var ending: (interrupted: [Result], reported: Int) { state.withLock { ($0.interrupted, $0.next) } }
+    var ending: (interrupted: [Result], reported: Int) { state.withLock { ($0.interrupted, $0.reported) } }
 
     private func add(_ result: Result, at index: Int) {
         state.withLock { state in
+            guard isOrdered else { return report(result, at: index, &state) }
             state.waiting[index] = result
             while let ready = state.waiting.removeValue(forKey: state.next) {
+                report(ready, at: state.next, &state)
                 state.next += 1
-                print(ready, &state)
             }
         }
     }
 
-    private func print(_ result: Result, _ state: inout State) {
+    private func report(_ result: Result, at index: Int, _ state: inout State) {
+        state.reported += 1
         if result.exitStatus == .interrupted {
             state.interrupted.append(result)
-        } else if result.exitStatus != .done, state.firstFailure == nil {
-            state.firstFailure = result.exitStatus
+        } else if result.exitStatus != .done, index < state.firstFailure?.place ?? .max {
+            state.firstFailure = (index, result.exitStatus)
         }
-        let write = { [json] in
+        let message = message(for: result, &state)
+        let write = { [json, printsLines] in
             if json {
                 try? Output.json(result)
-            } else if result.exitStatus == .done, let output = result.output {
-                Output.line(output)
+            } else if printsLines {
+                Output.line(result.exitStatus == .done ? result.output ?? "" : "")
             }
-            let isSilent = result.exitStatus == .interrupted || result.exitStatus == .brokenPipe
-            if let error = result.error, !isSilent { Output.error(error.forTerminal) }
+            if let message { Output.error(message.forTerminal) }
         }
         if let display { display.printing(write) } else { write() }
+    }
+
+    /// What is said of a failure on standard error.
+    private func message(for result: Result, _ state: inout State) -> String? {
+        guard result.exitStatus != .interrupted, result.exitStatus != .brokenPipe else { return nil }
+        guard ErrorKind.ofRoom.contains(result.kind ?? "") else { return result.error }
+        state.withoutRoom += 1
+        return state.withoutRoom == 1 ? result.error : nil
     }
 }

@@ -7,16 +7,32 @@ extension StoreOptions {
 
     fileprivate func openCache(for use: StoreUse) throws -> ImageCache {
         var configuration = ImageCache.Configuration()
-        configuration.store.capacity = capacity?.bytes
+        configuration.store.capacity = wantedCapacity
+        configuration.store.remembersCapacity = use != .looking
         configuration.store.createsDirectory = use == .tidying
         do throws(ImageCacheError) {
-            return try ImageCache(directory: directory, configuration: configuration)
+            let cache = try ImageCache(directory: directory, configuration: configuration)
+            if use == .changing { try cache.keepWithinSmallerCapacity(quietly: false) }
+            return cache
         } catch {
             guard error.code == .store(.notWritable), use == .looking else { throw error }
             configuration.store.isReadOnly = true
             guard let cache = try? ImageCache(directory: directory, configuration: configuration) else { throw error }
             return cache
         }
+    }
+}
+
+extension ImageCache {
+    /// Evicts what a capacity leaves no room for that is smaller than the one before, and says how much it was.
+    func keepWithinSmallerCapacity(quietly: Bool) throws(ImageCacheError) {
+        guard let change = capacityChange, change.excess > 0 else { return }
+        let evicted = try keepWithinCapacity()
+        guard !quietly, evicted.entries > 0 else { return }
+        let former = change.former.map { " and was \(ByteSize($0))" } ?? ""
+        Output.warning(
+            "evicted \(evicted.entries) entries, \(ByteSize(evicted.bytes)): "
+                + "the capacity is \(ByteSize(change.capacity)) now\(former)")
     }
 }
 

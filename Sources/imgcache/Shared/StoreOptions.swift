@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import ImageCache
 
 struct StoreOptions: ParsableArguments {
@@ -10,13 +11,26 @@ struct StoreOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The most that the store may hold (default 2GiB, but at most half of what is free). 64 MiB of the disk stay free in any case.",
+            "The most that the store may hold, also for later runs (default $IMGCACHE_CAPACITY, else as before, else 20GiB, but at most half of what is free). 64 MiB of the disk stay free in any case.",
             valueName: "size"))
     var capacity: ByteSize?
+
+    private static let capacityVariable = "IMGCACHE_CAPACITY"
+
+    private static var environmentCapacity: String? {
+        getenv(capacityVariable).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// What `--capacity` asks for, else `$IMGCACHE_CAPACITY`; nil: what the store remembers.
+    var wantedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
 
     func validate() throws {
         // An unset variable must not make a cache of the current folder, or `clear` one there.
         guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir takes a folder.") }
+        if capacity == nil, let text = Self.environmentCapacity, ByteSize(text: text) == nil {
+            throw ValidationError(
+                "\(Self.capacityVariable) must be a number of bytes, such as 500MB or 2GiB, not '\(text)'.")
+        }
     }
 }
 
@@ -72,6 +86,9 @@ struct MessageOptions: ParsableArguments {
 }
 
 struct ResultOptions: ParsableArguments {
-    @Flag(help: "One JSON object a URL instead of the path.")
+    @Flag(help: "One JSON object a URL instead of the path, as each ends.")
     var json = false
+
+    @Flag(help: "With --json: in the order given.")
+    var ordered = false
 }

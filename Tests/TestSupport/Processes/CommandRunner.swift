@@ -59,11 +59,15 @@ public struct CommandRunner: Sendable {
 
     /// Runs a shell script in which `$IMGCACHE` is the command.
     public func shell(_ script: String, within seconds: Double = 60) async throws -> Outcome {
+        await Self.outcome(of: try startShell(script), within: seconds)
+    }
+
+    /// Starts a shell script in which `$IMGCACHE` is the command, and returns at once.
+    public func startShell(_ script: String) throws -> ChildProcess {
         var environment = wholeEnvironment
         environment["IMGCACHE"] = Self.executable
-        let process = try ChildProcess(
+        return try ChildProcess(
             "/bin/bash", ["-c", script], environment: environment, workingDirectory: workingDirectory)
-        return await Self.outcome(of: process, within: seconds)
     }
 
     /// Waits for the end and gathers what it left.
@@ -76,7 +80,8 @@ public struct CommandRunner: Sendable {
     /// The test's own environment without what would change the command's behaviour by accident.
     private var wholeEnvironment: [String: String] {
         let disturbing: Set<String> = [
-            "XDG_CACHE_HOME", "NETRC", "NO_COLOR", "COLUMNS", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR",
+            "XDG_CACHE_HOME", "IMGCACHE_CAPACITY", "NETRC", "NO_COLOR", "COLUMNS", "CURL_CA_BUNDLE", "SSL_CERT_FILE",
+            "SSL_CERT_DIR",
         ]
         var result = ProcessInfo.processInfo.environment.filter {
             !disturbing.contains($0.key) && !$0.key.lowercased().hasSuffix("_proxy")

@@ -1,0 +1,164 @@
+import CLinux
+import Glibc
+
+/// Where a result is to be written: a file, which appears whole or not at all, or something that takes bytes as they come.
+public enum ExportTarget: Sendable, Equatable {
+    /// A regular file, or a name that is free.
+    case file(String)
+    /// A device or a pipe.
+    case stream(String)
+    /// A descriptor of this process, by one of its names: `/dev/stdout`, `/dev/fd/3`.
+    case descriptor(Int32)
+
+    /// Links followed before they count as a loop, as in the kernel.
+    private static let mostLinks = 40
+
+    /// The target that a path leads to. Symbolic links are followed, also those that lead to nothing yet.
+    public init(_ path: String) throws(StoreError) {
+        var target = path
+        for _ in 0..<Self.mostLinks {
+            if let descriptor = Self.descriptor(named: target) {
+                self = .descriptor(descriptor)
+                return
+            }
+            guard let next = Self.link(at: target) else {
+                self = try Self.target(target, named: path)
+                return
+            }
+            target = next
+        }
+        throw .system("cannot write the file", path: path, errno: ELOOP)
+    }
+
+    private static func target(_ target: String, named path: String) throws(StoreError) -> ExportTarget {
+        var status = stat()
+        guard stat(target, &status) == 0 else { return .file(target) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file(target)
+        case S_IFDIR: throw .system("cannot write the file", path: path, errno: EISDIR)
+        default: return .stream(target)
+        }
+    }
+
+    private static func descriptor(named path: String) -> Int32? {
+        switch path {
+        case "/dev/stdout": return STDOUT_FILENO
+        case "/dev/stderr": return STDERR_FILENO
+        default: break
+        }
+        for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
+            return Int32(path.dropFirst(folder.count)).flatMap { $0 < 0 ? nil : $0 }
+        }
+        return nil
+    }
+
+    /// What the symbolic link says, seen from its folder; nil for everything else.
+    private static func link(at path: String) -> String? {
+        var text = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &text, text.count)
+        guard count > 0 else { return nil }
+        let link = String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard !link.hasPrefix("/"), let slash = path.lastIndex(of: "/") else { return link }
+        return path[...slash] + link
+    }
+
+    // MARK: Writing
+
+    /// Writes what `contents` writes to the descriptor that it is given.
+    ///
+    /// A file gets its name when it is whole, and replaces the one that is there in one step; its mode follows the umask.
+    ///
+    /// - Parameter overwrite: replace a file that is there; else ``StoreError/Code/exists``.
+    public func write(overwrite: Bool, _ contents: (Int32) throws(StoreError) -> Void) throws(StoreError) {
+        switch self {
+        case .descriptor(let descriptor): try contents(descriptor)
+        case .stream(let path):
+            let descriptor = clinux_open(path, O_WRONLY, 0)
+            if descriptor < 0 { throw .system("cannot open", path: path) }
+            defer { close(descriptor) }
+            try contents(descriptor)
+        case .file(let path):
+            if !overwrite, FileStatus(at: path) != nil { throw .naming(path, EEXIST) }
+            try Self.writeFile(path, overwrite: overwrite, contents)
+        }
+    }
+
+    private static func writeFile(
+        _ target: String, overwrite: Bool, _ contents: (Int32) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let (folder, name) = split(target)
+        let unnamed = clinux_open_unnamed(folder, 0o666)
+        if unnamed >= 0 {
+            defer { close(unnamed) }
+            try contents(unnamed)
+            if clinux_link_unnamed(unnamed, target) == 0 { return }
+            let number = errno
+            guard number == EEXIST && overwrite else { throw .naming(target, number) }
+            // A link cannot replace: the file gets a name beside the target, and that is renamed.
+            let temporary = temporaryName(for: name, in: folder)
+            if clinux_link_unnamed(unnamed, temporary) != 0 { throw .naming(target, errno) }
+            return try move(temporary, to: target, overwrite: true)
+        }
+        let temporary = temporaryName(for: name, in: folder)
+        let descriptor = clinux_open(temporary, O_RDWR | O_CREAT | O_EXCL, 0o666)
+        if descriptor < 0 { throw .naming(target, errno) }
+        defer { close(descriptor) }
+        do throws(StoreError) {
+            try contents(descriptor)
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        try move(temporary, to: target, overwrite: overwrite)
+    }
+
+    private static func split(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        let folder = slash == path.startIndex ? "/" : String(path[..<slash])
+        return (folder, String(path[path.index(after: slash)...]))
+    }
+
+    private static func temporaryName(for name: String, in folder: String) -> String {
+        // Short names may be longer with it than a file system takes (255 bytes), so the end goes.
+        "\(folder)/.\(String(decoding: name.utf8.prefix(200), as: UTF8.self)).\(Paths.hex(Index.newClaim()))"
+    }
+
+    private static func move(_ temporary: String, to target: String, overwrite: Bool) throws(StoreError) {
+        do throws(StoreError) {
+            try rename(temporary, to: target, overwrite: overwrite)
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Gives a file another name on the same file system.
+    static func rename(_ from: String, to target: String, overwrite: Bool) throws(StoreError) {
+        if overwrite {
+            if Glibc.rename(from, target) == 0 { return }
+        } else if clinux_rename_exclusive(from, target) == 0 {
+            return
+        } else if errno == EINVAL || errno == ENOSYS, Glibc.link(from, target) == 0 {
+            unlink(from)
+            return
+        }
+        throw .naming(target, errno)
+    }
+}
+
+extension StoreError {
+    /// The failure to give a file its name, which must be told right after the call.
+    fileprivate static func naming(_ path: String, _ number: Int32) -> StoreError {
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { $0 == path.startIndex ? "the folder /" : "the folder \(path[..<$0])" } ?? "this folder"
+        return switch number {
+        case EEXIST: StoreError(.exists, "the file exists", path: path, errno: number)
+        case ENOENT: StoreError(.io, "\(path): \(folder) does not exist", path: path, errno: number)
+        case ENOTDIR: StoreError(.io, "\(path): what should be \(folder) is none", path: path, errno: number)
+        case EACCES: StoreError(.notWritable, "\(path): \(folder) may not be written", path: path, errno: number)
+        case EROFS:
+            StoreError(.notWritable, "\(path): \(folder) is on a read-only file system", path: path, errno: number)
+        default: .system("cannot make the file", path: path, errno: number)
+        }
+    }
+}

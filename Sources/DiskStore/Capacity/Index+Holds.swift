@@ -1,0 +1,114 @@
+import CLinux
+import Glibc
+
+// What a run has handed out stays until it ends.
+//
+// A row says that a run needs a body's file: while the run lives, the entry is not evicted, and when it is removed or replaced its
+// file stays under its name. A run is a lock on one byte of the lock file, whatever number of bodies it holds; the kernel releases it
+// when the process ends, and rows of a run without its lock mean nothing and are deleted by whoever finds them.
+
+/// This process's run.
+struct Run {
+    let id: Int64
+    /// Holds the lock.
+    let lock: File
+}
+
+extension Index {
+    // MARK: This process
+
+    /// Holds an entry's body until this store is closed. Inside a transaction.
+    ///
+    /// - Parameter isDoomed: it is an entry no longer; then it does not count as held, but as doomed.
+    func hold(
+        _ id: Int64, allocated: Int64, isDoomed: Bool = false, _ totals: inout Totals
+    ) throws(StoreError) {
+        let run = try ownRun()
+        if !isDoomed, try holders(of: id).isEmpty { totals.held += allocated }
+        try database().prepared(.insertHold).bind(1, id).bind(2, run).bind(3, allocated).run()
+    }
+
+    /// Holds the body of an entry whose file is open under its shared lock. False if the entry and its file are gone.
+    func hold(_ entry: StoredEntry) throws(StoreError) -> Bool {
+        try change { (totals) throws(StoreError) in
+            let isEntry = try exists(entry.id)
+            if !isEntry { guard try isDoomed(entry.id) else { return false } }
+            try hold(entry.id, allocated: entry.allocated, isDoomed: !isEntry, &totals)
+            return true
+        }
+    }
+
+    private func ownRun() throws(StoreError) -> Int64 {
+        if let run { return run.id }
+        let lock = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
+        while true {
+            let id = Int64.random(in: 1..<LockByte.runs)
+            // On a file system without locks nothing tells that a run lives, and nothing is held.
+            guard clinux_lock_byte(lock.descriptor, LockByte.of(run: id)) != 1 else { continue }
+            run = Run(id: id, lock: lock)
+            return id
+        }
+    }
+
+    func releaseOwnRun() throws(StoreError) {
+        guard let run else { return }
+        self.run = nil
+        try release(run.id)
+    }
+
+    // MARK: All of them
+
+    /// The runs that hold a body, also those that have ended without a word.
+    func holders(of id: Int64) throws(StoreError) -> [Int64] {
+        let select = try database().prepared(.holders).bind(1, id)
+        defer { select.reset() }
+        var runs: [Int64] = []
+        while try select.step() { runs.append(select.integer(0)) }
+        return runs
+    }
+
+    /// Whether a run that lives holds the body.
+    func isHeld(_ id: Int64) throws(StoreError) -> Bool { try holders(of: id).contains { isAlive($0) } }
+
+    private func isAlive(_ id: Int64) -> Bool {
+        if id == run?.id { return true }
+        guard let file = try? File(paths.locks, O_RDWR) else { return false }
+        return withExtendedLifetime(file) { clinux_is_byte_locked(file.descriptor, LockByte.of(run: id)) == 1 }
+    }
+
+    /// Lets go of what runs held that have ended without a word.
+    func releaseDeadRuns() throws(StoreError) {
+        var last: Int64 = 0
+        while let run = try nextRun(after: last) {
+            if !isAlive(run) { try release(run) }
+            last = run
+        }
+    }
+
+    private func nextRun(after last: Int64) throws(StoreError) -> Int64? {
+        let select = try database().prepared(.nextRun).bind(1, last)
+        defer { select.reset() }
+        return try select.step() ? select.integer(0) : nil
+    }
+
+    /// Deletes a run's rows, in steps that the log has room for, and the files that waited for its end.
+    private func release(_ run: Int64) throws(StoreError) {
+        while true {
+            let released = try change { (totals) throws(StoreError) in
+                let delete = try database().prepared(.deleteHolds).bind(1, run).bind(2, budget.evictionBatch)
+                var rows: [(id: Int64, allocated: Int64)] = []
+                do {
+                    defer { delete.reset() }
+                    while try delete.step() { rows.append((delete.integer(0), delete.integer(1))) }
+                }
+                var doomed: [Int64] = []
+                for row in rows where try holders(of: row.id).isEmpty {
+                    if try exists(row.id) { totals.held -= row.allocated } else { doomed.append(row.id) }
+                }
+                return (count: rows.count, doomed: doomed)
+            }
+            if released.count == 0 { return }
+            try deleteDoomed(released.doomed)
+        }
+    }
+}

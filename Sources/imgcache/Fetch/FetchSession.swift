@@ -1,0 +1,184 @@
+import Glibc
+import ImageCache
+import Locking
+
+/// The cache of one run, and one URL's way through it.
+struct FetchSession: Sendable {
+    /// nil: it cannot be written, and everything goes past it.
+    private let cache: ImageCache?
+    /// What the store cannot take; nil where a path in the store is what is wanted.
+    private let side: SideCache?
+    private let delivery: Delivery
+    private let template: FileRequest
+    private let isQuiet: Bool
+    /// The paths in the store that were handed out.
+    private let handedOut = Locked<[(url: String, path: String)]>([])
+
+    init(options: FetchingOptions, transfers: Int, delivery: Delivery) throws {
+        self.delivery = delivery
+        let holds = delivery.needsStoredFile
+        isQuiet = options.messages.quiet
+        template = try options.template(mayBeUnstorable: !holds)
+        side =
+            holds
+            ? nil
+            : SideCache(directory: delivery.directoryForSideCache) { directory in
+                try options.openCache(transfers: transfers, in: directory)
+            }
+        do {
+            cache = try options.openCache(transfers: transfers, holdingFiles: holds)
+        } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
+            // What is stored can be handed out all the same.
+            let mayRead = holds || template.policy == .returnCacheDataDontLoad
+            if error.code == .store(.notWritable), mayRead,
+                let readable = try? options.openCache(transfers: transfers, readOnly: true)
+            {
+                cache = readable
+                return
+            }
+            guard let side else { throw error }
+            if !isQuiet { Output.warning("\(error); downloading without the cache") }
+            cache = nil
+            _ = try side.opened()
+        }
+    }
+
+    /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
+    private var streams: Bool { delivery.isStandardOutput && template.sha256 == nil }
+
+    func cancelAll() {
+        cache?.cancelAll()
+        side?.cancelAll()
+    }
+
+    func fetch(_ url: String, id: Int, display: ProgressDisplay?) async -> FetchResult {
+        var request = template
+        request.url = url
+        var result = FetchResult(url: request.urlWithoutUserinfo)
+        await result.timed { result in
+            defer { display?.finish(id) }
+            do {
+                try await fetch(request, into: &result, id: id, display)
+            } catch {
+                result.fail(error, told: explained(error))
+            }
+        }
+        return result
+    }
+
+    private func fetch(
+        _ request: FileRequest, into result: inout FetchResult, id: Int, _ display: ProgressDisplay?
+    ) async throws {
+        if let cache, try begunBesides(request, cache) == nil {
+            let file: CachedFile?
+            do {
+                file = try await load(request, from: cache, into: &result, id: id, display)
+            } catch let error as ImageCacheError where side != nil && Self.isLackOfRoom(error) {
+                // What was written to standard output cannot be taken back.
+                if streams, result.kept > 0 { throw error }
+                if !isQuiet { Output.warning("not cached: \(error)".forTerminal) }
+                file = nil
+            }
+            if let file { return try deliver(file, of: request, &result, isSide: false) }
+        }
+        guard let side else { return }
+        let cache = try side.opened()
+        let file = try await load(request, from: cache, into: &result, id: id, display)
+        try deliver(file, of: request, &result, isSide: true)
+        _ = try? cache.remove(request)
+    }
+
+    /// The side cache, if an earlier run has begun the request there and the store has no answer.
+    private func begunBesides(_ request: FileRequest, _ cache: ImageCache) throws -> ImageCache? {
+        guard let begun = side?.begun(request), (try? cache.storedFile(for: request)) ?? nil == nil else { return nil }
+        return begun
+    }
+
+    /// Whether the store, and not the output or a limit of the request, has no room for a body.
+    private static func isLackOfRoom(_ error: ImageCacheError) -> Bool {
+        guard [.store(.tooLarge), .store(.full)].contains(error.code), let cause = error.cause as? StoreError else {
+            return false
+        }
+        return [.tooLarge, .held, .full].contains(cause.code)
+    }
+
+    /// Gets the file; with ``streams`` it is written to standard output while it arrives.
+    private func load(
+        _ request: FileRequest, from cache: ImageCache, into result: inout FetchResult, id: Int,
+        _ display: ProgressDisplay?
+    ) async throws -> CachedFile {
+        let download = cache.download(request)
+        let watching = display.map { display in
+            Task {
+                let name = OutputName.suggested(contentDisposition: nil, url: request.url)
+                for await progress in download.progress { display.update(id, name: name, progress: progress) }
+            }
+        }
+        defer { watching?.cancel() }
+        do {
+            guard streams else { return try await download.file() }
+            BlockingSection.enter()
+            defer { BlockingSection.leave() }
+            return try await download.copy(toDescriptor: STDOUT_FILENO)
+        } catch {
+            result.kept = download.latestProgress.received
+            result.total = download.latestProgress.total
+            throw error
+        }
+    }
+
+    /// Puts the file where it should go, and notes what became of it.
+    ///
+    /// - Parameter isSide: out of a cache that is not used again.
+    private func deliver(
+        _ file: CachedFile, of request: FileRequest, _ result: inout FetchResult, isSide: Bool
+    ) throws {
+        let mayBlock = delivery.mayBlock
+        if mayBlock { BlockingSection.enter() }
+        defer { if mayBlock { BlockingSection.leave() } }
+        if !streams { result.output = try delivery.deliver(file, of: request.url, moving: isSide) }
+        result.fill(from: file, sha256: template.sha256)
+        if delivery.needsStoredFile {
+            result.path = file.path
+            handedOut.withLock { $0.append((result.url, file.path)) }
+        }
+        request.trace?("* Cache-Status: \(file.cacheStatus)\n")
+    }
+
+    /// What went wrong, and what can be done about it.
+    private func explained(_ error: any Error) -> any Error {
+        guard let error = error as? ImageCacheError else { return error }
+        let cause = error.cause as? StoreError
+        // Of a file of the store it would name the path.
+        if delivery.isStandardOutput, let cause, cause.path == nil, let number = cause.errno {
+            return Output.unwritable(number)
+        }
+        guard let advice = advice(for: error, cause) else { return error }
+        return Failure(ExitStatus(error), "\(error); \(advice)", kind: ErrorKind.word(for: error))
+    }
+
+    private func advice(for error: ImageCacheError, _ cause: StoreError?) -> String? {
+        let again = "run the same command again"
+        switch cause?.code {
+        case .taken: return again
+        case .held, .tooLarge: return "give it more with --capacity SIZE, or put the files elsewhere with -d DIR"
+        default: break
+        }
+        if let cache, cause?.errno == ENOENT, cause?.path?.hasPrefix(cache.directory) == true { return again }
+        return error.code == .notStorable ? "with -o FILE it is handed out all the same" : nil
+    }
+
+    /// A failure that names what was handed out and is gone: somebody deleted the directory, or its index was lost.
+    func missingPath() -> Failure? {
+        let missing = handedOut.withLock { $0.filter { access($0.path, F_OK) != 0 } }
+        guard let first = missing.first else { return nil }
+        let rest = missing.count > 1 ? " (and \(missing.count - 1) more)" : ""
+        return Failure(
+            .store, "\(first.url)\(rest): \(first.path) was deleted while this ran; run the same command again")
+    }
+
+    func close() async {
+        await cache?.close()
+        await side?.close()
+    }
+}

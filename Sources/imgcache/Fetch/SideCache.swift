@@ -1,0 +1,63 @@
+import FoundationEssentials
+import Glibc
+import ImageCache
+import Locking
+
+/// A cache of its own for what the store cannot take: beside the place where the files go, under a hidden name that is the same in the
+/// next run, so that such a download resumes by the same rules; for standard output in a temporary folder.
+///
+/// Opened when it is first needed, and deleted at the end of the run unless it holds something that can be continued.
+final class SideCache: Sendable {
+    /// nil: a temporary folder of this run's own.
+    private let directory: String?
+    private let open: @Sendable (_ directory: String) throws -> ImageCache
+    private let cache = Locked<ImageCache?>(nil)
+    /// Whether an earlier run left it behind.
+    private let wasThere: Bool
+
+    /// - Parameter directory: nil for a temporary folder.
+    init(directory: String?, open: @escaping @Sendable (_ directory: String) throws -> ImageCache) {
+        self.directory = directory
+        self.open = open
+        wasThere = directory.map { access($0, F_OK) == 0 } ?? false
+    }
+
+    func opened() throws -> ImageCache {
+        try cache.withLock { cache in
+            if let cache { return cache }
+            guard let directory = directory ?? Self.temporaryDirectory() else {
+                throw Failure(.store, "cannot make a temporary folder: \(errorText(errno))")
+            }
+            let opened = try open(directory)
+            cache = opened
+            return opened
+        }
+    }
+
+    /// The cache, if an earlier run has left something of the request in it.
+    func begun(_ request: FileRequest) -> ImageCache? {
+        guard wasThere, let cache = try? opened(), let info = try? cache.info(for: request),
+            info.partial != nil || !info.entries.isEmpty
+        else { return nil }
+        return cache
+    }
+
+    func cancelAll() { cache.withLock { $0 }?.cancelAll() }
+
+    func close() async {
+        guard let cache = cache.withLock({ $0 }) else { return }
+        let statistics = try? cache.statistics()
+        let isEmpty = statistics.map { $0.partials == 0 && $0.entries == 0 } ?? false
+        if isEmpty || directory == nil { await cache.destroy() } else { await cache.close() }
+    }
+
+    /// A fresh folder that only this user can enter.
+    private static func temporaryDirectory() -> String? {
+        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(base)/imgcache-XXXXXX".utf8CString)
+        return template.withUnsafeMutableBufferPointer { buffer in
+            guard let start = buffer.baseAddress, mkdtemp(start) != nil else { return nil }
+            return String(cString: start)
+        }
+    }
+}

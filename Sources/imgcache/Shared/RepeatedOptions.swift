@@ -1,0 +1,74 @@
+import ArgumentParser
+import FoundationEssentials
+
+/// Finds options that take one value and are given more than once: the parser would take the last one without a word.
+struct RepeatedOptions {
+    /// An option's names, the long one first, by each of its spellings (`--output`, `-o`).
+    private var spellings: [String: String] = [:]
+
+    /// The options of a command that take one value.
+    init(of command: any ParsableCommand.Type) {
+        let text = Data(command._dumpHelp().utf8)
+        guard let tool = try? JSONDecoder().decode(Tool.self, from: text) else { return }
+        for argument in tool.command.arguments ?? [] where argument.kind == "option" && !argument.isRepeating {
+            let names = (argument.names ?? []).map(\.spelling)
+            guard let first = names.max(by: { $0.count < $1.count }) else { continue }
+            for name in names { spellings[name] = first }
+        }
+    }
+
+    /// All spellings, and the name that stands for each.
+    var names: [String: String] { spellings }
+
+    /// The first option that is given more than once.
+    func first(in arguments: some Sequence<String>) -> String? {
+        var seen: Set<String> = []
+        for argument in arguments {
+            if argument == "--" { return nil }
+            for name in Self.spellings(in: argument) {
+                guard let option = spellings[name] else { continue }
+                if !seen.insert(option).inserted { return option }
+            }
+        }
+        return nil
+    }
+
+    /// The options that an argument may name: `--output`, `--output=file`, `-o`, `-qo`.
+    private static func spellings(in argument: String) -> [String] {
+        guard argument.hasPrefix("-"), argument.count > 1 else { return [] }
+        if argument.hasPrefix("--") { return [String(argument.prefix { $0 != "=" })] }
+        return argument.dropFirst().prefix { $0 != "=" }.map { "-\($0)" }
+    }
+
+    /// Whether an option could be there twice: a look at the words alone, which spares most command lines the rest.
+    static func isPossible(in arguments: some Sequence<String>) -> Bool {
+        var seen: Set<String> = []
+        var kinds: Set<Bool> = []
+        for name in arguments.prefix(while: { $0 != "--" }).flatMap(spellings) {
+            guard seen.insert(name).inserted else { return true }
+            kinds.insert(name.hasPrefix("--"))
+        }
+        // A short and a long name may be one option's.
+        return kinds.count > 1
+    }
+
+    /// As much of the parser's own description as is needed here.
+    private struct Tool: Decodable {
+        var command: Command
+
+        struct Command: Decodable { var arguments: [Argument]? }
+
+        struct Argument: Decodable {
+            var kind: String
+            var isRepeating: Bool
+            var names: [Name]?
+        }
+
+        struct Name: Decodable {
+            var kind: String
+            var name: String
+
+            var spelling: String { kind == "long" ? "--\(name)" : "-\(name)" }
+        }
+    }
+}

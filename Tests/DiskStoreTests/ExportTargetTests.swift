@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+/// Where a body is exported to.
+@Suite struct ExportTargetTests {
+    private let test: StoreUnderTest
+    private let body = pattern(300_000)
+    private let stored: StoredBody
+
+    init() throws {
+        test = try StoreUnderTest()
+        stored = try test.store.writeWhole("k", body).commit(NewEntry(key: EntryKey("k"), url: "", metadata: []))
+    }
+
+    private func path(_ name: String) -> String { test.directory.path(name) }
+    private func bytes(_ name: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: path(name)).map { Array($0) }
+    }
+    private func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: path(name), withDestinationPath: target)
+    }
+    private func isLink(_ name: String) -> Bool {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: path(name))) != nil
+    }
+
+    @Test(arguments: [true, false])
+    func `a symbolic link is followed, also one that leads to nothing yet`(isThere: Bool) throws {
+        try FileManager.default.createDirectory(atPath: path("folder"), withIntermediateDirectories: false)
+        if isThere { try test.directory.write("old", to: "folder/file") }
+        try link("second", to: "folder/file")
+        try link("first", to: "second")
+        try stored.export(to: path("first"), overwrite: true)
+        #expect(bytes("folder/file") == body)
+        #expect(isLink("first") && isLink("second"))
+        #expect(try stored.error { try $0.export(to: path("first"), overwrite: false) } == .exists)
+    }
+
+    @Test func `links in a circle are an error`() throws {
+        try link("a", to: "b")
+        try link("b", to: "a")
+        #expect(try stored.error { try $0.export(to: path("a"), overwrite: true) } == .io)
+    }
+
+    @Test func `a descriptor of the process is written into, behind what stands there`() throws {
+        let descriptor = open(path("log"), O_RDWR | O_CREAT, 0o600)
+        defer { close(descriptor) }
+        _ = write(descriptor, "before\n", 7)
+        for name in ["/dev/fd/\(descriptor)", "/proc/self/fd/\(descriptor)"] {
+            try stored.export(to: name, overwrite: true)
+        }
+        try link("alias", to: "/dev/fd/\(descriptor)")
+        try stored.export(to: path("alias"), overwrite: true)
+        #expect(bytes("log") == Array("before\n".utf8) + body + body + body)
+    }
+
+    @Test func `a device is written into and stays one`() throws {
+        try stored.export(to: "/dev/null", overwrite: true)
+        #expect(try ExportTarget("/dev/null") == .stream("/dev/null"))
+        #expect(try stored.error { try $0.export(to: "/dev/full", overwrite: true) } == .full)
+    }
+
+    @Test func `a body that is moved out is whole, has a usual mode, and is a miss in its store`() throws {
+        try stored.move(to: path("moved"), overwrite: false)
+        #expect(bytes("moved") == body)
+        let mode = try FileManager.default.attributesOfItem(atPath: path("moved"))[.posixPermissions] as? Int
+        let mask = umask(0)
+        umask(mask)
+        #expect(mode == Int(0o666 & ~mask))
+        #expect(try test.store.read("k") == nil)
+    }
+
+    @Test func `nothing is moved over a file without permission`() throws {
+        try test.directory.write("mine", to: "file")
+        #expect(try stored.error { try $0.move(to: path("file"), overwrite: false) } == .exists)
+        #expect(bytes("file") == Array("mine".utf8))
+        #expect(try test.store.read("k") == body)
+    }
+}
+
+extension StoredBody {
+    fileprivate func error(_ body: (StoredBody) throws -> Void) throws -> StoreError.Code? {
+        do { try body(self) } catch let error as StoreError { return error.code }
+        return nil
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import Logging
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+/// What a run has handed out stays until it ends.
+@Suite struct HoldTests {
+    private static let capacity: Int64 = 8 << 20
+
+    /// A store on the test's directory that holds what it hands out, as another process's run would.
+    private func run(on test: StoreUnderTest, capacity: Int64 = Self.capacity) throws -> DiskStore {
+        var configuration = StoreConfiguration(
+            capacity: capacity, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        configuration.minimumFreeSpace = 0
+        configuration.holdsBodies = true
+        return try DiskStore(directory: test.path, configuration: configuration)
+    }
+
+    /// Stores bodies until the store refuses one; the paths of those that it took.
+    private func fill(_ store: DiskStore, size: Int = 200_000) throws -> (paths: [String], error: StoreError?) {
+        var paths: [String] = []
+        for number in 0..<100 {
+            do throws(StoreError) {
+                let writer = try store.beginBody(for: EntryKey("held\(number)"))
+                try writer.start(header: [1], total: Int64(size))
+                var failure: StoreError?
+                pattern(size).withUnsafeBytes { bytes in
+                    do throws(StoreError) { try writer.write(bytes) } catch { failure = error }
+                }
+                if let failure { throw failure }
+                let entry = try writer.commit(NewEntry(key: EntryKey("held\(number)"), url: "", metadata: [])).entry
+                paths.append(store.path(of: entry))
+            } catch { return (paths, error) }
+        }
+        return (paths, nil)
+    }
+
+    private func areThere(_ paths: [String]) -> Bool { paths.allSatisfy { FileManager.default.fileExists(atPath: $0) } }
+
+    @Test(arguments: [200_000, 600_000])
+    func `what a run stored stays, and what cannot stay is refused with what there is`(size: Int) throws {
+        let test = try StoreUnderTest(capacity: Self.capacity)
+        let store = try run(on: test)
+        let (paths, error) = try fill(store, size: size)
+        #expect(paths.count > 5)
+        #expect(error?.code == .held)
+        #expect(error?.message.contains("8 MiB") == true, "\(String(describing: error))")
+        #expect(areThere(paths))
+        #expect(test.allocated <= Self.capacity)
+        // Neither does another process get at them.
+        let refused = #expect(throws: StoreError.self) { try test.store.put("large", pattern(2 << 20)) }
+        #expect(refused?.code == .held)
+        #expect(areThere(paths))
+        store.close()
+        try test.store.put("large", pattern(2 << 20))
+        #expect(!areThere(paths))
+        #expect(test.allocated <= Self.capacity)
+        #expect(try test.store.withIndex { (index) throws(StoreError) in try index.readTotals().held } == 0)
+    }
+
+    @Test func `what is there already is not evicted for what cannot be held`() throws {
+        let test = try StoreUnderTest(capacity: Self.capacity)
+        let store = try run(on: test)
+        for number in 0..<15 { try store.put("held\(number)", pattern(200_000)) }
+        for number in 0..<10 { try test.store.put("other\(number)", pattern(100_000)) }
+        let error = #expect(throws: StoreError.self) { try store.put("large", pattern(6 << 20)) }
+        #expect(error?.code == .held)
+        for number in 0..<10 { #expect(try test.store.has("other\(number)")) }
+    }
+
+    @Test func `a body that another run is loading is not taken for room`() throws {
+        let test = try StoreUnderTest(capacity: Self.capacity)
+        let store = try run(on: test)
+        try store.put("held", pattern(2 << 20))
+        try test.store.put("other", pattern(100_000))
+        let writer = try test.again().beginBody(for: EntryKey("loading"))
+        try writer.start(header: [], total: 3 << 20)
+        let error = #expect(throws: StoreError.self) { try store.put("large", pattern(3 << 20)) }
+        #expect(error?.code == .held)
+        #expect(error?.message.contains("downloads") == true)
+        #expect(try test.store.has("other"))
+        try writer.discard()
+        try store.put("large", pattern(3 << 20))
+    }
+
+    @Test(arguments: ["replace", "remove", "clear", "prune", "sweep"])
+    func `what is removed while a run holds it keeps its file until the run ends`(how: String) async throws {
+        let test = try StoreUnderTest(capacity: Self.capacity)
+        let store = try run(on: test)
+        let stored = try store.path(of: store.put("k", pattern(300_000)))
+        try test.store.put("hit", pattern(1000))
+        // Held because it was opened; nobody has it open any more.
+        let hit = try #require(try store.entries(for: EntryKey("hit")).first)
+        _ = try store.open(hit)
+        let paths = [stored, store.path(of: hit)]
+        func held() throws -> Int64 {
+            try test.store.withIndex { (index) throws(StoreError) in try index.readTotals().held }
+        }
+        #expect(try held() == hit.allocated + Budget.rounded(300_000))
+        for key in ["k", "hit"] {
+            switch how {
+            case "replace": try test.store.put(key, [1])
+            case "remove": try test.store.remove(EntryKey(key))
+            case "clear": try test.store.clear()
+            case "prune": _ = try test.store.prune(to: 0)
+            default:
+                try test.store.remove(EntryKey(key))
+                try await test.store.sweep()
+            }
+            #expect(areThere(paths), "\(key)")
+        }
+        // What is doomed counts as that.
+        #expect(try held() == 0)
+        #expect(try test.store.statistics().doomedBytes == hit.allocated + Budget.rounded(300_000))
+        store.close()
+        #expect(paths.allSatisfy { !FileManager.default.fileExists(atPath: $0) })
+        #expect(try test.store.statistics().doomedBytes == 0)
+    }
+
+    @Test func `a run that ended without a word holds nothing`() throws {
+        let test = try StoreUnderTest(capacity: Self.capacity)
+        let store = try run(on: test)
+        let (paths, _) = try fill(store)
+        // As a kill does it: the lock goes, the rows stay.
+        try store.withIndex { (index) throws(StoreError) in
+            #expect(try index.readTotals().held > 0)
+            index.run = nil
+        }
+        try test.store.put("large", pattern(4 << 20))
+        #expect(!areThere(paths))
+        try test.store.withIndex { (index) throws(StoreError) in
+            #expect(try index.database().number("SELECT count(*) FROM holds") < Int64(paths.count))
+        }
+    }
+
+    @Test func `a body that two runs hold stays until both have ended`() throws {
+        let test = try StoreUnderTest(capacity: Self.capacity)
+        let entry = try test.store.put("k", pattern(3 << 20))
+        let runs = [try run(on: test), try run(on: test)]
+        for store in runs { #expect(try store.open(entry) != nil) }
+        func held() throws -> Int64 {
+            try test.store.withIndex { (index) throws(StoreError) in try index.readTotals().held }
+        }
+        #expect(try held() == entry.allocated)
+        runs[0].close()
+        #expect(try held() == entry.allocated)
+        _ = try? test.store.put("large", pattern(6 << 20))
+        #expect(try test.store.has("k"))
+        runs[1].close()
+        #expect(try held() == 0)
+        try test.store.put("large", pattern(6 << 20))
+        #expect(try !test.store.has("k"))
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// No path is printed that is not there when the command ends; and the store keeps to the capacity that it was given once.
+@Suite(.fewAtATime) struct DeliveredPathTests {
+    private let work: Workplace
+    private let origin: ScriptedOrigin
+    private let gate = Gate()
+
+    init() throws {
+        work = try Workplace()
+        origin = try ScriptedOrigin { [gate] request in
+            // "/SIZE/name"
+            let parts = request.path.split(separator: "/")
+            let size = parts.first.flatMap { Int64($0) } ?? 0
+            return Behaviour(Representation(seed: UInt64(size), size: size, cacheControl: "max-age=3600")).with {
+                if parts.last == "held" { $0.gate = gate }
+            }
+        }
+    }
+
+    private func list(_ paths: [String]) throws -> String {
+        try work.directory.write(paths.map { origin.url($0) }.joined(separator: "\n"), to: "list")
+    }
+
+    /// Standard output, line by line, empty ones included.
+    private func lines(_ outcome: CommandRunner.Outcome) -> [Substring] {
+        outcome.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    }
+
+    private func isThere(_ path: Substring) -> Bool { FileManager.default.fileExists(atPath: String(path)) }
+
+    @Test(.timeLimit(.minutes(5)), arguments: [20_000, 400_000])
+    func `more than the store can hold: 6, one sentence, and each path that is printed is there`(size: Int) async throws
+    {
+        let count = 12_000_000 / size
+        let list = try list((0..<count).map { "/\(size)/\($0)" })
+        let outcome = try await work.fetch("--capacity", "4MiB", "-i", list)
+        #expect(outcome.ending == .exited(6), "\(outcome)")
+        let lines = lines(outcome)
+        #expect(lines.count == count)
+        let paths = lines.filter { !$0.isEmpty }
+        #expect(paths.count * size > 2_000_000)
+        #expect(paths.allSatisfy(isThere))
+        let sentences = outcome.errorOutput.split(separator: "\n")
+        #expect(sentences.count == 2, "\(outcome)")
+        #expect(sentences.first?.contains("4 MiB") == true && sentences.first?.contains("--capacity") == true)
+        #expect(sentences.last?.contains("\(count - paths.count - 1) more") == true, "\(outcome)")
+        // What is refused is refused at its head; some of it is on the way by then.
+        if size > 100_000 { #expect(origin.bodyBytesSent < 11_000_000) }
+        #expect(DiskUsage.bytes(at: work.cache) <= 4 << 20)
+    }
+
+    @Test func `what is there already is not evicted for what cannot be held`() async throws {
+        let stored = try await work.fetch("--capacity", "8MiB", origin.url("/1000000/old"))
+        let outcome = try await work.fetch(
+            "-j", "1", origin.url("/4000000/a"), origin.url("/5000000/b"), origin.url("/1000000/c"))
+        #expect(outcome.ending == .exited(6), "\(outcome)")
+        #expect(lines(outcome).map(\.isEmpty) == [false, true, false])
+        #expect(lines(outcome).filter { !$0.isEmpty }.allSatisfy(isThere))
+        #expect(lines(stored).allSatisfy(isThere))
+    }
+
+    @Test func `what a run has printed stays, whatever others evict, replace and remove meanwhile`() async throws {
+        let urls = (0..<8).map { "/200000/\($0)" } + ["/200000/held"]
+        // One that was there before, and not by this run.
+        #expect(try await work.fetch("--capacity", "6MiB", origin.url("/200000/0")).ending == .exited(0))
+        let process = try work.command.start(["fetch", "-j", "1", "-i", try list(urls)])
+        #expect(await origin.waits { $0.contains { $0.request.path == "/200000/held" } })
+        let printed = process.output.split(separator: "\n")
+        #expect(printed.count == 8)
+        for number in 0..<30 { _ = try await work.fetch("-o", "/dev/null", origin.url("/500000/other\(number)")) }
+        _ = try await work.fetch("--refresh", origin.url("/200000/1"))
+        _ = try await work.run("rm", origin.url("/200000/2"))
+        _ = try await work.run("prune", "--to", "0")
+        #expect(printed.allSatisfy(isThere))
+        gate.open()
+        let outcome = await CommandRunner.outcome(of: process)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(outcome.lines.count == 9)
+        // And nothing holds them any more.
+        _ = try await work.run("prune", "--to", "0")
+        #expect(DiskUsage.files(at: work.cache + "/bodies").isEmpty)
+    }
+
+    @Test func `a run that was killed holds nothing`() async throws {
+        let process = try work.command.start([
+            "fetch", "--capacity", "4MiB", "-j", "1", origin.url("/2000000/a"), origin.url("/1000/held"),
+        ])
+        #expect(await origin.waits { $0.count == 2 })
+        process.send(signal: SIGKILL)
+        _ = await process.end()
+        let outcome = try await work.fetch(origin.url("/2500000/b"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(DiskUsage.files(at: work.cache + "/bodies").count == 1)
+    }
+
+    // MARK: The capacity
+
+    @Test func `a run without --capacity keeps the one before, and a smaller one says how much it evicts`() async throws
+    {
+        let list = try list((0..<10).map { "/400000/\($0)" })
+        #expect(try await work.fetch("--capacity", "12MiB", "-i", list).ending == .exited(0))
+        let small = try await work.fetch(origin.url("/23/small"))
+        #expect(small.errorOutput.isEmpty, "\(small)")
+        #expect(try await work.run("ls").lines.count == 11)
+        // Who only looks changes nothing.
+        _ = try await work.run("stats", "--capacity", "2MiB")
+        #expect(try await work.run("stats", "--json").objects.first?["capacity"] as? Int == 12 << 20)
+
+        let smaller = try await work.fetch("--capacity", "4MiB", origin.url("/23/other"))
+        #expect(smaller.ending == .exited(0))
+        let left = try await work.run("ls").lines.count - 1
+        #expect(smaller.errorOutput.contains("evicted \(11 - left) entries"), "\(smaller)")
+        #expect(smaller.errorOutput.contains("4.00 MiB now and was 12.0 MiB"), "\(smaller)")
+        #expect(try await work.fetch(origin.url("/23/third")).errorOutput.isEmpty)
+        #expect(try await work.run("stats", "--json").objects.first?["capacity"] as? Int == 4 << 20)
+    }
+
+    @Test func `IMGCACHE_CAPACITY is the capacity of commands without the option`() async throws {
+        var command = work.command
+        command.environment["IMGCACHE_CAPACITY"] = "3MiB"
+        #expect(try await command.run(["fetch", origin.url("/1000/a")]).ending == .exited(0))
+        #expect(try await work.run("stats", "--json").objects.first?["capacity"] as? Int == 3 << 20)
+        #expect(try await command.run(["fetch", "--capacity", "5MiB", origin.url("/1000/a")]).ending == .exited(0))
+        #expect(try await work.run("stats", "--json").objects.first?["capacity"] as? Int == 5 << 20)
+        command.environment["IMGCACHE_CAPACITY"] = "much"
+        let wrong = try await command.run(["fetch", "-v", origin.url("/1000/a")])
+        #expect(wrong.ending == .exited(2) && wrong.errorOutput.contains("IMGCACHE_CAPACITY"), "\(wrong)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `a directory that is deleted beside running fetches is never refused afterwards`() async throws {
+        for round in 0..<4 {
+            let list = try list((0..<150).map { "/20000/\(round)-\($0)" } + ["/600000/\(round)"])
+            let fetch = try work.command.start(["fetch", "-i", list])
+            while fetch.ending == nil { _ = try await work.command.shell("rm -rf \(work.cache)") }
+            let outcome = await CommandRunner.outcome(of: fetch)
+            // What was printed and deleted is told.
+            if outcome.lines.contains(where: { !isThere($0[...]) }) {
+                #expect(outcome.ending == .exited(6), "\(outcome)")
+            }
+            let next = try await work.fetch(origin.url("/1000/\(round)"))
+            #expect(next.ending == .exited(0), "\(next)")
+        }
+    }
+}
