@@ -111,7 +111,7 @@ import Testing
             [.wait(for: gate), .head(status: 200, fields: [("Content-Length", "4")]), .body(Array("done".utf8))]
         }
         let server = try await ServerProcess(
-            origin: slow.url(""), "--admin", "127.0.0.1:0", "--max-requests", "2")
+            origin: slow.url(""), "--admin", "127.0.0.1:0", "--max-requests", "2", "--max-requests-per-client", "2")
         let admin = try server.adminPort()
         func lines() throws -> Set<Substring> { Set(try ask("GET", "/metrics", at: admin).text.split(separator: "\n")) }
         var clients = try (0..<3).map { try Client(server.port, asking: "/\($0)") }

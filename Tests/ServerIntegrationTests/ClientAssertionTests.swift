@@ -29,6 +29,27 @@ import Testing
         }
     }
 
+    @Test func `a field that is passed on is part of what a response is stored under`() async throws {
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: request["X-Forwarded-Host"] == nil ? 1 : 2, size: 100))
+        }
+        let server = try await ServerProcess(origin: origin.url(""), "--pass-fields", "X-Forwarded-Host")
+        let client = try Client(server.port)
+        let evil = client.get("/a", "X-Forwarded-Host: evil.example", "X-Host: evil.example")
+        #expect(evil?.status == 200)
+        #expect(origin.requests.map { $0["X-Forwarded-Host"] } == ["evil.example"])
+        #expect(origin.requests.first?["X-Host"] == nil)
+        // THEN nobody else gets what it led to, and each value has its own, also from memory.
+        var statuses: [String?] = []
+        for _ in 0..<3 {
+            let (plain, same) = (client.get("/a"), client.get("/a", "X-Forwarded-Host: evil.example"))
+            #expect(plain?.body != evil?.body && same?.body == evil?.body)
+            statuses += [plain?["Cache-Status"], same?["Cache-Status"]]
+        }
+        #expect(client.get("/a", "X-Forwarded-Host: third.example")?.status == 200)
+        #expect(origin.requests.count == 3, "\(statuses)")
+    }
+
     @Test func `the origin is told of the client by Forwarded alone, and a stranger's is not continued`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(origin: origin.url(""), "--forwarded", "--trusted-proxies", "127.0.0.2")

@@ -74,6 +74,7 @@ extension ServerConfiguration {
     func cacheConfiguration() throws(SettingMistake) -> ImageCache.Configuration {
         var cache = ImageCache.Configuration()
         cache.rules = CacheRules(mode: .shared)
+        cache.rules.alwaysVaryingNames = Set(passedFields.map { $0.lowercased() })
         cache.store.capacity = capacity
         cache.maxTransfers = originConnections
         cache.maxTransfersPerHost = originConnections

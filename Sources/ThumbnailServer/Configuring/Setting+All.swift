@@ -68,6 +68,10 @@ extension Setting {
             HTTPField.Name($0) == nil ? "is no field name" : nil
         },
         flag("forwarded", \.tellsClient, "Tells the origin who asked, in Forwarded (RFC 7239)."),
+        list(
+            "pass-fields", "NAME,…", \.passedFields,
+            "Fields like X-Forwarded-Host that go to the origin as clients send them; responses are then stored for each value."
+        ) { HTTPField.Name($0) == nil ? "is no field name" : nil },
         flag("server-timing", \.tellsTiming, "Tells clients how long the cache took, in Server-Timing."),
     ]
 
