@@ -39,6 +39,7 @@ have() {
     liblcms2-dev) pkg-config --exists lcms2 ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
     aria2) command -v aria2c ;;
+    nodejs) command -v node ;;
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     python3-venv) python3 -c 'import ensurepip, venv' ;;
     libjpeg-turbo-progs) command -v djpeg && command -v cjpeg ;;

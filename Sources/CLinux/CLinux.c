@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -106,6 +107,17 @@ int clinux_inotify(void) {
 
 int clinux_watch_changes(int inotify, const char *path) {
     return inotify_add_watch(inotify, path, IN_MODIFY);
+}
+
+clinux_socket_filter clinux_no_new_handshakes(void) {
+    // The 14th byte of a TCP header holds the flags; a listening socket's filter sees segments from that header on.
+    static const struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x02, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, 0xFFFFFFFF),
+    };
+    return (clinux_socket_filter){sizeof code / sizeof code[0], code};
 }
 
 void clinux_trim_heap(void) {

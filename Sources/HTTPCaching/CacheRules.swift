@@ -25,6 +25,9 @@ public struct CacheRules: Sendable, Hashable {
     /// `Last-Modified`, at most a day (RFC 9111 section 4.2.2: "MAY"). Without, it is confirmed before each use. Default: yes.
     public var usesHeuristics: Bool
 
+    /// Request fields, in lower case, that every response is taken to vary on, as if its `Vary` named them. Default: none.
+    public var alwaysVaryingNames: Set<String> = []
+
     public init(
         mode: CacheMode = .private, targetedFieldNames: [String]? = nil, treatsServerErrorAsUnreachable: Bool = false,
         usesHeuristics: Bool = true

@@ -24,6 +24,9 @@ extension ImageCache {
         /// Transfers at once to one host. Default 6, as browsers have it.
         public var maxTransfersPerHost = 6
 
+        /// Transfers at once for one ``FileRequest/client``. Default: no limit but the others.
+        public var maxTransfersPerClient: Int?
+
         /// Which addresses are connected to. Default: any. A service that fetches what strangers name wants
         /// ``AddressPolicy/publicOnly(except:)``.
         public var addressPolicy = AddressPolicy.any

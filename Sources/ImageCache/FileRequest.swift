@@ -46,6 +46,11 @@ public struct FileRequest: Sendable {
     /// Which of several waiting transfers starts first.
     public var priority: TransferPriority = .normal
 
+    /// The client on whose behalf a service asks, by a name of the service's own, such as an address. Limits count it
+    /// (``ImageCache/Configuration/maxTransfersPerClient``), and clients that wait take turns; what is stored does not depend
+    /// on it. Default: none.
+    public var client: String?
+
     /// Time-outs, retries, credentials, proxy, TLS.
     public var transfer = TransferOptions()
 

@@ -13,6 +13,8 @@ public final class TransferEngine: Sendable {
         public var maxTransfers = 16
         /// Transfers at once from one origin (scheme, host and port); default 6.
         public var maxPerHost = 6
+        /// Transfers at once for one ``TransferRequest/client``; default: no limit but the others.
+        public var maxPerClient: Int?
         /// Which addresses are connected to; default: any.
         public var addressPolicy = AddressPolicy.any
         /// The query parameters that do not count when final URLs are compared; default ``SignatureParameters/known``.

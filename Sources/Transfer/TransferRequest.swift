@@ -22,19 +22,23 @@ public struct TransferRequest: Sendable {
     public var body: [UInt8]?
     /// Who goes first when transfers have to wait; default ``TransferPriority/normal``.
     public var priority: TransferPriority
+    /// The client on whose behalf a service transfers, by a name of the service's own: see
+    /// ``TransferEngine/Configuration/maxPerClient``. Clients whose transfers wait take turns. Default: none.
+    public var client: String?
     public var options: TransferOptions
     /// What is asked about a stored body of this URL; default nothing.
     public var conditions: StoredBodyConditions?
 
     public init(
         url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: [UInt8]? = nil,
-        priority: TransferPriority = .normal, options: TransferOptions = TransferOptions()
+        priority: TransferPriority = .normal, client: String? = nil, options: TransferOptions = TransferOptions()
     ) {
         self.url = url
         self.method = method
         self.fields = fields
         self.body = body
         self.priority = priority
+        self.client = client
         self.options = options
     }
 }

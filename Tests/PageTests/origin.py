@@ -45,7 +45,12 @@ class Origin:
                     return self.large()
                 path = origin.pictures.get(os.path.basename(self.path.partition("?")[0]))
                 if not path:
-                    return self.send_error(404)
+                    body = b"There is nothing here."
+                    self.send_response(404)
+                    self.send_header("Cache-Control", "max-age=3600")
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    return self.wfile.write(body)
                 with open(path, "rb") as file:
                     body = file.read()
                 kind = path.rsplit(".", 1)[1].replace("jpg", "jpeg")

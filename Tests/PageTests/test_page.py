@@ -85,6 +85,14 @@ class Page(unittest.TestCase):
         self.assertEqual(self.text("origin"), self.origin.url)
         self.assertIn("entries", self.text("store"))
 
+    def test_errors_are_shown_by_their_kind(self):
+        name = f"missing-{time.time_ns()}.jpg"
+        self.assertEqual(self.service.get("/gallery/" + name, self.service.data)[0], 404)
+        self.browser.wait("/^[1-9]\\d*, 0$/.test(document.getElementById('figure-errors').textContent)")
+        self.assertRegex(self.text("note-errors"), r"^\d.* %, 0.* % of requests$")
+        shown = f"[...document.querySelectorAll('.entry')].find((e) => e.textContent.includes('{name}'))"
+        self.browser.wait(f"{shown}?.querySelector('.fresh').textContent.startsWith('Status 404. ')")
+
     def test_charts_are_drawn_and_read_by_keyboard(self):
         browser = self.browser
         browser.wait("document.querySelectorAll('.plot path.line').length >= 4")

@@ -111,7 +111,7 @@ import Testing
             [.wait(for: gate), .head(status: 200, fields: [("Content-Length", "4")]), .body(Array("done".utf8))]
         }
         let server = try await ServerProcess(
-            origin: slow.url(""), "--admin", "127.0.0.1:0", "--max-requests", "2")
+            origin: slow.url(""), "--admin", "127.0.0.1:0", "--max-requests", "2", "--max-requests-per-client", "2")
         let admin = try server.adminPort()
         func lines() throws -> Set<Substring> { Set(try ask("GET", "/metrics", at: admin).text.split(separator: "\n")) }
         var clients = try (0..<3).map { try Client(server.port, asking: "/\($0)") }
@@ -275,9 +275,25 @@ import Testing
         #expect(client.ask(head + "Authorization: Bearer x\r\n\r\n{\"all\":true}")?.status == 403)
     }
 
+    @Test(arguments: ["[evil]", "[evil]:80", "", "127.0.0.1@evil.example", "127.1", "[::1", "localhost, evil.example"])
+    func `what is no host is refused by the admin listener`(host: String) throws {
+        for path in ["/", "/metrics", "/api/entries"] {
+            let answer = try #require(try Client(admin).ask("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n"))
+            #expect(answer.status == 400, "\(host)")
+            #expect(!answer.text.contains(origin.url("")))
+        }
+    }
+
+    @Test func `two Host fields, or none, are refused by the admin listener`() throws {
+        for fields in ["Host: localhost\r\nHost: evil.example\r\n", "Host: evil.example\r\nHost: localhost\r\n", ""] {
+            let answer = try Client(admin).ask("GET /metrics HTTP/1.1\r\n\(fields)\r\n")
+            #expect(answer?.status == 400, "\(fields)")
+        }
+    }
+
     @Test(
         "a name that was made to lead here is not the admin listener's",
-        arguments: ["evil.example", "evil.example:80", ""])
+        arguments: ["evil.example", "evil.example:80"])
     func rebinding(host: String) throws {
         for path in ["/", "/metrics", "/api/entries"] {
             let answer = try #require(try Client(admin).ask("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n"))

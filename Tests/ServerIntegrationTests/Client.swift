@@ -9,43 +9,56 @@ final class Client {
     /// Whether the server has ended its side, or the connection was reset.
     private var hasEnded = false
 
-    /// - Parameter receiveBuffer: bytes that the kernel holds of what is not read yet; `nil`: as many as it likes.
-    init(_ port: UInt16, receiveBuffer: Int32? = nil) throws {
-        descriptor = try Self.connected(to: port, receiveBuffer: receiveBuffer)
+    /// - Parameters:
+    ///   - source: the address to come from: all of 127.0.0.0/8 is this machine.
+    ///   - receiveBuffer: bytes that the kernel holds of what is not read yet; `nil`: as many as it likes.
+    init(_ port: UInt16, from source: String? = nil, receiveBuffer: Int32? = nil) throws {
+        descriptor = try Self.connected(to: port, from: source, receiveBuffer: receiveBuffer)
         // A server that does not answer fails the test instead of holding it up for ever.
         var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     /// One that has asked for a path already.
-    convenience init(_ port: UInt16, asking path: String) throws {
-        try self.init(port)
+    convenience init(_ port: UInt16, from source: String? = nil, asking path: String) throws {
+        try self.init(port, from: source)
         send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
     }
 
     deinit { close(descriptor) }
 
     /// A socket that is connected to that port of 127.0.0.1.
-    static func connected(to port: UInt16, receiveBuffer: Int32? = nil) throws -> Int32 {
+    static func connected(to port: UInt16, from source: String? = nil, receiveBuffer: Int32? = nil) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if let source, !call(bind, descriptor, source, 0) {
+            let failure = SystemCallFailure("bind")
+            close(descriptor)
+            throw failure
+        }
         if var size = receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else {
+        guard call(connect, descriptor, "127.0.0.1", port) else {
             let failure = SystemCallFailure("connect")
             close(descriptor)
             throw failure
         }
         return descriptor
+    }
+
+    private static func call(
+        _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ descriptor: Int32, _ host: String,
+        _ port: UInt16
+    ) -> Bool {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr(host)
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                function(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
     }
 
     func send(_ text: String) { send(Array(text.utf8)) }
@@ -135,6 +148,9 @@ final class Client {
     /// Whether the server ends the connection now, without a further byte.
     var isEnded: Bool { received.isEmpty && rest().isEmpty && hasEnded }
 
+    /// The error by which the connection ended, 0 when in order.
+    private(set) var failure: Int32 = 0
+
     private func take(_ count: Int) -> [UInt8]? {
         while received.count < count { guard fill() else { return nil } }
         defer { received.removeFirst(count) }
@@ -156,6 +172,7 @@ final class Client {
         let count = recv(descriptor, &buffer, buffer.count, 0)
         guard count > 0 else {
             hasEnded = count == 0 || errno == ECONNRESET
+            failure = count == 0 ? 0 : errno
             return false
         }
         received += buffer.prefix(count)

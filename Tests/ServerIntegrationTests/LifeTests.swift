@@ -126,3 +126,62 @@ import Testing
         #expect(lines.allSatisfy { $0["ms"] is Double && $0["time"] is String })
     }
 }
+
+/// A server that stops answers, or closes in order, every connection that a client has got.
+@Suite(.fewAtATime, .timeLimit(.minutes(5))) struct StoppingTests {
+    @Test func `no connection is reset when the server stops while clients connect`() async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 5, size: 3000))
+        for _ in 0..<3 {
+            let server = try await ServerProcess(origin: origin.url(""), "--threads", "1")
+            #expect(try Client(server.port).get("/a")?.status == 200)
+            // GIVEN clients that connect and ask as quickly as they can
+            let port = server.port
+            let crowd = (0..<4).map { _ in Task { try await onThreadOfItsOwn { Arrivals(port) } } }
+            try await Task.sleep(for: .milliseconds(50))
+            server.process.send(signal: SIGTERM)
+            // THEN each of them is answered, sees an end in order, or is not connected at all
+            for task in crowd {
+                let arrivals = try await task.value
+                #expect(arrivals.failures.isEmpty, "\(arrivals)")
+                #expect(arrivals.answered > 0)
+            }
+            #expect(await server.process.end() == .exited(0))
+        }
+    }
+
+    @Test func `a client that has just connected may still ask when the server stops`() async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 5, size: 3000))
+        let server = try await ServerProcess(origin: origin.url(""))
+        let idle = try Client(server.port)
+        let fresh = try Client(server.port)
+        #expect(idle.get("/a")?.status == 200)
+        server.process.send(signal: SIGTERM)
+        // Its second request will not come: ended at once, and in order.
+        #expect(idle.isEnded && idle.failure == 0)
+        let answer = fresh.get("/a")
+        #expect(answer?.status == 200 && answer?["Connection"] == "close")
+        #expect(fresh.isEnded && fresh.failure == 0)
+        #expect(await server.process.end() == .exited(0))
+    }
+}
+
+/// Clients that come one after the other until there is nobody to connect to, and what became of them.
+private struct Arrivals {
+    var answered = 0
+    var ended = 0
+    /// Error numbers of connections that broke.
+    var failures: [Int32] = []
+
+    init(_ port: UInt16) {
+        while let client = try? Client(port) {
+            client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+            if client.answer()?.status == 200 {
+                answered += 1
+            } else if client.failure == 0 {
+                ended += 1
+            } else {
+                failures.append(client.failure)
+            }
+        }
+    }
+}

@@ -25,10 +25,9 @@ final class ServerProcess: Sendable {
         variables["HOME"] = directory.path
         process = try ChildProcess(
             executable,
-            leading + [
-                "--origin", origin, "--listen", "127.0.0.1:0", "--admin", "off", "--cache-dir",
-                directory.path("cache"),
-            ] + Self.patience(options) + options, environment: variables.merging(environment) { $1 })
+            leading + ["--origin", origin, "--listen", "127.0.0.1:0"]
+                + Self.defaults(options, cache: directory.path("cache")) + options,
+            environment: variables.merging(environment) { $1 })
         guard await process.says("listening on 127.0.0.1:") else {
             throw TestSetupFailure("the server does not start: \(process.errorOutput)")
         }
@@ -51,9 +50,12 @@ final class ServerProcess: Sendable {
         return (Int(line.split(separator: " ").dropFirst().first ?? "") ?? .max >> 10) << 10
     }
 
-    /// An origin that a test holds back is not given up because the machine is busy.
-    private static func patience(_ options: [String]) -> [String] {
-        options.contains("--origin-timeout") ? [] : ["--origin-timeout", "10min"]
+    /// What tests do without unless they say otherwise. An origin that a test holds back is not given up because the machine is
+    /// busy.
+    private static func defaults(_ options: [String], cache: String) -> [String] {
+        [("--admin", "off"), ("--cache-dir", cache), ("--origin-timeout", "10min")].flatMap { name, value in
+            options.contains(name) ? [] : [name, value]
+        }
     }
 
     /// Lines of the access log on standard output, as objects.

@@ -1,10 +1,15 @@
+import Locking
 import Testing
 
 @testable import ThumbnailServer
 
 struct AdmissionTests {
-    private func limits(_ running: Int, perClient: Int = 100, waiting: Int = 100) -> Admission.Limits {
-        Admission.Limits(running: running, runningPerClient: perClient, waiting: waiting, retryAfter: 1)
+    private func limits(
+        _ running: Int, perClient: Int = 100, waiting: Int = 100, waitingPerClient: Int = 100
+    ) -> Admission.Limits {
+        Admission.Limits(
+            running: .init(total: running, perClient: perClient),
+            waiting: .init(total: waiting, perClient: waitingPerClient), retryAfter: 1)
     }
 
     /// Starts a task that enters, and waits until it has been let in or waits in the queue.
@@ -51,17 +56,34 @@ struct AdmissionTests {
 
     @Test("a full queue refuses, and one client cannot fill it for all")
     func full() async throws {
-        let admission = Admission(limits(1, perClient: 2, waiting: 3))
+        let admission = Admission(limits(1, perClient: 2, waiting: 3, waitingPerClient: 2))
         try await admission.enter("a")
         let waiting = [await enters(admission, "b"), await enters(admission, "b")]
-        await #expect(throws: Admission.Refusal.full) { try await admission.enter("b") }
+        await #expect(throws: Admission.Refusal.full(.client)) { try await admission.enter("b") }
         let other = await enters(admission, "c")
-        await #expect(throws: Admission.Refusal.full) { try await admission.enter("d") }
+        await #expect(throws: Admission.Refusal.full(.total)) { try await admission.enter("d") }
         for task in waiting + [other] {
             task.cancel()
             #expect(await !task.value)
         }
         #expect(admission.counts == (running: 1, waiting: 0))
+    }
+
+    @Test func `clients that wait take turns, however many requests one of them has`() async throws {
+        let admission = Admission(limits(1))
+        try await admission.enter("x")
+        var tasks: [Task<Bool, Never>] = []
+        for client in ["greedy", "greedy", "greedy", "modest"] { tasks.append(await enters(admission, client)) }
+        admission.leave("x")
+        #expect(await tasks[0].value)
+        admission.leave("greedy")
+        #expect(await tasks[3].value, "the modest one's turn comes before the greedy one's second")
+        admission.leave("modest")
+        for task in tasks[1...2] {
+            #expect(await task.value)
+            admission.leave("greedy")
+        }
+        #expect(admission.counts == (running: 0, waiting: 0))
     }
 
     @Test("who gives up while waiting takes no place")
@@ -81,7 +103,7 @@ struct AdmissionTests {
         let admission = Admission(limits(1))
         try await admission.enter("a")
         let task = await enters(admission, "b")
-        admission.limits = limits(2)
+        admission.update(limits(2))
         #expect(await task.value)
     }
 }

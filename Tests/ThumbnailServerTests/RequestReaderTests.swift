@@ -70,6 +70,14 @@ struct RequestReaderTests {
         #expect(status("\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n") == 400)
     }
 
+    @Test(arguments: [";a", ";a=b", ";a=b;c;d=\"e;\\\"f\"", ";a=\"\"", ";a;b=c"])
+    func `a chunk's extension is passed over`(text: String) throws {
+        let requests = try read(
+            "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\(text)\r\nabc\r\n0\(text)\r\n\r\n", cut: 1
+        )
+        #expect(requests.map(\.content) == [Array("abc".utf8)])
+    }
+
     @Test("connections live on as the version and Connection say")
     func keepAlive() throws {
         func keeps(_ version: String, _ fields: String) throws -> Bool? {

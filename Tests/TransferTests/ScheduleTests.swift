@@ -13,7 +13,7 @@ struct ScheduleTests {
 
     @Test("By priority, then by arrival")
     func order() {
-        var schedule = TransferSchedule(maxTransfers: 10, maxPerHost: 10)
+        var schedule = TransferSchedule(.init(total: 10, perHost: 10, perClient: .max))
         schedule.enqueue(1, host: "a", priority: .background)
         schedule.enqueue(2, host: "b", priority: .normal)
         schedule.enqueue(3, host: "a", priority: .normal)
@@ -23,7 +23,7 @@ struct ScheduleTests {
 
     @Test("Never more at once than the limit")
     func total() {
-        var schedule = TransferSchedule(maxTransfers: 2, maxPerHost: 10)
+        var schedule = TransferSchedule(.init(total: 2, perHost: 10, perClient: .max))
         for id in 1...4 { schedule.enqueue(UInt64(id), host: "host\(id)", priority: .normal) }
         #expect(all(&schedule) == [1, 2])
         schedule.finished(host: "host1")
@@ -32,7 +32,7 @@ struct ScheduleTests {
 
     @Test("Never more per host, and a full host holds up nobody else")
     func perHost() {
-        var schedule = TransferSchedule(maxTransfers: 10, maxPerHost: 1)
+        var schedule = TransferSchedule(.init(total: 10, perHost: 1, perClient: .max))
         schedule.enqueue(1, host: "a", priority: .high)
         schedule.enqueue(2, host: "a", priority: .high)
         schedule.enqueue(3, host: "b", priority: .background)
@@ -45,21 +45,44 @@ struct ScheduleTests {
 
     @Test("One that comes back from a pause keeps its place")
     func comesBack() {
-        var schedule = TransferSchedule(maxTransfers: 1, maxPerHost: 1)
-        schedule.enqueue(1, host: "a", priority: .normal)
+        var schedule = TransferSchedule(.init(total: 1, perHost: 1, perClient: .max))
+        let place = schedule.enqueue(1, host: "a", priority: .normal)
         schedule.enqueue(2, host: "a", priority: .normal)
         schedule.enqueue(3, host: "a", priority: .normal)
         #expect(schedule.next() == 1)
         schedule.finished(host: "a")
         #expect(schedule.next() == 2)
-        schedule.enqueue(1, host: "a", priority: .normal)
+        schedule.enqueue(1, host: "a", priority: .normal, tag: place)
         schedule.finished(host: "a")
         #expect(schedule.next() == 1)
     }
 
+    @Test func `a client that asks for much has its share, and the others start at once`() {
+        var schedule = TransferSchedule(.init(total: 8, perHost: 8, perClient: 2))
+        for id in 1...20 { schedule.enqueue(UInt64(id), host: "a", priority: .high, client: "greedy") }
+        #expect(all(&schedule) == [1, 2])
+        schedule.enqueue(21, host: "a", priority: .background, client: "modest")
+        schedule.enqueue(22, host: "b", priority: .background)
+        #expect(all(&schedule) == [21, 22])
+        schedule.finished(host: "a", client: "greedy")
+        #expect(all(&schedule) == [3])
+    }
+
+    @Test func `clients whose transfers wait take turns, and each one's keep their order`() {
+        var schedule = TransferSchedule(.init(total: 1, perHost: 1, perClient: 1))
+        for id in 1...3 { schedule.enqueue(UInt64(id), host: "a", priority: .normal, client: "first") }
+        for id in 4...6 { schedule.enqueue(UInt64(id), host: "a", priority: .normal, client: "second") }
+        var started: [UInt64] = []
+        while let id = schedule.next() {
+            started.append(id)
+            schedule.finished(host: "a", client: id < 4 ? "first" : "second")
+        }
+        #expect(started == [1, 4, 2, 5, 3, 6])
+    }
+
     @Test("One that is withdrawn never starts")
     func withdrawn() {
-        var schedule = TransferSchedule(maxTransfers: 4, maxPerHost: 4)
+        var schedule = TransferSchedule(.init(total: 4, perHost: 4, perClient: .max))
         for id in 1...3 { schedule.enqueue(UInt64(id), host: "a", priority: .normal) }
         schedule.withdraw(2, host: "a")
         schedule.withdraw(9, host: "unknown")
@@ -68,7 +91,7 @@ struct ScheduleTests {
 
     @Test("Limits below one count as one")
     func sillyLimits() {
-        var schedule = TransferSchedule(maxTransfers: 0, maxPerHost: -3)
+        var schedule = TransferSchedule(.init(total: 0, perHost: -3, perClient: 0))
         schedule.enqueue(1, host: "a", priority: .normal)
         schedule.enqueue(2, host: "a", priority: .normal)
         #expect(all(&schedule) == [1])
@@ -78,7 +101,7 @@ struct ScheduleTests {
     func random() {
         var generator = SeededGenerator(for: "ScheduleTests.random")
         for _ in 0..<50 {
-            var schedule = TransferSchedule(maxTransfers: 5, maxPerHost: 2)
+            var schedule = TransferSchedule(.init(total: 5, perHost: 2, perClient: .max))
             var running: [(id: UInt64, host: String)] = []
             var waiting: [UInt64: (host: String, priority: TransferPriority)] = [:]
             var lastID: UInt64 = 0

@@ -50,6 +50,15 @@ int clinux_inotify(void);
 /// inotify_add_watch(2) for writes to the file at `path`, also for those of the kernel's own files that tell changes.
 int clinux_watch_changes(int inotify, const char *path);
 
+/// struct sock_fprog, the value of SO_ATTACH_FILTER (socket(7)).
+typedef struct {
+    unsigned short count;
+    const void *code;
+} clinux_socket_filter;
+
+/// A filter that drops the first segment of each TCP handshake and lets everything else pass. It lives as long as the process.
+clinux_socket_filter clinux_no_new_handshakes(void);
+
 /// malloc_trim(3): gives free memory back to the system, also from the middle of the heap. Without glibc: nothing.
 void clinux_trim_heap(void);
 

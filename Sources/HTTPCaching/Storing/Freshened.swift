@@ -47,7 +47,7 @@ extension CacheRules {
         if let redirects { result.redirects = redirects.map(storable) }
         if let request {
             result.selectingFields.add(
-                SelectingFields(CacheRules.namesInVary(result.fields, result.redirects), of: request))
+                SelectingFields(selectingNames(result.fields, result.redirects), of: request))
         }
         result.requestTime = requestTime
         result.responseTime = responseTime

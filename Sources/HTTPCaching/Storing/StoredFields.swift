@@ -94,12 +94,13 @@ extension CacheRules {
         // "A recipient with a clock that receives a response message without a Date header field MUST record the time it
         // was received and append a corresponding Date header field" (RFC 9110 section 6.6.1).
         if !fields.contains(.date) { fields[.date] = HTTPDate.format(responseTime) }
+        let redirects = redirects.map(storable)
         return StoredResponse(
             requestMethod: request.method,
             requestURL: request.url,
             finalURL: finalURL,
-            requestFields: request.fields,
-            redirects: redirects.map(storable),
+            selectingFields: selectingFields(of: request.fields, for: fields, redirects: redirects),
+            redirects: redirects,
             status: status,
             fields: fields,
             requestTime: requestTime,

@@ -7,7 +7,7 @@ extension CacheRules {
     public func selectingFields(
         of request: HTTPFields, for response: HTTPFields, redirects: [StoredHead] = []
     ) -> SelectingFields {
-        SelectingFields(CacheRules.namesInVary(response, redirects), of: request)
+        SelectingFields(selectingNames(response, redirects), of: request)
     }
 
     /// A text that is equal for two requests exactly when their selecting fields match by `Vary` of this response: one
@@ -16,7 +16,7 @@ extension CacheRules {
     /// Empty without `Vary`; else the names, a line break and a SHA-256 of the values. What stands before the line break is
     /// what ``variantKey(_:of:)`` makes the key of another request from.
     public func variantKey(of request: HTTPFields, for response: HTTPFields, redirects: [StoredHead] = []) -> String? {
-        let names = CacheRules.namesInVary(response, redirects)
+        let names = selectingNames(response, redirects)
         return names.contains("*") ? nil : CacheRules.variantKey(SelectingFields(names, of: request))
     }
 
@@ -24,7 +24,7 @@ extension CacheRules {
     /// recorded.
     public func variantKey(of stored: StoredResponse) -> String? {
         var values: [SelectingFields.Value] = []
-        for name in CacheRules.namesInVary(stored.fields, stored.redirects) {
+        for name in selectingNames(stored.fields, stored.redirects) {
             guard name != "*", let value = stored.selectingFields[name] else { return nil }
             values.append(value)
         }
@@ -40,7 +40,7 @@ extension CacheRules {
     /// The selecting fields as they are, for comparison in memory: it may hold credentials and is not to be stored. `nil` for
     /// `Vary: *`, empty without `Vary`.
     public func selectingText(of request: HTTPFields, for response: HTTPFields) -> String? {
-        let names = CacheRules.namesInVary(response, [])
+        let names = selectingNames(response, [])
         if names.contains("*") { return nil }
         return names.sorted().reduce(into: "") { text, name in
             text += "\(name)="
@@ -61,6 +61,11 @@ extension CacheRules {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
+    /// Those that `Vary` names and those of ``alwaysVaryingNames``.
+    func selectingNames(_ response: HTTPFields, _ redirects: [StoredHead]) -> Set<String> {
+        CacheRules.namesInVary(response, redirects).union(alwaysVaryingNames)
+    }
+
     /// The names in lower case, and `*`. What is no field name names nothing.
     static func namesInVary(_ response: HTTPFields, _ redirects: [StoredHead]) -> Set<String> {
         var names: Set<String> = []
@@ -74,7 +79,9 @@ extension CacheRules {
 
     /// Whether the selecting fields of a stored response match the request's (RFC 9111 section 4.1).
     public func isSelected(_ stored: StoredResponse, by request: HTTPFields) -> Bool {
-        guard CacheRules.matchesVary(of: stored.fields, stored.selectingFields, request) else { return false }
+        guard CacheRules.matchesVary(of: stored.fields, stored.selectingFields, request),
+            alwaysVaryingNames.allSatisfy({ stored.selectingFields.matches($0, in: request) })
+        else { return false }
         for hop in stored.redirects {
             // A redirect that varies on anything is bounded by freshness: it is asked for again each time.
             if !CacheRules.matchesVary(of: hop.fields, stored.selectingFields, request, starMatches: true) {

@@ -149,11 +149,10 @@ final class ReadyAnswers: Sendable {
         var response = file.response
         response.extent = .complete(length: file.size)
         let now = now().timeIntervalSince1970
+        let variant = rules.selectingText(of: request.fields, for: response.fields) ?? "*"
         let entry = Entry(
-            response, head: head, body: body,
-            variant: response.fields.contains(.vary)
-                ? rules.selectingText(of: request.fields, for: response.fields) ?? "*" : nil,
-            bornAt: now - age, freshUntil: now + Double(remaining))
+            response, head: head, body: body, variant: variant.isEmpty ? nil : variant, bornAt: now - age,
+            freshUntil: now + Double(remaining))
         memory.insert(entry, for: Key(url: request.url), cost: body.count + 2048)
     }
 

@@ -1,13 +1,13 @@
 import Locking
 import Transfer
 
-/// Who may decode now: as many at a time as there are threads for it, and no more than their memory allows; the others wait
-/// in order of priority, then of arrival.
+/// Limits concurrent decodes by count and memory; the others wait in order of priority, then of arrival, with clients taking turns.
 ///
 /// A burst of large images so takes its turns instead of adding up.
 final class DecodingSlots: Sendable {
     private struct Waiter {
         let priority: TransferPriority
+        let tag: UInt64
         let memory: Int
         let turn = Promise<Void>()
     }
@@ -15,8 +15,9 @@ final class DecodingSlots: Sendable {
     private struct State {
         var running = 0
         var memory = 0
-        /// By priority, then by arrival.
+        /// By priority, then by tag, then by arrival.
         var waiters: [Waiter] = []
+        var order = FairOrder()
         /// The most memory that was ever granted at a time.
         var peak = 0
     }
@@ -37,22 +38,24 @@ final class DecodingSlots: Sendable {
 
     /// Runs `work` when it is its turn, on the executor's threads.
     func run<Value: Sendable>(
-        priority: TransferPriority, memory: Int, on executor: BlockingExecutor,
+        priority: TransferPriority, client: String? = nil, memory: Int, on executor: BlockingExecutor,
         _ work: @escaping @Sendable () throws(ImageCacheError) -> Value
     ) async throws(ImageCacheError) -> Value {
-        guard await enter(priority, memory) else { throw .cancelled }
+        guard await enter(priority, client, memory) else { throw .cancelled }
         defer { leave(memory) }
         return try await executor.run(work)
     }
 
     /// False when the task was cancelled while it waited.
-    private func enter(_ priority: TransferPriority, _ memory: Int) async -> Bool {
+    private func enter(_ priority: TransferPriority, _ client: String?, _ memory: Int) async -> Bool {
         if Task.isCancelled { return false }
-        let waiter = Waiter(priority: priority, memory: memory)
-        let first = state.withLock { state in
-            let place = state.waiters.firstIndex { $0.priority < priority } ?? state.waiters.count
-            state.waiters.insert(waiter, at: place)
-            return admitted(&state)
+        let (waiter, first) = state.withLock { state in
+            let waiter = Waiter(priority: priority, tag: state.order.tag(for: client), memory: memory)
+            let place = state.waiters.firstIndex {
+                $0.priority == priority ? $0.tag > waiter.tag : $0.priority < priority
+            }
+            state.waiters.insert(waiter, at: place ?? state.waiters.count)
+            return (waiter, admitted(&state))
         }
         begin(first)
         if await waiter.turn.value() != nil { return true }
@@ -89,11 +92,13 @@ final class DecodingSlots: Sendable {
         var next: [Waiter] = []
         while let first = state.waiters.first, mayRun(first, state) {
             state.waiters.removeFirst()
+            state.order.serve(first.tag)
             state.running += 1
             state.memory += first.memory
             state.peak = max(state.peak, state.memory)
             next.append(first)
         }
+        if state.waiters.isEmpty { state.order.reset() }
         return next
     }
 }

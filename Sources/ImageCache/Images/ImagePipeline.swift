@@ -158,7 +158,9 @@ final class ImagePipeline: Sendable {
                 throw ImageCacheError(error, file)
             }
         }
-        return try await slots.run(priority: request.file.priority, memory: needed, on: decoding) { [self] in
+        return try await slots.run(
+            priority: request.file.priority, client: request.file.client, memory: needed, on: decoding
+        ) { [self] in
             let recipes = group.close()
             let made = ImageMaking(
                 file: file, decoder: decoder, rules: loader.rules, ownLifetime: request.file.ownLifetime,

@@ -134,7 +134,7 @@ struct Job: Sendable {
     func transferRequest(adding fields: HTTPFields, about stored: String? = nil) -> TransferRequest {
         var request = TransferRequest(
             url: self.request.url, method: self.request.method, fields: self.request.fields, body: self.request.body,
-            priority: self.request.priority, options: self.request.transfer)
+            priority: self.request.priority, client: self.request.client, options: self.request.transfer)
         request.options.reportsHeads = self.request.trace != nil
         var conditions = HTTPFields()
         for field in fields {

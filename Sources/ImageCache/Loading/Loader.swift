@@ -32,6 +32,7 @@ struct Loader: Sendable {
         limits.maxTransfers = configuration.maxTransfers
         limits.now = configuration.now
         limits.maxPerHost = configuration.maxTransfersPerHost
+        limits.maxPerClient = configuration.maxTransfersPerClient
         limits.addressPolicy = configuration.addressPolicy
         limits.signatures = configuration.rules.signatures
         engine = TransferEngine(configuration: limits)

@@ -20,21 +20,11 @@ struct AdminGuard: Sendable {
     var hasToken: Bool { token() != nil }
 
     /// Whether a request with this `Host` is meant for us.
-    func admits(host authority: String?) -> Bool {
-        guard let authority, !authority.isEmpty else { return false }
-        if authority.hasPrefix("[") { return authority.contains("]") }
-        var host = authority.lowercased()
-        if let colon = host.firstIndex(of: ":") {
-            guard host[colon...].dropFirst().allSatisfy(\.isASCIIDigit) else { return false }
-            host = String(host[..<colon])
+    func admits(_ field: HostField) -> Bool {
+        switch field.host {
+        case .address: true
+        case .name(let name): name == "localhost" || name.hasSuffix(".localhost") || names.contains(name)
         }
-        while host.hasSuffix(".") { host.removeLast() }
-        return host == "localhost" || host.hasSuffix(".localhost") || Self.isIPv4(host) || names.contains(host)
-    }
-
-    private static func isIPv4(_ host: String) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts.allSatisfy { $0.count <= 3 && UInt8($0) != nil }
     }
 
     enum Refusal {
@@ -65,8 +55,4 @@ struct AdminGuard: Sendable {
         for index in given.indices { difference |= given[index] ^ expected[index % expected.count] }
         return difference == 0
     }
-}
-
-extension Character {
-    fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
 }

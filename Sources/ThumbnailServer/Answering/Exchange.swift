@@ -4,6 +4,8 @@ import HTTPTypes
 struct Exchange: Sendable {
     let head: RequestHead
     let client: ClientAddress
+    /// The connection's other end: the client, or the last of the trusted proxies.
+    let peer: ClientAddress
     /// The request's content, without transfer coding.
     let content: [UInt8]
     /// What logs on all machines name this request by: the client's, else one made here.

@@ -41,8 +41,7 @@ struct CommandLineOptions {
         if attached == nil, name.hasPrefix("no-"), let setting = Setting.named(String(name.dropFirst(3))),
             setting.shape == .flag
         {
-            options[setting.name] = "false"
-            return
+            return try set(setting, "false")
         }
         let setting = Setting.named(name)
         guard setting != nil || name == "config" else {
@@ -50,17 +49,30 @@ struct CommandLineOptions {
                 setting: "--\(name)", value: nil, problem: "is no option" + SettingFile.suggestion(for: name))
         }
         if let setting, setting.shape == .flag {
-            options[name] = attached ?? "true"
-            return
+            return try set(setting, attached ?? "true")
         }
         guard let value = attached ?? rest.popFirst() else {
             throw SettingMistake(setting: "--\(name)", value: nil, problem: "needs a value")
         }
         guard let setting else {
+            guard file == nil else { throw Self.repeated("config") }
             file = value
             return
         }
+        try set(setting, value)
+    }
+
+    private mutating func set(_ setting: Setting, _ value: String) throws(SettingMistake) {
+        guard let former = options[setting.name] else {
+            options[setting.name] = value
+            return
+        }
         // A list may be given bit by bit.
-        options[name] = setting.shape == .list ? options[name].map { "\($0),\(value)" } ?? value : value
+        guard setting.shape == .list else { throw Self.repeated(setting.name) }
+        options[setting.name] = "\(former),\(value)"
+    }
+
+    private static func repeated(_ name: String) -> SettingMistake {
+        SettingMistake(setting: "--\(name)", value: nil, problem: "is specified more than once")
     }
 }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import ImageCache
+import Locking
 
 // What each part of the server is told of the configuration.
 extension ServerConfiguration {
@@ -13,14 +14,31 @@ extension ServerConfiguration {
             limits: RequestLimits(
                 target: maxURLLength, head: Int(clamping: maxHeaderSize), fields: maxHeaderFields,
                 body: Int(clamping: maxRequestBody)),
-            contentBudget: Int(clamping: maxRequestBodies), headTimeout: headerTimeout, bodyTimeout: bodyTimeout,
+            contentBudget: contentLimits, headTimeout: headerTimeout, bodyTimeout: bodyTimeout,
+            requestRate: rate(minRequestRate, bodyTimeout),
             idleTimeout: idleTimeout, writeTimeout: writeTimeout,
+            responseRate: rate(minResponseRate, writeTimeout),
+            trustedProxies: trusted,
             idFieldName: idField?.rawName, via: "1.1 \(viaName)")
     }
 
+    private func rate(_ bytesPerSecond: Int64, _ timeout: Duration) -> MinimumRate {
+        MinimumRate(bytesPerSecond: Int(clamping: bytesPerSecond), grace: min(.seconds(10), timeout))
+    }
+
+    private var trusted: TrustedProxies { TrustedProxies(trustedProxies.compactMap { AddressBlock($0) }) }
+
     var admissionLimits: Admission.Limits {
         Admission.Limits(
-            running: maxRequests, runningPerClient: maxRequestsPerClient, waiting: queueLength, retryAfter: retryAfter)
+            running: ShareLimiter.Limits(total: maxRequests, perClient: maxRequestsPerClient),
+            waiting: ShareLimiter.Limits(total: queueLength, perClient: queueLengthPerClient), retryAfter: retryAfter)
+    }
+
+    /// A quarter for one client, but never less than one content may have.
+    private var contentLimits: ShareLimiter.Limits {
+        let total = Int(clamping: maxRequestBodies)
+        let share = maxRequestBodiesPerClient ?? max(maxRequestBodies / 4, maxRequestBody)
+        return ShareLimiter.Limits(total: total, perClient: Int(clamping: share))
     }
 
     func proxyOptions(base: String) -> ProxyEndpoint.Options {
@@ -28,6 +46,8 @@ extension ServerConfiguration {
         options.name = viaName
         options.tellsClient = tellsClient
         options.tellsTiming = tellsTiming
+        options.passedFields = Set(passedFields.map { $0.lowercased() })
+        options.trustedProxies = trusted
         options.idField = idField
         options.transfer = originTransfer
         return options
@@ -54,9 +74,11 @@ extension ServerConfiguration {
     func cacheConfiguration() throws(SettingMistake) -> ImageCache.Configuration {
         var cache = ImageCache.Configuration()
         cache.rules = CacheRules(mode: .shared)
+        cache.rules.alwaysVaryingNames = Set(passedFields.map { $0.lowercased() })
         cache.store.capacity = capacity
         cache.maxTransfers = originConnections
         cache.maxTransfersPerHost = originConnections
+        cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, originConnections / 4)
         do {
             // A quarter for small files, at most what a cache keeps of them anyway.
             let files = min(cache.answers.capacity, Int(clamping: memoryCapacity / 4))

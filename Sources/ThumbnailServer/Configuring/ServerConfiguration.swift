@@ -22,6 +22,8 @@ public struct ServerConfiguration: Sendable {
 
     // The origin.
     var originConnections = 64
+    /// Of one client; nil: a quarter.
+    var originConnectionsPerClient: Int?
     var originConnectTimeout: Duration = .seconds(10)
     var originTimeout: Duration = .seconds(30)
     /// Attempts without progress after the first.
@@ -31,6 +33,8 @@ public struct ServerConfiguration: Sendable {
     var viaName = "imgcache"
     var requestIDHeader = "X-Request-Id"
     var tellsClient = false
+    /// Fields in which clients assert something about their requests, that are passed on all the same.
+    var passedFields: [String] = []
     var tellsTiming = false
 
     // Images.
@@ -50,17 +54,26 @@ public struct ServerConfiguration: Sendable {
     var maxHeaderFields = 100
     var maxRequestBody: Int64 = 16 << 20
     var maxRequestBodies: Int64 = 256 << 20
+    /// Shares of one client; nil: a quarter.
+    var maxRequestBodiesPerClient: Int64?
     var maxConnections = 8192
+    var maxConnectionsPerClient: Int?
     var maxRequests = 1024
-    var maxRequestsPerClient = 512
+    var maxRequestsPerClient: Int?
     var queueLength = 1024
+    var queueLengthPerClient: Int?
     var retryAfter = 1
+    /// Blocks of addresses of proxies in front of the service.
+    var trustedProxies: [String] = []
 
     // Time.
     var headerTimeout: Duration = .seconds(15)
     var bodyTimeout: Duration = .seconds(30)
+    /// Bytes a second.
+    var minRequestRate: Int64 = 1 << 10
     var idleTimeout: Duration = .seconds(75)
     var writeTimeout: Duration = .seconds(60)
+    var minResponseRate: Int64 = 4 << 10
     var gracePeriod: Duration = .seconds(30)
 
     // Running it.

@@ -53,6 +53,9 @@ extension Setting {
 
     private static let origins: [Setting] = [
         count("origin-connections", \.originConnections, 1...10_000, "Transfers from the origin at a time."),
+        count(
+            "origin-connections-per-client", \.originConnectionsPerClient, 1...10_000,
+            "The same, for one client (default: a quarter)."),
         time("origin-connect-timeout", \.originConnectTimeout, "To resolve, connect and shake hands."),
         time(
             "origin-timeout", \.originTimeout,
@@ -66,6 +69,10 @@ extension Setting {
             HTTPField.Name($0) == nil ? "is no field name" : nil
         },
         flag("forwarded", \.tellsClient, "Tells the origin who asked, in Forwarded (RFC 7239)."),
+        list(
+            "pass-fields", "NAME,…", \.passedFields,
+            "Fields like X-Forwarded-Host that go to the origin as clients send them; responses are then stored for each value."
+        ) { HTTPField.Name($0) == nil ? "is no field name" : nil },
         flag("server-timing", \.tellsTiming, "Tells clients how long the cache took, in Server-Timing."),
     ]
 
@@ -110,19 +117,42 @@ extension Setting {
         bytes(
             "max-request-bodies", \.maxRequestBodies, atLeast: 0,
             "Bytes of all requests' contents at a time. More: 503."),
-        count("max-connections", \.maxConnections, 1...1_000_000, "Clients' connections at a time."),
+        bytes(
+            "max-request-bodies-per-client", \.maxRequestBodiesPerClient, atLeast: 0,
+            "The same, of one client (default: a quarter, at least max-request-body). More: 429."),
+        count("max-connections", \.maxConnections, 1...1_000_000, "Clients' connections at a time. More: 503."),
+        count(
+            "max-connections-per-client", \.maxConnectionsPerClient, 1...1_000_000,
+            "The same, of one client (default: a quarter). More: 429."),
         count("max-requests", \.maxRequests, 1...1_000_000, "Requests at a time that memory does not answer.")
             .reloadable,
-        count("max-requests-per-client", \.maxRequestsPerClient, 1...1_000_000, "The same, of one address.").reloadable,
+        count(
+            "max-requests-per-client", \.maxRequestsPerClient, 1...1_000_000,
+            "The same, of one client (default: a quarter)."
+        ).reloadable,
         count("queue-length", \.queueLength, 0...1_000_000, "Requests that wait for their turn. More: 503.").reloadable,
-        count("retry-after", \.retryAfter, 0...86_400, "Seconds that such a 503 asks to wait.").reloadable,
+        count(
+            "queue-length-per-client", \.queueLengthPerClient, 1...1_000_000,
+            "The same, of one client (default: a quarter). More: 429."
+        ).reloadable,
+        count("retry-after", \.retryAfter, 0...86_400, "Seconds that such a 503 or 429 asks to wait.").reloadable,
+        list(
+            "trusted-proxies", "BLOCK,…", \.trustedProxies,
+            "Proxies in front, as addresses or blocks (10.0.0.0/8), whose Forwarded or X-Forwarded-For tells the client."
+        ) { AddressBlock($0) == nil ? "is no address or block of addresses" : nil },
     ]
 
     private static let times: [Setting] = [
         time("header-timeout", \.headerTimeout, "Until a request's head is whole. Then: 408."),
         time("body-timeout", \.bodyTimeout, "Without a byte of a request's content. Then: 408."),
+        bytes(
+            "min-request-rate", \.minRequestRate, atLeast: 0,
+            "Bytes a second of a request's content, on average after 10 s. Slower: 408. 0: any."),
         time("idle-timeout", \.idleTimeout, "Between two requests of a connection."),
         time("write-timeout", \.writeTimeout, "Without a client taking another 256 KiB of its answer."),
+        bytes(
+            "min-response-rate", \.minResponseRate, atLeast: 0,
+            "Bytes a second that a client takes of its answer, on average after 10 s. Slower: closed. 0: any."),
         time("grace-period", \.gracePeriod, "For requests under way when the server is told to stop."),
     ]
 

@@ -42,6 +42,21 @@ extension Setting {
     }
 }
 
+extension Setting {
+    /// A value as it may be shown, valid or not; nil: not at all.
+    func shown(_ text: String) -> String? {
+        if isSecret { return nil }
+        return name == "origin" ? Self.maskedUserinfo(text) : text
+    }
+
+    /// A URL with `***` for the credentials in it.
+    private static func maskedUserinfo(_ url: String) -> String {
+        let plain = FileRequest(url).urlWithoutUserinfo
+        guard plain != url, let slashes = plain.firstRange(of: "://") else { return plain }
+        return plain[..<slashes.upperBound] + "***@" + plain[slashes.upperBound...]
+    }
+}
+
 extension ServerConfiguration {
     /// The settings as a configuration file that would make them, secrets left out of it.
     var masked: String {
@@ -56,19 +71,12 @@ extension ServerConfiguration {
     }
 
     private static func shown(_ setting: Setting, _ text: String) -> String {
-        if setting.isSecret { return quoted("***") }
-        switch setting.shape {
-        case .number, .flag: return text
-        case .list: return "[" + SettingText.list(text).map(quoted).joined(separator: ", ") + "]"
-        case .text: return quoted(setting.name == "origin" ? maskedUserinfo(text) : text)
+        let text = setting.shown(text) ?? "***"
+        return switch setting.shape {
+        case .number, .flag: text
+        case .list: "[" + SettingText.list(text).map(quoted).joined(separator: ", ") + "]"
+        case .text: quoted(text)
         }
-    }
-
-    /// A URL with `***` for the credentials in it.
-    private static func maskedUserinfo(_ url: String) -> String {
-        let plain = FileRequest(url).urlWithoutUserinfo
-        guard plain != url, let slashes = plain.firstRange(of: "://") else { return plain }
-        return plain[..<slashes.upperBound] + "***@" + plain[slashes.upperBound...]
     }
 
     private static func quoted(_ text: String) -> String {

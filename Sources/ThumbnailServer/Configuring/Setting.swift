@@ -74,14 +74,23 @@ extension Setting {
     static func count(
         _ name: String, _ place: Place<Int>, _ range: ClosedRange<Int>, _ help: String
     ) -> Setting {
+        property(name, "N", place, help, shape: .number, read: { read($0, range) { $0 } }, text: { String($0) })
+    }
+
+    static func count(
+        _ name: String, _ place: Place<Int?>, _ range: ClosedRange<Int>, _ help: String
+    ) -> Setting {
         property(
-            name, "N", place, help, shape: .number,
-            read: { text in
-                guard let number = Int(text), range.contains(number) else {
-                    return .problem("is no whole number from \(range.lowerBound) to \(range.upperBound)")
-                }
-                return .value(number)
-            }, text: { String($0) })
+            name, "N", place, help, shape: .number, read: { read($0, range) { $0 } }, text: { $0.map { String($0) } })
+    }
+
+    private static func read<Value>(
+        _ text: String, _ range: ClosedRange<Int>, _ value: (Int) -> Value
+    ) -> Reading<Value> {
+        guard let number = Int(text), range.contains(number) else {
+            return .problem("is no whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return .value(value(number))
     }
 
     static func bytes(

@@ -58,7 +58,7 @@ struct SettingSources {
             else { continue }
             guard let problem = setting.read(text, &configuration) else { return }
             throw SettingMistake(
-                setting: source.name(setting), value: setting.isSecret ? nil : text, problem: problem,
+                setting: source.name(setting), value: setting.shown(text), problem: problem,
                 source: source.place(setting))
         }
     }
@@ -114,6 +114,9 @@ enum SettingFile {
         let decoded: [String: Value]
         do { decoded = try JSONDecoder().decode([String: Value].self, from: data) } catch {
             throw mistake(in: path, error)
+        }
+        if let key = SettingFileKeys.repeated(in: data) {
+            throw SettingMistake(setting: key, value: nil, problem: "is specified more than once", source: path)
         }
         var values: [String: String] = [:]
         for (key, value) in decoded.sorted(by: { $0.key < $1.key }) {

@@ -54,8 +54,10 @@ final class ImageEndpoint: Endpoint {
         do throws(ImageRefusal) { order = try self.order(exchange, rules, now()) } catch {
             return Response(refusal: error)
         }
+        var request = order.request
+        request.file.client = exchange.client.subscriber
         do throws(ImageCacheError) {
-            let thumbnail = try await cache.thumbnail(for: order.request, as: order.encoding)
+            let thumbnail = try await cache.thumbnail(for: request, as: order.encoding)
             return ServedImage(thumbnail, order, name: rules.name).response(to: exchange, rules, at: now())
         } catch {
             return Response(imageFailure: error)

@@ -1,59 +1,73 @@
 import Locking
 
-/// Lets so many requests run at a time, in all and of one client; others wait in a queue of bounded length, first come, first
-/// served. A client at its own limit does not hold up those behind it.
+/// Lets so many requests run at a time, in all and of one client; others wait in a queue whose length is bounded likewise. Clients
+/// that wait take turns, and a client at its own limit does not hold up those behind it.
 final class Admission: Sendable {
     struct Limits: Sendable, Hashable {
-        /// Requests that run, in all.
-        var running = 1024
-        /// Requests of one client that run.
-        var runningPerClient = 512
+        /// Requests that run.
+        var running = ShareLimiter.Limits(total: 1024)
         /// Requests that wait.
-        var waiting = 1024
+        var waiting = ShareLimiter.Limits(total: 1024)
         /// Seconds after which a refused client may ask again.
         var retryAfter = 1
     }
 
-    enum Refusal: Error {
-        case full
+    enum Refusal: Error, Hashable {
+        /// The queue is full, or holds the client's share.
+        case full(ShareLimiter.Shortage)
         case cancelled
     }
 
     private struct Waiter {
         var number: Int
+        var tag: UInt64
         var client: String
         var continuation: CheckedContinuation<Bool, Never>
     }
 
     private struct State {
-        var limits: Limits
-        var running = 0
-        var perClient: [String: Int] = [:]
+        var retryAfter: Int
+        var running: ShareLimiter
+        /// Those in the queue, and those who have been sent there and are not in it yet.
+        var waiting: ShareLimiter
+        var order = FairOrder()
+        /// By tag, then by arrival.
         var queue: [Waiter] = []
         var numbers = 0
-        /// Those who have been sent to the queue and are not in it yet. Cancelled meanwhile, they are taken out of here.
-        var arriving: Set<Int> = []
+        /// Those who have been sent to the queue and are not in it yet, with their tags. Cancelled meanwhile, they are taken out
+        /// of here.
+        var arriving: [Int: UInt64] = [:]
 
-        func hasRoom(for client: String) -> Bool {
-            running < limits.running && perClient[client, default: 0] < limits.runningPerClient
+        init(_ limits: Limits) {
+            retryAfter = limits.retryAfter
+            running = ShareLimiter(limits.running)
+            waiting = ShareLimiter(limits.waiting)
         }
 
-        mutating func start(_ client: String) {
-            running += 1
-            perClient[client, default: 0] += 1
+        mutating func enqueue(_ waiter: Waiter) {
+            let place = queue.firstIndex { $0.tag > waiter.tag } ?? queue.count
+            queue.insert(waiter, at: place)
+        }
+
+        mutating func stopWaiting(_ client: String) {
+            waiting.giveBack(for: client)
+            if waiting.used == 0 { order.reset() }
         }
 
         /// Those who wait and whose turn has come.
         mutating func admitted() -> [CheckedContinuation<Bool, Never>] {
             var admitted: [CheckedContinuation<Bool, Never>] = []
             var index = 0
-            while index < queue.count, running < limits.running {
-                guard hasRoom(for: queue[index].client) else {
+            while index < queue.count, running.used < running.limits.total {
+                let waiter = queue[index]
+                guard running.shortage(for: waiter.client) == nil else {
                     index += 1
                     continue
                 }
-                let waiter = queue.remove(at: index)
-                start(waiter.client)
+                queue.remove(at: index)
+                running.takeRegardless(for: waiter.client)
+                order.serve(waiter.tag)
+                stopWaiting(waiter.client)
                 admitted.append(waiter.continuation)
             }
             return admitted
@@ -62,72 +76,71 @@ final class Admission: Sendable {
 
     private let state: Locked<State>
 
-    init(_ limits: Limits) { state = Locked(State(limits: limits)) }
+    init(_ limits: Limits) { state = Locked(State(limits)) }
 
-    var limits: Limits {
-        get { state.withLock { $0.limits } }
-        set {
-            state.withLock { state in
-                state.limits = newValue
-                return state.admitted()
-            }.forEach { $0.resume(returning: true) }
-        }
+    var retryAfter: Int { state.withLock { $0.retryAfter } }
+
+    /// Takes over other limits, which hold for those who wait, too.
+    func update(_ limits: Limits) {
+        state.withLock { state in
+            state.retryAfter = limits.retryAfter
+            state.running.limits = limits.running
+            state.waiting.limits = limits.waiting
+            return state.admitted()
+        }.forEach { $0.resume(returning: true) }
     }
 
-    var counts: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.queue.count) } }
+    var counts: (running: Int, waiting: Int) { state.withLock { ($0.running.used, $0.queue.count) } }
 
     /// Waits for a turn. Each success is followed by one ``leave(_:)``.
     func enter(_ client: String) async throws(Refusal) {
         let number = try state.withLock { state throws(Refusal) -> Int? in
-            if state.hasRoom(for: client) {
-                state.start(client)
+            if state.running.shortage(for: client) == nil {
+                state.running.takeRegardless(for: client)
                 return nil
             }
-            let own = state.queue.reduce(0) { $0 + ($1.client == client ? 1 : 0) }
-            guard state.queue.count < state.limits.waiting, own < max(state.limits.runningPerClient, 1) else {
-                throw .full
-            }
+            if let shortage = state.waiting.shortage(for: client) { throw .full(shortage) }
+            state.waiting.takeRegardless(for: client)
             state.numbers += 1
-            state.arriving.insert(state.numbers)
+            state.arriving[state.numbers] = state.order.tag(for: client)
             return state.numbers
         }
         guard let number else { return }
         let isAdmitted = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
-                wait(Waiter(number: number, client: client, continuation: continuation))
-            }
+            await withCheckedContinuation { wait(number, client, $0) }
         } onCancel: {
-            cancel(number)
+            cancel(number, client)
         }
         guard isAdmitted else { throw .cancelled }
     }
 
     func leave(_ client: String) {
         let admitted = state.withLock { state in
-            state.running -= 1
-            if let count = state.perClient[client] { state.perClient[client] = count > 1 ? count - 1 : nil }
+            state.running.giveBack(for: client)
             return state.admitted()
         }
         for continuation in admitted { continuation.resume(returning: true) }
     }
 
-    private func wait(_ waiter: Waiter) {
+    private func wait(_ number: Int, _ client: String, _ continuation: CheckedContinuation<Bool, Never>) {
         let (isCancelled, admitted) = state.withLock { state -> (Bool, [CheckedContinuation<Bool, Never>]) in
-            guard state.arriving.remove(waiter.number) != nil else { return (true, []) }
-            state.queue.append(waiter)
+            guard let tag = state.arriving.removeValue(forKey: number) else { return (true, []) }
+            state.enqueue(Waiter(number: number, tag: tag, client: client, continuation: continuation))
             // A place may have become free since it was asked for.
             return (false, state.admitted())
         }
-        if isCancelled { waiter.continuation.resume(returning: false) }
+        if isCancelled { continuation.resume(returning: false) }
         for continuation in admitted { continuation.resume(returning: true) }
     }
 
-    private func cancel(_ number: Int) {
+    private func cancel(_ number: Int, _ client: String) {
         let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             if let index = state.queue.firstIndex(where: { $0.number == number }) {
-                return state.queue.remove(at: index).continuation
+                let waiter = state.queue.remove(at: index)
+                state.stopWaiting(client)
+                return waiter.continuation
             }
-            state.arriving.remove(number)
+            if state.arriving.removeValue(forKey: number) != nil { state.stopWaiting(client) }
             return nil
         }
         continuation?.resume(returning: false)

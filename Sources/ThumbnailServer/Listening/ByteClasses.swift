@@ -26,8 +26,8 @@ struct ByteClass: Sendable {
     /// What may stand in a request target: printable ASCII but for `#`, `<`, `>` and `"`. RFC 3986 allows less; browsers send
     /// `|` and its like, which lead nobody astray.
     static let target = ByteClass((0x21...0x7E).filter { !Array("#<>\"".utf8).contains($0) })
-    /// `uri-host [ ":" port ]` (RFC 3986 section 3.2.2), brackets of an IPv6 address included.
-    static let authority = ByteClass((alphanumeric + "-._~!$&'()*+,;=%:[]").utf8)
+    /// What a label of a host name is made of; underscores are in names that are no host names and resolve all the same.
+    static let hostName = ByteClass((alphanumeric + "-_").utf8)
 }
 
 extension UInt8 {

@@ -1,3 +1,4 @@
+import HTTPTypes
 import NIOCore
 
 /// Takes the chunked transfer coding off (RFC 9112 section 7.1), strictly: sizes are hexadecimal digits and nothing else, every
@@ -17,6 +18,10 @@ struct ChunkedContent {
 
     /// Bytes of a chunk's first line: its size and what extends it.
     private static let longestSizeLine = 256
+
+    private static let neverTrailers: Set<String> = [
+        "connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
 
     init(limits: RequestLimits) { self.limits = limits }
 
@@ -62,11 +67,15 @@ struct ChunkedContent {
         guard index > 0, bytes[index] == .carriageReturn || bytes[index] == UInt8(ascii: ";") else {
             throw .bad("bad-chunk", "A chunk's size is not a hexadecimal number at the line's beginning.")
         }
+        var form = ChunkExtension()
         while index < bytes.count, bytes[index] != .carriageReturn {
-            guard bytes[index].isFieldContent, index < longestSizeLine else {
-                throw .bad("bad-chunk", "A chunk's extension is too long or holds a control character.")
+            guard form.takes(bytes[index]), index < longestSizeLine else {
+                throw .bad("bad-chunk", "A chunk's extension is too long, or is none.")
             }
             index += 1
+        }
+        guard index == bytes.count || form.isWhole else {
+            throw .bad("bad-chunk", "A chunk's extension ends in its middle.")
         }
         guard index + 1 < bytes.count else { return (0, nil) }
         guard bytes[index + 1] == .lineFeed else { throw .bad("bad-chunk", "A chunk's size is not followed by CRLF.") }
@@ -93,7 +102,12 @@ struct ChunkedContent {
             return false
         }
         guard end <= limits.head else { throw .headTooLarge(limits) }
-        _ = try FieldLines.fields(buffer.readableBytesUInt8Span.extracting(0..<(end - 2)), limit: limits.fields)
+        let trailers = try FieldLines.fields(
+            buffer.readableBytesUInt8Span.extracting(0..<(end - 2)), limit: limits.fields)
+        // RFC 9110 section 6.5.1: what says how a message is framed or where it goes is no trailer.
+        for field in trailers where Self.neverTrailers.contains(field.name.canonicalName) {
+            throw .bad("bad-trailer", "A trailer field is one that only a head may have.")
+        }
         buffer.moveReaderIndex(forwardBy: end)
         return true
     }

@@ -124,7 +124,7 @@ extension Connection {
     }
 
     /// Ends the sending side, and the connection when the client has ended its own or enough has been waited for.
-    private func linger(_ context: ChannelHandlerContext) {
+    func linger(_ context: ChannelHandlerContext) {
         pending.clear()
         context.flush()
         // The client's time for this begins when it has been sent all.

@@ -27,9 +27,10 @@ extension Connection {
         self.deadline = nil
         switch phase {
         case .reading where head != nil || pending.readableBytes > 0 && context.channel.isWritable:
-            refuse(
-                RequestFault(status: 408, code: "timeout", message: "The request did not come in time."), context)
+            refuse(.late("The request did not come in time."), context)
             context.flush()
+        // A request may be on its way to us: the connection is ended so that the client sees an end, and no reset.
+        case .reading: linger(context)
         case .answering: abort(context)
         default: close(context)
         }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Locking
 import Metrics
 import NIOCore
 
@@ -10,6 +11,9 @@ extension Connection {
                 switch step {
                 case .head(let head):
                     self.head = head
+                    requester = listener.settings.trustedProxies.client(of: head.fields, from: client)
+                    contentBegan = head.framing == .none ? nil : .now
+                    contentReceived = Int64(pending.readableBytes)
                     if head.expectsContinue, pending.readableBytes == 0 { sendContinue(context) }
                 case .content(let content):
                     try charge(content.count)
@@ -31,7 +35,7 @@ extension Connection {
 
     private func setReadingDeadline(_ context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return expect(within: listener.settings.writeTimeout, context) }
-        if head != nil { return expect(within: listener.settings.bodyTimeout, context) }
+        if head != nil { return expect(within: timeForContent, context) }
         guard pending.readableBytes > 0 else { return expect(within: listener.settings.idleTimeout, context) }
         // A head that has begun: its time does not start anew with each byte.
         if !isHeadTimed {
@@ -40,15 +44,29 @@ extension Connection {
         }
     }
 
+    /// Until the next byte of the content, or less when it comes too slowly on the whole.
+    private var timeForContent: Duration {
+        guard let contentBegan else { return listener.settings.bodyTimeout }
+        let left = listener.settings.requestRate.timeLeft(for: contentReceived, after: .now - contentBegan)
+        return min(left ?? .seconds(Int32.max), listener.settings.bodyTimeout)
+    }
+
     /// Takes what is held of a content from the budget that all connections share.
     private func charge(_ size: Int) throws(RequestFault) {
         guard size > charged else { return }
-        guard listener.budget.take(size - charged) else {
-            throw RequestFault(
-                status: 503, code: "busy",
-                message: "The contents of too many requests are held already; try again later.")
+        do throws(ShareLimiter.Shortage) {
+            try listener.budget.take(size - charged, for: requester.subscriber)
+        } catch {
+            throw .busy(
+                error, .contents, "The contents of requests that are held are",
+                retryAfter: listener.admission.retryAfter)
         }
         charged = size
+    }
+
+    func uncharge() {
+        listener.budget.giveBack(charged, for: requester.subscriber)
+        charged = 0
     }
 
     private func sendContinue(_ context: ChannelHandlerContext) {
@@ -59,8 +77,9 @@ extension Connection {
 
     private func begin(_ head: RequestHead, _ content: [UInt8], _ context: ChannelHandlerContext) {
         isHeadTimed = false
+        requests += 1
         let exchange = Exchange(
-            head: head, client: client, content: content,
+            head: head, client: requester, peer: client, content: content,
             id: RequestID.id(in: head.fields, named: listener.idField) { numbers.next() },
             received: .now)
         var turn = Turn(exchange)
@@ -79,15 +98,18 @@ extension Connection {
         let method = head?.method ?? .get
         head = nil
         pending.clear()
-        listener.metrics.refusedAsMalformed.increment()
-        var response = Response.failure(fault.status, fault.code, fault.message)
+        requests += 1
+        listener.metrics.refused(fault.reason)
+        let fields: HTTPFields = fault.retryAfter.map { [.retryAfter: String($0)] } ?? [:]
+        var response = Response.failure(fault.status, fault.code, fault.message, fields: fields)
         response.closes = true
         var refused = Turn(
             Exchange(
                 head: RequestHead(
                     method: method, target: .server, minorVersion: 1, fields: [:], authority: nil, framing: .none,
                     keepsAlive: false, expectsContinue: false),
-                client: client, content: [], id: RequestID.id(in: [:], named: nil) { numbers.next() }, received: .now))
+                client: requester, peer: client, content: [], id: RequestID.id(in: [:], named: nil) { numbers.next() },
+                received: .now))
         refused.isMalformed = true
         turn = refused
         answerNow(response, context)

@@ -31,12 +31,14 @@ extension Connection {
         buffer.writeBytes(bytes)
         if isChunked { buffer.writeStaticString("\r\n") }
         let written = context.writeAndFlush(wrapOutboundOut(.byteBuffer(buffer)))
-        written.assumeIsolated().whenComplete { _ in self.pieceIsTaken() }
+        let sent = ContinuousClock.now
+        written.assumeIsolated().whenComplete { _ in self.pieceIsTaken(since: sent) }
         return written
     }
 
     /// From here on it is the origin that is waited for: the client's time does not run.
-    private func pieceIsTaken() {
+    private func pieceIsTaken(since sent: ContinuousClock.Instant) {
+        turn?.clientsTime += .now - sent
         if phase == .answering { deadline = nil }
     }
 
@@ -65,9 +67,10 @@ extension Connection {
         let region = FileRegion(
             fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
         let written = context.eventLoop.makePromise(of: Void.self)
+        let sent = ContinuousClock.now
         written.futureResult.assumeIsolated().whenComplete { _ in
             _ = try? handle.takeDescriptorOwnership()
-            self.pieceIsTaken()
+            self.pieceIsTaken(since: sent)
         }
         context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
         if isChunked {
@@ -86,7 +89,8 @@ extension Connection {
         if case .length(let length) = turn.framing, turn.bytesSent + Int64(count) > length { return false }
         turn.bytesSent += Int64(count)
         self.turn = turn
-        expect(within: listener.settings.writeTimeout, context)
+        let left = listener.settings.responseRate.timeLeft(for: turn.bytesSent, after: turn.clientsTime)
+        expect(within: min(left ?? .seconds(Int32.max), listener.settings.writeTimeout), context)
         return true
     }
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Locking
 import NIOCore
 
 /// One connection of the data listener: reads requests, has them answered one after the other, writes the answers.
@@ -35,6 +36,13 @@ final class Connection: ChannelDuplexHandler {
     var isReadHeld = false
     /// Bytes that are taken from the budget for contents.
     var charged = 0
+    /// The client that the request comes from which is being read; behind a trusted proxy, another one for each.
+    var requester = ClientAddress("unknown")
+    /// When the content that is being read began to come, and how many bytes of it have.
+    var contentBegan: ContinuousClock.Instant?
+    var contentReceived: Int64 = 0
+    /// Requests that were read, refused ones included.
+    var requests = 0
     /// Whether the deadline of the head that is coming is set.
     var isHeadTimed = true
     var lingered = 0
@@ -45,6 +53,7 @@ final class Connection: ChannelDuplexHandler {
     var timer: Scheduled<Void>?
     var timerDue = NIODeadline.distantFuture
 
+    private static let firstRequestWhileDraining = Duration.seconds(1)
     private static let mostPending = 64 << 10
     private static let mostLingering = 1 << 20
 
@@ -58,7 +67,18 @@ final class Connection: ChannelDuplexHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         client = ClientAddress(context.remoteAddress)
-        expect(within: listener.settings.headTimeout, context)
+        requester = client
+        isDraining = listener.connections.isDraining
+        isHeadTimed = !isDraining
+        expect(within: isDraining ? Self.firstRequestWhileDraining : listener.settings.headTimeout, context)
+        do throws(ShareLimiter.Shortage) {
+            let isForMany = listener.settings.trustedProxies.contains(client)
+            try listener.connections.admit(context.channel, for: isForMany ? nil : client.subscriber)
+        } catch {
+            refuse(
+                .busy(error, .connections, "The connections are", retryAfter: listener.admission.retryAfter), context)
+            context.flush()
+        }
         context.fireChannelActive()
     }
 
@@ -72,6 +92,7 @@ final class Connection: ChannelDuplexHandler {
             return
         case .reading, .answering: break
         }
+        if head != nil { contentReceived += Int64(bytes.readableBytes) }
         if pending.readableBytes == 0 { pending = bytes } else { pending.writeBuffer(&bytes) }
         if phase == .reading { advance(context) }
         // A buffer that is never empty keeps what was read of it, too.
@@ -101,7 +122,14 @@ final class Connection: ChannelDuplexHandler {
         case is DrainEvent:
             isDraining = true
             // Between two requests; one that has begun to come is still answered.
-            if phase == .reading, head == nil, pending.readableBytes == 0 { finishWriting(context) }
+            guard phase == .reading, head == nil, pending.readableBytes == 0 else { break }
+            if requests > 0 {
+                linger(context)
+            } else {
+                // Whoever has just connected is about to ask: a request may be on its way.
+                isHeadTimed = false
+                expect(within: Self.firstRequestWhileDraining, context)
+            }
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -150,8 +178,7 @@ final class Connection: ChannelDuplexHandler {
     func close(_ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
         phase = .closed
-        listener.budget.giveBack(charged)
-        charged = 0
+        uncharge()
         task?.cancel()
         task = nil
         timer?.cancel()
@@ -163,8 +190,7 @@ final class Connection: ChannelDuplexHandler {
     func finishTurn(isCutShort: Bool) {
         guard let turn else { return }
         self.turn = nil
-        listener.budget.giveBack(charged)
-        charged = 0
+        uncharge()
         let end = ContinuousClock.now
         listener.metrics.record(
             outcome: turn.outcome, status: turn.status, bytesSent: turn.bytesSent,

@@ -1,33 +1,61 @@
 import Locking
 import NIOCore
 
-/// The connections that are open: so many at most, and all of them told when the server stops.
+/// The connections that are open: so many at most, in all and of one client, and all of them told when the server stops.
 final class ConnectionRegistry: Sendable {
     private struct State {
+        var limiter: ShareLimiter
+        /// Those that were accepted, admitted or not.
         var channels: [ObjectIdentifier: any Channel] = [:]
+        /// Those that count against the limits, and for whom.
+        var admitted: [ObjectIdentifier: Client] = [:]
         var isDraining = false
         var whenEmpty: CheckedContinuation<Void, Never>?
     }
 
-    private let state = Locked(State())
-    private let limit: Int
+    /// nil: nobody in particular.
+    private struct Client { var name: String? }
 
-    init(limit: Int) { self.limit = limit }
+    /// Connections that are accepted beyond the limit, to be told so.
+    private static let mostRefused = 256
 
-    var count: Int { state.withLock { $0.channels.count } }
+    private let state: Locked<State>
 
-    /// False: there are too many already.
-    func add(_ channel: any Channel) -> Bool {
-        state.withLock {
-            guard $0.channels.count < limit, !$0.isDraining else { return false }
-            $0.channels[ObjectIdentifier(channel)] = channel
+    init(_ limits: ShareLimiter.Limits) { state = Locked(State(limiter: ShareLimiter(limits))) }
+
+    /// Connections that are served.
+    var count: Int { state.withLock { $0.limiter.used } }
+
+    var isDraining: Bool { state.withLock { $0.isDraining } }
+
+    /// Takes a connection in that was accepted. It is known from here on, so that a server that stops does not overlook it.
+    ///
+    /// - Returns: False: there are so many that it cannot even be told that it is refused.
+    func accept(_ channel: any Channel) -> Bool {
+        let isTaken = state.withLock { state in
+            guard state.channels.count < state.limiter.limits.total + Self.mostRefused else { return false }
+            state.channels[ObjectIdentifier(channel)] = channel
             return true
+        }
+        if isTaken { channel.closeFuture.whenComplete { [self] _ in remove(channel) } }
+        return isTaken
+    }
+
+    /// Counts an accepted connection, which is served unless this throws.
+    ///
+    /// - Parameter client: nil: one that speaks for many, to whom the limit in all applies alone.
+    func admit(_ channel: any Channel, for client: String?) throws(ShareLimiter.Shortage) {
+        try state.withLock { state throws(ShareLimiter.Shortage) in
+            try state.limiter.take(for: client)
+            state.admitted[ObjectIdentifier(channel)] = Client(name: client)
         }
     }
 
-    func remove(_ channel: any Channel) {
+    private func remove(_ channel: any Channel) {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.channels[ObjectIdentifier(channel)] = nil
+            let id = ObjectIdentifier(channel)
+            if let client = state.admitted.removeValue(forKey: id) { state.limiter.giveBack(for: client.name) }
+            state.channels[id] = nil
             guard state.channels.isEmpty else { return nil }
             defer { state.whenEmpty = nil }
             return state.whenEmpty

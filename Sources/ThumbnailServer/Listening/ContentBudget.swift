@@ -1,23 +1,17 @@
 import Locking
 
-/// The memory that the contents of all requests may take together: each is held until its request is answered.
+/// The memory that the contents of requests may take, in all and of one client: each is held until its request is answered.
 final class ContentBudget: Sendable {
-    private let left: Locked<Int>
+    private let bytes: Locked<ShareLimiter>
 
-    /// - Parameter bytes: in all.
-    init(bytes: Int) { left = Locked(bytes) }
+    init(_ limits: ShareLimiter.Limits) { bytes = Locked(ShareLimiter(limits)) }
 
-    /// False: there are not so many bytes left.
-    func take(_ count: Int) -> Bool {
-        left.withLock {
-            guard $0 >= count else { return false }
-            $0 -= count
-            return true
-        }
+    func take(_ count: Int, for client: String) throws(ShareLimiter.Shortage) {
+        try bytes.withLock { bytes throws(ShareLimiter.Shortage) in try bytes.take(count, for: client) }
     }
 
-    func giveBack(_ count: Int) {
+    func giveBack(_ count: Int, for client: String) {
         guard count > 0 else { return }
-        left.withLock { $0 += count }
+        bytes.withLock { $0.giveBack(count, for: client) }
     }
 }

@@ -11,6 +11,7 @@ final class Listener: Sendable {
     let log: AccessLog
     let admission: Admission
     let budget: ContentBudget
+    let connections: ConnectionRegistry
     let answers = RunningAnswers()
     let logger: Logger
     /// The field that names a request.
@@ -18,14 +19,15 @@ final class Listener: Sendable {
 
     init(
         settings: ConnectionSettings, router: Router, metrics: ServerMetrics, log: AccessLog, admission: Admission,
-        logger: Logger
+        connections: ConnectionRegistry, logger: Logger
     ) {
         self.settings = settings
         self.router = router
         self.metrics = metrics
         self.log = log
         self.admission = admission
-        budget = ContentBudget(bytes: settings.contentBudget)
+        self.connections = connections
+        budget = ContentBudget(settings.contentBudget)
         self.logger = logger
         idField = settings.idFieldName.flatMap { HTTPField.Name($0) }
     }
@@ -33,12 +35,15 @@ final class Listener: Sendable {
     /// The refusal that a request gets whose turn will not come.
     func response(to refusal: Admission.Refusal) -> Response {
         switch refusal {
-        case .full:
-            metrics.refusedByQueue.increment()
+        case .full(let shortage):
+            let fault = RequestFault.busy(
+                shortage, .queue, "The requests that wait are", retryAfter: admission.retryAfter)
+            metrics.refused(fault.reason)
             return .failure(
-                503, "busy", "Too many requests are waiting; ask again later.",
-                fields: [.retryAfter: String(admission.limits.retryAfter)])
-        case .cancelled: return .failure(503, "cancelled", "The request was given up.")
+                fault.status, fault.code, fault.message, fields: [.retryAfter: String(admission.retryAfter)])
+        case .cancelled:
+            return .failure(
+                503, "cancelled", "The request was given up.", fields: [.retryAfter: String(admission.retryAfter)])
         }
     }
 }

@@ -98,28 +98,3 @@ struct RequestLine: Hashable {
         return (.path(path.utf8.first == UInt8(ascii: "/") ? path : "/" + path), host)
     }
 }
-
-/// `Host` (RFC 9110 section 7.2): a host and perhaps a port, nothing else.
-enum HostField {
-    static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
-        guard bytes.allSatisfy({ ByteClass.authority.contains($0) }) else { return false }
-        if bytes.first == UInt8(ascii: "[") {
-            guard let end = bytes.firstIndex(of: UInt8(ascii: "]")) else { return false }
-            let address = bytes[bytes.index(after: bytes.startIndex)..<end]
-            let isAddress = address.allSatisfy {
-                $0.hexadecimalValue != nil || $0 == .colon || $0 == UInt8(ascii: ".")
-            }
-            return !address.isEmpty && isAddress && isPort(bytes[bytes.index(after: end)...])
-        }
-        guard !bytes.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return false }
-        guard let colon = bytes.firstIndex(of: .colon) else { return true }
-        return isPort(bytes[colon...])
-    }
-
-    /// Nothing, or a colon and digits.
-    private static func isPort(_ bytes: some Collection<UInt8>) -> Bool {
-        guard let first = bytes.first else { return true }
-        let digits = bytes.dropFirst()
-        return first == .colon && digits.count <= 5 && digits.allSatisfy { $0.digitValue != nil }
-    }
-}

@@ -12,6 +12,8 @@ struct Turn {
     var answered: ContinuousClock.Instant?
     /// Bytes of content that were given to the kernel.
     var bytesSent: Int64 = 0
+    /// How long the client took to take the pieces that were written so far.
+    var clientsTime = Duration.zero
     /// Whether the request could not be read: its method and target are not known.
     var isMalformed = false
     /// Whether no byte of content may be sent: HEAD, 204, 304.
@@ -25,7 +27,8 @@ struct Turn {
     func record(at end: ContinuousClock.Instant, isCutShort: Bool) -> RequestRecord {
         let head = isMalformed ? nil : exchange.head
         return RequestRecord(
-            client: exchange.client, method: head?.method.rawValue, target: head?.targetText,
+            client: exchange.client, peer: exchange.peer == exchange.client ? nil : exchange.peer,
+            method: head?.method.rawValue, target: head?.targetText,
             minorVersion: head?.minorVersion, id: exchange.id, userAgent: head?.fields[.userAgent],
             traceParent: head?.fields[.traceParent], status: status, outcome: outcome, bytesSent: bytesSent,
             untilAnswer: (answered ?? end) - exchange.received, duration: end - exchange.received, error: error,

@@ -2,13 +2,16 @@ import HTTPTypes
 
 /// Fields that are for one connection only and are not passed on (RFC 9110 section 7.6.1).
 enum HopByHop {
-    /// The fields of a request that are for the origin.
-    static func endToEnd(_ head: RequestHead) -> HTTPFields {
+    /// The fields of a request that are for the origin: those for one connection are left out, and those of ``ClientAssertions``.
+    ///
+    /// - Parameter passed: names, in lower case, of assertions that are passed on all the same.
+    static func endToEnd(_ head: RequestHead, passing passed: Set<String> = []) -> HTTPFields {
         let named = namesInConnection(head.fields)
         var fields = HTTPFields()
         for field in head.fields {
             let name = field.name.canonicalName
             guard !isOneConnections(name), !named.contains(name) else { continue }
+            guard !ClientAssertions.contains(name) || passed.contains(name) else { continue }
             fields.append(field)
         }
         return fields

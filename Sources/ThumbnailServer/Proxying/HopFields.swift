@@ -22,11 +22,14 @@ enum Via {
 
 /// `Forwarded` (RFC 7239): who asked, by which host name.
 enum Forwarded {
-    static func append(_ exchange: Exchange, to fields: inout HTTPFields) {
-        var own = "for=\(exchange.client.forwardedNode)"
+    /// - Parameter isContinued: whether the request came from a proxy whose own `Forwarded` is believed. Of anybody else nothing is
+    ///   passed on.
+    static func append(_ exchange: Exchange, continuing isContinued: Bool, to fields: inout HTTPFields) {
+        var own = "for=\(exchange.peer.forwardedNode)"
         if let host = exchange.head.authority, !host.isEmpty { own += ";host=\"\(host)\"" }
         own += ";proto=http"
-        fields[.forwarded] = fields[.forwarded].map { $0 + ", " + own } ?? own
+        let former = isContinued ? exchange.head.fields[.forwarded] : nil
+        fields[.forwarded] = former.map { $0 + ", " + own } ?? own
     }
 }
 

@@ -15,6 +15,10 @@ struct ProxyEndpoint: Endpoint {
         var tellsTiming = false
         /// The field that carries the request's id.
         var idField: HTTPField.Name?
+        /// Names of ``ClientAssertions``, in lower case, that are passed on.
+        var passedFields: Set<String> = []
+        /// Proxies whose `Forwarded` is continued.
+        var trustedProxies = TrustedProxies()
         /// Time-outs and limits of transfers.
         var transfer = TransferOptions()
     }
@@ -63,8 +67,9 @@ struct ProxyEndpoint: Endpoint {
         else { return nil }
         var request = FileRequest(url)
         request.method = exchange.method
+        request.client = exchange.client.subscriber
         request.transfer = options.transfer
-        request.fields = HopByHop.endToEnd(exchange.head)
+        request.fields = HopByHop.endToEnd(exchange.head, passing: options.passedFields)
         if !exchange.content.isEmpty { request.body = exchange.content }
         return request
     }
@@ -73,7 +78,9 @@ struct ProxyEndpoint: Endpoint {
     private func addHopFields(to fields: inout HTTPFields, _ exchange: Exchange) {
         Via.append(options.name, minorVersion: exchange.head.minorVersion, to: &fields)
         if let name = options.idField { fields[name] = exchange.id }
-        if options.tellsClient { Forwarded.append(exchange, to: &fields) }
+        if options.tellsClient {
+            Forwarded.append(exchange, continuing: options.trustedProxies.contains(exchange.peer), to: &fields)
+        }
         if exchange.method == .options, let left = exchange.head.fields[.maxForwards].flatMap({ Int($0) }), left > 0 {
             fields[.maxForwards] = String(left - 1)
         }

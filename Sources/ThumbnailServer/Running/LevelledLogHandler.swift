@@ -2,7 +2,7 @@ import Locking
 import Logging
 
 /// Writes to standard error what is at least as important as the configuration says now: one level for all loggers, which a
-/// reload changes.
+/// reload changes. What authorises, in whatever URL a message tells, is masked.
 struct LevelledLogHandler: LogHandler {
     private var handler: StreamLogHandler
     private let level: Locked<Logger.Level>
@@ -31,5 +31,24 @@ struct LevelledLogHandler: LogHandler {
         set { handler[metadataKey: key] = newValue }
     }
 
-    func log(event: LogEvent) { handler.log(event: event) }
+    func log(event: LogEvent) {
+        var event = event
+        event.message = "\(MaskedText.masked(event.message.description))"
+        event.metadata = event.metadata?.mapValues(Self.masked)
+        if let error = event.error { event.error = MaskedError(description: MaskedText.masked("\(error)")) }
+        handler.log(event: event)
+    }
+
+    private static func masked(_ value: Logger.MetadataValue) -> Logger.MetadataValue {
+        switch value {
+        case .string(let text): .string(MaskedText.masked(text))
+        case .stringConvertible(let value): .string(MaskedText.masked(value.description))
+        case .array(let values): .array(values.map(masked))
+        case .dictionary(let values): .dictionary(values.mapValues(masked))
+        @unknown default: value
+        }
+    }
+
+    /// What is said of an error, without what authorises.
+    private struct MaskedError: Error, CustomStringConvertible { let description: String }
 }

@@ -27,7 +27,7 @@ public struct ThumbnailServer: Service {
             let imageRules = try new.imageRules()
             try parts.administration.token.update(new)
             parts.imageRules.withLock { $0 = imageRules }
-            parts.listener.admission.limits = new.admissionLimits
+            parts.listener.admission.update(new.admissionLimits)
         }
         self.parts = parts
     }
@@ -50,14 +50,14 @@ public struct ThumbnailServer: Service {
     /// Serves clients until it is told to stop.
     private func serve() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
-        let connections = ConnectionRegistry(limit: connectionLimit)
+        let connections = parts.listener.connections
         parts.administration.registry.beforeReading { [metrics = parts.metrics, admission = parts.listener.admission] in
             metrics.record(connections: connections.count, requests: admission.counts)
         }
         let data: any Channel
         do {
             data = try await DataListener.start(
-                on: configuration.listen, group: group, connections: connections, listener: parts.listener)
+                on: configuration.listen, group: group, listener: parts.listener)
         } catch {
             await end(group)
             throw SettingMistake(
@@ -70,17 +70,11 @@ public struct ThumbnailServer: Service {
         }
         parts.administration.readiness.start()
         supervisor.tell(.ready)
-        await withGracefulShutdownHandler {
-            await withTaskCancellationHandler {
-                try? await data.closeFuture.get()
-            } onCancel: {
-                data.close(promise: nil)
-            }
-        } onGracefulShutdown: {
-            data.close(promise: nil)
-        }
+        try? await gracefulShutdown()
         parts.administration.readiness.stop()
         supervisor.tell(.stopping)
+        await DataListener.stop(data)
+        try? await data.closeFuture.get()
         logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
         await connections.drain(within: configuration.gracePeriod)
         await parts.listener.answers.wait()
@@ -88,24 +82,26 @@ public struct ThumbnailServer: Service {
         logger.notice("stopped")
     }
 
-    /// As many connections as are configured, or as the system has descriptors for: a listener that runs out of them turns
-    /// round and round.
-    private var connectionLimit: Int {
-        let wanted = configuration.maxConnections
-        let descriptors = DescriptorLimit.current
-        // A request that memory does not answer has its file and its transfer's socket, too; a fifth is left for the rest.
-        let most = max(1, descriptors - descriptors / 5 - 2 * min(configuration.maxRequests, descriptors / 5))
-        guard most < wanted else { return wanted }
-        logger.warning(
-            "fewer connections than configured: the limit of open files is low (ulimit -n, LimitNOFILE)",
-            metadata: ["files": "\(descriptors)", "connections": "\(most)", "configured": "\(wanted)"])
-        return most
-    }
-
     private func end(_ group: MultiThreadedEventLoopGroup) async {
         try? await group.shutdownGracefully()
         await parts.cache.close()
         await parts.log.end()
+    }
+}
+
+extension ServerConfiguration {
+    /// As many connections as are configured, or as the system has descriptors for: a listener that runs out of them turns
+    /// round and round.
+    fileprivate func connectionLimits(_ logger: Logger) -> ShareLimiter.Limits {
+        let wanted = maxConnections
+        let descriptors = DescriptorLimit.current
+        // A request that memory does not answer has its file and its transfer's socket, too; a fifth is left for the rest.
+        let most = max(1, descriptors - descriptors / 5 - 2 * min(maxRequests, descriptors / 5))
+        guard most < wanted else { return ShareLimiter.Limits(total: wanted, perClient: maxConnectionsPerClient) }
+        logger.warning(
+            "fewer connections than configured: the limit of open files is low (ulimit -n, LimitNOFILE)",
+            metadata: ["files": "\(descriptors)", "connections": "\(most)", "configured": "\(wanted)"])
+        return ShareLimiter.Limits(total: most, perClient: maxConnectionsPerClient)
     }
 }
 
@@ -153,6 +149,7 @@ struct ServerParts: Sendable {
         listener = Listener(
             settings: configuration.connectionSettings,
             router: Router(proxy: proxy, images: ImageEndpoint(rules: images, cache: cache)),
-            metrics: metrics, log: log, admission: Admission(configuration.admissionLimits), logger: logger)
+            metrics: metrics, log: log, admission: Admission(configuration.admissionLimits),
+            connections: ConnectionRegistry(configuration.connectionLimits(logger)), logger: logger)
     }
 }

@@ -129,8 +129,9 @@ extension RequestRecord {
         var line = JSONLine(reserving: 512)
         line.add("time", TimeText.text(of: now))
         line.add("client", client.description)
+        if let peer { line.add("peer", peer.description) }
         if let method { line.add("method", method) }
-        if let target { line.add("target", target) }
+        if let target { line.add("target", MaskedText.masked(target)) }
         if let minorVersion { line.add("version", "1.\(minorVersion)") }
         line.add("status", status)
         line.add("cache", outcome.rawValue)
@@ -142,7 +143,7 @@ extension RequestRecord {
         if let userAgent { line.add("agent", userAgent) }
         if isCutShort { line.add("cut_short", true) }
         if let error { line.add("error", error) }
-        if let detail { line.add("detail", detail) }
+        if let detail { line.add("detail", MaskedText.masked(detail)) }
         return line.finished()
     }
 }

@@ -3,6 +3,8 @@ import HTTPTypes
 /// What became of one request: for the access log and for counting.
 struct RequestRecord: Sendable {
     var client: ClientAddress
+    /// The trusted proxy that it came through; nil: it came straight.
+    var peer: ClientAddress?
     /// Nil when not even a request line could be read.
     var method: String?
     var target: String?

@@ -5,7 +5,7 @@ import Metrics
 /// * `imgcache_requests_total{cache,status}`: answers by cache outcome and class of status (`2xx` …)
 /// * `imgcache_request_duration_seconds{cache}`: from the request's last byte to the answer's last
 /// * `imgcache_response_bytes_total`: bytes of content sent
-/// * `imgcache_requests_refused_total{reason}`: `queue`: no room in the queue; `malformed`: no valid request
+/// * `imgcache_requests_refused_total{reason}`: see ``RequestFault/Reason``
 /// * `imgcache_requests_abandoned_total`: clients that left before their answer began
 /// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: now
 struct ServerMetrics: Sendable {
@@ -14,8 +14,8 @@ struct ServerMetrics: Sendable {
     private let durations: [Timer]
     private let bytes: Counter
     private let abandoned: Counter
-    let refusedByQueue: Counter
-    let refusedAsMalformed: Counter
+    /// One for each reason, in the order of its cases.
+    private let refused: [Counter]
     private let connections: Gauge
     private let running: Gauge
     private let waiting: Gauge
@@ -35,13 +35,19 @@ struct ServerMetrics: Sendable {
         }
         bytes = Counter(label: "imgcache_response_bytes_total", factory: factory)
         abandoned = Counter(label: "imgcache_requests_abandoned_total", factory: factory)
-        refusedByQueue = Counter(
-            label: "imgcache_requests_refused_total", dimensions: [("reason", "queue")], factory: factory)
-        refusedAsMalformed = Counter(
-            label: "imgcache_requests_refused_total", dimensions: [("reason", "malformed")], factory: factory)
+        refused = RequestFault.Reason.allCases.map {
+            Counter(
+                label: "imgcache_requests_refused_total", dimensions: [("reason", $0.rawValue)], factory: factory)
+        }
         connections = Gauge(label: "imgcache_connections", factory: factory)
         running = Gauge(label: "imgcache_requests_running", factory: factory)
         waiting = Gauge(label: "imgcache_requests_waiting", factory: factory)
+    }
+
+    /// Counts a request, or a connection, that is refused before anything is asked of the cache or the origin.
+    func refused(_ reason: RequestFault.Reason) {
+        guard let index = RequestFault.Reason.allCases.firstIndex(of: reason) else { return }
+        refused[index].increment()
     }
 
     /// Notes how many there are now.

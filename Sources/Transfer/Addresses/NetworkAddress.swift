@@ -1,14 +1,14 @@
 import Glibc
 
 /// An IP address, as it stands in a packet.
-struct NetworkAddress: Hashable, Sendable {
+package struct NetworkAddress: Hashable, Sendable {
     /// Four bytes, or sixteen, in network order.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// Reads dotted decimals or the text form of RFC 4291 section 2.2, and nothing else.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var address = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, text, &address) == 1 {
             bytes = Array(address.prefix(4))
@@ -33,10 +33,10 @@ struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    var isIPv4: Bool { bytes.count == 4 }
+    package var isIPv4: Bool { bytes.count == 4 }
 
     /// Whether its first `bits` bits are those of the other, which is of the same family.
-    func begins(_ prefix: Self, bits: Int) -> Bool {
+    package func begins(_ prefix: Self, bits: Int) -> Bool {
         guard bytes.count == prefix.bytes.count else { return false }
         let whole = bits / 8
         guard bytes[..<whole].elementsEqual(prefix.bytes[..<whole]) else { return false }
@@ -45,11 +45,11 @@ struct NetworkAddress: Hashable, Sendable {
     }
 
     /// The IPv4 address in these four bytes.
-    func embedded(at offset: Int) -> Self { Self(bytes: Array(bytes[offset..<offset + 4])) }
+    package func embedded(at offset: Int) -> Self { Self(bytes: Array(bytes[offset..<offset + 4])) }
 }
 
 extension NetworkAddress: CustomStringConvertible {
-    var description: String {
+    package var description: String {
         var text = [CChar](repeating: 0, count: 64)
         guard inet_ntop(isIPv4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count)) != nil else { return "?" }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -31,7 +31,10 @@ final class EngineLoop {
         let configuration = mailbox.configuration
         multi = clibcurl_multi_init()
         handles = EasyHandlePool()
-        schedule = TransferSchedule(maxTransfers: configuration.maxTransfers, maxPerHost: configuration.maxPerHost)
+        schedule = TransferSchedule(
+            TransferSchedule.Limits(
+                total: configuration.maxTransfers, perHost: configuration.maxPerHost,
+                perClient: configuration.maxPerClient ?? .max))
         if let multi {
             clibcurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
             clibcurl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, max(configuration.maxTransfers, 16))
@@ -85,17 +88,27 @@ final class EngineLoop {
         let transfer = RunningTransfer(order, mailbox: mailbox, startedAt: now)
         if order.prepared.isCancelled.load(ordering: .acquiring) { return end(transfer, transfer.cancel()) }
         transfers[order.id] = transfer
-        schedule.enqueue(order.id, host: order.prepared.host, priority: transfer.priority)
-        transfer.isWaiting = true
+        enqueue(transfer)
         transfer.attach()
+    }
+
+    private func enqueue(_ transfer: RunningTransfer) {
+        transfer.isWaiting = true
+        transfer.place = schedule.enqueue(
+            transfer.id, host: transfer.host, priority: transfer.priority, client: transfer.client,
+            tag: transfer.place)
+    }
+
+    private func withdraw(_ transfer: RunningTransfer) {
+        schedule.withdraw(transfer.id, host: transfer.host, client: transfer.client)
     }
 
     private func prioritize(_ id: UInt64, _ priority: TransferPriority) {
         guard let transfer = transfers[id] else { return }
         transfer.priority = priority
         guard transfer.isWaiting else { return }
-        schedule.withdraw(id, host: transfer.host)
-        schedule.enqueue(id, host: transfer.host, priority: priority)
+        withdraw(transfer)
+        enqueue(transfer)
     }
 
     // MARK: Work
@@ -142,7 +155,7 @@ final class EngineLoop {
         case .again: startAttempt(transfer, multi)
         case .wait(let delay):
             active[transfer.id] = nil
-            schedule.finished(host: transfer.host)
+            schedule.finished(host: transfer.host, client: transfer.client)
             timers.insert(Timer(due: now + delay, id: transfer.id))
         }
     }
@@ -155,8 +168,7 @@ final class EngineLoop {
                 if transfer.isPacing { transfer.unpause(now: now) }
                 continue
             }
-            transfer.isWaiting = true
-            schedule.enqueue(timer.id, host: transfer.host, priority: transfer.priority)
+            enqueue(transfer)
         }
     }
 
@@ -187,9 +199,9 @@ final class EngineLoop {
         releaseHandle(of: transfer)
         transfers[transfer.id] = nil
         if active.removeValue(forKey: transfer.id) != nil {
-            schedule.finished(host: transfer.host)
+            schedule.finished(host: transfer.host, client: transfer.client)
         } else if transfer.isWaiting {
-            schedule.withdraw(transfer.id, host: transfer.host)
+            withdraw(transfer)
         }
         transfer.continuation.resume(returning: result)
     }

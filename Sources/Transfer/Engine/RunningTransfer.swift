@@ -36,6 +36,8 @@ final class RunningTransfer {
     var priority: TransferPriority
     /// Waits in the schedule.
     var isWaiting = false
+    /// Its place there, which it keeps while it pauses between two attempts.
+    var place: UInt64?
     /// Its handle is in the multi handle.
     var isAdded = false
     private(set) var handle: EasyHandle?
@@ -101,6 +103,7 @@ final class RunningTransfer {
     var request: TransferRequest { prepared.request }
     var options: TransferOptions { prepared.request.options }
     var host: String { prepared.host }
+    var client: String? { prepared.request.client }
     var stallTimeout: Duration { options.stallTimeout }
 
     init(_ order: Mailbox.Order, mailbox: Mailbox, startedAt: MonotonicTime) {

@@ -1,73 +1,128 @@
-/// Who may transfer now: at most so many in all, at most so many per host, the rest in order of priority, then of
-/// arrival. A transfer whose host is at its limit does not hold up those to other hosts.
+import Locking
+
+/// Decides which transfer runs next: at most so many in all, per host, and for one client; the rest in order of priority, then of
+/// arrival, with clients taking turns. A transfer whose host or client is at its limit does not hold up the others.
 struct TransferSchedule {
     typealias ID = UInt64
+
+    struct Limits {
+        var total: Int
+        var perHost: Int
+        /// For transfers that name a client.
+        var perClient: Int
+    }
 
     private struct Waiting: Comparable {
         let id: ID
         let priority: TransferPriority
-        /// Arrival: identifiers are given out in order, so a transfer that comes back for a retry is where it was.
+        let tag: UInt64
+        /// Arrival: identifiers are given out in order.
         var order: ID { id }
 
         static func < (left: Self, right: Self) -> Bool {
-            left.priority != right.priority ? left.priority > right.priority : left.order < right.order
+            if left.priority != right.priority { return left.priority > right.priority }
+            return (left.tag, left.order) < (right.tag, right.order)
         }
     }
 
     private struct Host {
         var running = 0
-        var waiting = Heap<Waiting>()
+        /// By client; nil: those that name none.
+        var waiting: [String?: Heap<Waiting>] = [:]
+
+        mutating func takeFirst(of client: String?) {
+            _ = waiting[client]?.removeFirst()
+            dropIfEmpty(client)
+        }
+
+        /// False: it did not wait here.
+        mutating func remove(_ id: ID, of client: String?) -> Bool {
+            guard let before = waiting[client]?.count else { return false }
+            waiting[client]?.filter { $0.id != id }
+            let isRemoved = waiting[client]?.count != before
+            dropIfEmpty(client)
+            return isRemoved
+        }
+
+        private mutating func dropIfEmpty(_ client: String?) {
+            if waiting[client]?.isEmpty ?? false { waiting[client] = nil }
+        }
     }
 
-    let maxTransfers: Int
-    let maxPerHost: Int
-    private(set) var running = 0
+    let limits: Limits
+    private var slots: ShareLimiter
+    private var turns = FairOrder()
+    private var waitingCount = 0
     private var hosts: [String: Host] = [:]
     /// Hosts with somebody waiting and room for one more. A pick looks at all of them: there are few, and a slot that
     /// has become free is worth more than the look.
     private var ready: Set<String> = []
 
-    init(maxTransfers: Int, maxPerHost: Int) {
-        self.maxTransfers = max(1, maxTransfers)
-        self.maxPerHost = max(1, maxPerHost)
+    var running: Int { slots.used }
+
+    init(_ limits: Limits) {
+        self.limits = Limits(
+            total: max(1, limits.total), perHost: max(1, limits.perHost), perClient: max(1, limits.perClient))
+        slots = ShareLimiter(ShareLimiter.Limits(total: self.limits.total, perClient: self.limits.perClient))
     }
 
-    mutating func enqueue(_ id: ID, host: String, priority: TransferPriority) {
-        hosts[host, default: Host()].waiting.insert(Waiting(id: id, priority: priority))
+    /// - Parameters:
+    ///   - client: whose limit it counts against; nil: nobody's.
+    ///   - tag: what an earlier call gave for one that comes back, and is where it was.
+    /// - Returns: Its place among the turns of clients.
+    @discardableResult
+    mutating func enqueue(
+        _ id: ID, host: String, priority: TransferPriority, client: String? = nil, tag: UInt64? = nil
+    ) -> UInt64 {
+        let tag = tag ?? turns.tag(for: client)
+        let waiting = Waiting(id: id, priority: priority, tag: tag)
+        hosts[host, default: Host()].waiting[client, default: Heap()].insert(waiting)
+        waitingCount += 1
         settle(host)
+        return tag
     }
 
-    /// The next one that may start; it then holds a slot until ``finished(host:)``.
+    /// The next one that may start; it then holds a slot until ``finished(host:client:)``.
     mutating func next() -> ID? {
-        guard running < maxTransfers else { return nil }
-        var best: (host: String, waiting: Waiting)?
+        guard running < limits.total else { return nil }
+        var best: (host: String, client: String?, waiting: Waiting)?
         for host in ready {
-            guard let waiting = hosts[host]?.waiting.first else { continue }
-            if best.map({ waiting < $0.waiting }) ?? true { best = (host, waiting) }
+            for (client, queue) in hosts[host]?.waiting ?? [:] {
+                guard let waiting = queue.first, slots.shortage(for: client) == nil else { continue }
+                if best.map({ waiting < $0.waiting }) ?? true { best = (host, client, waiting) }
+            }
         }
         guard let best else { return nil }
-        _ = hosts[best.host]?.waiting.removeFirst()
+        hosts[best.host]?.takeFirst(of: best.client)
         hosts[best.host]?.running += 1
-        running += 1
+        slots.takeRegardless(for: best.client)
+        turns.serve(best.waiting.tag)
+        noteOneLessWaiting()
         settle(best.host)
         return best.waiting.id
     }
 
-    mutating func finished(host: String) {
+    mutating func finished(host: String, client: String? = nil) {
         hosts[host]?.running -= 1
-        running -= 1
+        slots.giveBack(for: client)
         settle(host)
     }
 
     /// Takes back one that waits.
-    mutating func withdraw(_ id: ID, host: String) {
-        hosts[host]?.waiting.filter { $0.id != id }
+    mutating func withdraw(_ id: ID, host: String, client: String? = nil) {
+        guard hosts[host]?.remove(id, of: client) ?? false else { return }
+        noteOneLessWaiting()
         settle(host)
+    }
+
+    private mutating func noteOneLessWaiting() {
+        waitingCount -= 1
+        if waitingCount == 0 { turns.reset() }
     }
 
     private mutating func settle(_ name: String) {
         guard let host = hosts[name] else { return }
-        if host.waiting.isEmpty || host.running >= maxPerHost { ready.remove(name) } else { ready.insert(name) }
+        if host.waiting.isEmpty || host.running >= limits.perHost { ready.remove(name) } else { ready.insert(name) }
         if host.waiting.isEmpty, host.running == 0 { hosts[name] = nil }
     }
 }

@@ -80,6 +80,10 @@ public struct MalformedRequest: Sendable, CustomStringConvertible {
         chunked("a size's line that ends with LF alone", "3\nabc\r\n0\r\n\r\n"),
         chunked("a size's line that ends with CR alone", "3\rabc\r\n0\r\n\r\n"),
         chunked("an extension that ends with LF alone", "3;a\nabc\r\n0\r\n\r\n"),
+        chunked("an extension that is not ASCII", "3;aä\r\nabc\r\n0\r\n\r\n"),
+        chunked("an extension without a name", "3;\r\nabc\r\n0\r\n\r\n"),
+        chunked("an extension without a value", "3;a=\r\nabc\r\n0\r\n\r\n"),
+        chunked("an extension with an open quote", "3;a=\"b\r\nabc\r\n0\r\n\r\n"),
         chunked("an extension with NUL", "3;a\0\r\nabc\r\n0\r\n\r\n"),
         chunked("a very long extension", "3;" + String(repeating: "a", count: 5000) + "\r\nabc\r\n0\r\n\r\n"),
         chunked("data longer than their size", "3\r\nabcd\r\n0\r\n\r\n"),
@@ -88,6 +92,8 @@ public struct MalformedRequest: Sendable, CustomStringConvertible {
         chunked("a trailer line that ends with LF alone", "0\r\nA: b\n\r\n"),
         chunked("the end with LF alone", "0\r\n\n"),
         chunked("a trailer that is no field", "0\r\nGET / HTTP/1.1\r\n\r\n"),
+        chunked("a length as a trailer", "0\r\nContent-Length: 3\r\n\r\n"),
+        chunked("a transfer coding as a trailer", "0\r\nTransfer-Encoding: chunked\r\n\r\n"),
         chunked("a folded trailer", "0\r\nA: b\r\n c\r\n\r\n"),
     ]
 

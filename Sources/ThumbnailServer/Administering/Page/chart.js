@@ -16,7 +16,7 @@ function moveCursor(index) {
 
 export class Chart {
   /**
-   * series: [{key, name, tone, area}]; a tone is a class of the style sheet: accent, grey, faint, warn.
+   * series: [{key, name, tone, area}]; a tone is a class of the style sheet: accent, grey, faint, soft, warn.
    * top: a fixed upper end, if there is one. stacked: each series stands on those before it.
    */
   constructor(host, { name, series, format, top = null, floor = 1, base = 10, stacked = false }) {

@@ -22,7 +22,8 @@ export function startCharts() {
         { key: "hits", name: "hits", tone: "accent", area: true },
         { key: "misses", name: "misses", tone: "grey", area: true },
         { key: "passed", name: "passed", tone: "faint", area: true },
-        { key: "errors", name: "errors", tone: "warn", area: true },
+        { key: "clientErrors", name: "4xx", tone: "soft", area: true },
+        { key: "serverErrors", name: "5xx", tone: "warn", area: true },
       ],
     }),
     new Chart(host, {

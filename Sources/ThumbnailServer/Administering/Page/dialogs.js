@@ -43,6 +43,7 @@ export function showDetails(entry) {
   else image.removeAttribute("src");
   const lines = [
     ["URL", entry.url],
+    ["Status", entry.status],
     ["Made of it", entry.recipe],
     ["Freshness", entry.freshness.words],
     ["Why", entry.freshness.because],

@@ -52,7 +52,11 @@ function showFigures({ totals, recent, active }) {
   figure(
     "latency", millisecondsParts(recent.p50), `p95 ${milliseconds(recent.p95)}, p99 ${milliseconds(recent.p99)}`);
   figure("origin", bytesParts(totals.originBytes), originNote(totals));
-  figure("errors", countParts(totals.errors), totals.requests > 0 ? percent(totals.errors / totals.requests) : "");
+  figure("errors", [`${count(totals.clientErrors)}, ${count(totals.serverErrors)}`], errorsNote(totals));
+}
+
+function errorsNote({ clientErrors, serverErrors, requests }) {
+  return requests > 0 ? `${percent(clientErrors / requests)}, ${percent(serverErrors / requests)} of requests` : "";
 }
 
 function originNote({ originRequests, resumedBytes }) {

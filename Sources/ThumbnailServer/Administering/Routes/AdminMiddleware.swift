@@ -36,7 +36,12 @@ struct AdminMiddleware: RouterMiddleware {
     ) async throws -> AdminResponse {
         // Only a page with the token can send PURGE, under whatever name: no page of another place can even ask.
         if request.method.rawValue == "PURGE" { return try await routes.purge(request) }
-        guard routes.admission.admits(host: request.head.authority) else {
+        guard let host = request.head.authority.flatMap({ HostField($0.utf8) }), host.host != .name(""),
+            HTTPField.Name("Host").map({ !request.headers.contains($0) }) ?? true
+        else {
+            throw AdminError(.badRequest, "bad-host", "The Host field is no host.")
+        }
+        guard routes.admission.admits(host) else {
             throw AdminError(
                 .misdirectedRequest, "host",
                 "The admin listener does not go by that name; admin-hosts lists those that it goes by.")

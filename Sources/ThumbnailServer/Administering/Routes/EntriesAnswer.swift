@@ -16,6 +16,8 @@ struct EntriesAnswer: Encodable {
         var stored: Double
         var lastUsed: Double
         var type: String?
+        /// The stored response's status, when it is no success.
+        var status: Int?
         /// What was made of the original, for an image that the cache made.
         var recipe: String?
         var etag: String?
@@ -34,7 +36,7 @@ struct EntriesAnswer: Encodable {
 extension EntriesAnswer.Entry {
     init(_ entry: CacheEntry, now: Date, rules: CacheRules) {
         id = EntryID.text(entry.id)
-        url = entry.url
+        url = MaskedText.masked(entry.url)
         size = entry.size
         allocated = entry.allocatedSize
         stored = entry.storedAt.timeIntervalSince1970.rounded()
@@ -47,6 +49,7 @@ extension EntriesAnswer.Entry {
         let made = entry.recipe.flatMap { recipe in ImageFormat.allCases.first { recipe.contains($0.rawValue) } }
         type = made?.mediaType ?? declared
         if entry.recipe == nil {
+            status = entry.record.map { $0.response.status.code }.flatMap { (200..<300).contains($0) ? nil : $0 }
             etag = fields?[.eTag]
             vary = fields?[.vary]
         }

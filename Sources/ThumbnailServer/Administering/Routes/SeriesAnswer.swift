@@ -14,7 +14,7 @@ struct SeriesAnswer: Encodable {
     var series: Series
 
     struct Series: Encodable {
-        var requests, hits, misses, passed, errors, sent, origin, saved: [Double?]
+        var requests, hits, misses, passed, clientErrors, serverErrors, sent, origin, saved: [Double?]
         var p50, p95, p99: [Double?]
     }
 
@@ -32,7 +32,8 @@ struct SeriesAnswer: Encodable {
         capacity = step.capacity
         series = Series(
             requests: values(\.requests), hits: values(\.hits), misses: values(\.misses), passed: values(\.passed),
-            errors: values(\.errors), sent: values(\.sent), origin: values(\.origin), saved: values(\.saved),
+            clientErrors: values(\.clientErrors), serverErrors: values(\.serverErrors), sent: values(\.sent),
+            origin: values(\.origin), saved: values(\.saved),
             p50: latencies(\.p50), p95: latencies(\.p95), p99: latencies(\.p99))
     }
 }

@@ -18,12 +18,13 @@ struct SummaryAnswer: Encodable {
     var evictions: Evictions
 
     struct Totals: Encodable {
-        var requests, hits, misses, passed, errors: Int
+        var requests, hits, misses, passed, clientErrors, serverErrors: Int
         var sentBytes, originBytes, savedBytes, originRequests, resumes, resumedBytes: Int
 
         init(_ totals: TrafficTotals) {
             (requests, hits, misses) = (totals.requests, totals.hits, totals.misses)
-            (passed, errors) = (totals.passed, totals.errors)
+            passed = totals.passed
+            (clientErrors, serverErrors) = (totals.clientErrors, totals.serverErrors)
             (sentBytes, originBytes, savedBytes) = (totals.sentBytes, totals.originBytes, totals.savedBytes)
             (originRequests, resumes, resumedBytes) = (totals.originRequests, totals.resumes, totals.resumedBytes)
         }

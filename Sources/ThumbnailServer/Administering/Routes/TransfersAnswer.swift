@@ -28,6 +28,7 @@ struct TransfersAnswer: Encodable {
         // One URL may be fetched for several owners or variants at once.
         var seen: [String: Int] = [:]
         transfers = sorted.prefix(limit).map { url, progress in
+            let url = MaskedText.masked(url)
             seen[url, default: 0] += 1
             return Transfer(id: "\(seen[url] ?? 1) \(url)", url, progress)
         }
@@ -50,7 +51,7 @@ extension TransfersAnswer.Transfer {
         case .retrying(let delay, let reason):
             phase = "retrying"
             retryAfter = rounded(delay.seconds)
-            because = reason
+            because = MaskedText.masked(reason)
         }
     }
 }

@@ -9,8 +9,9 @@ struct TrafficTotals: Sendable, Equatable {
     var misses = 0
     /// What the cache has no part in: not to be stored, refused, answered by the server itself.
     var passed = 0
-    /// Answers 5xx, whatever the cache said.
-    var errors = 0
+    /// Responses 4xx and 5xx, whatever the cache said. Hits, misses and the rest are of the others.
+    var clientErrors = 0
+    var serverErrors = 0
     /// Bytes of content sent to clients.
     var sentBytes = 0
     /// Bytes of content received from origins.
@@ -31,7 +32,7 @@ struct TrafficTotals: Sendable, Equatable {
             case ("imgcache_requests_total", .counter(let counter)):
                 add(
                     Int(counter.value), outcome: identity.value(of: "cache").flatMap(CacheOutcome.init),
-                    isError: identity.value(of: "status") == "5xx")
+                    status: identity.value(of: "status"))
             case ("imgcache_response_bytes_total", .counter(let counter)): sentBytes += Int(counter.value)
             case ("imgcache_request_duration_seconds", .timer(let timer)): latency.add(timer.value)
             default: break
@@ -43,15 +44,13 @@ struct TrafficTotals: Sendable, Equatable {
         resumedBytes = transfers.bytesResumed
     }
 
-    private mutating func add(_ count: Int, outcome: CacheOutcome?, isError: Bool) {
+    private mutating func add(_ count: Int, outcome: CacheOutcome?, status: String?) {
         requests += count
-        if isError {
-            errors += count
-            return
-        }
-        switch outcome {
-        case .hit, .stale, .revalidated, .collapsed: hits += count
-        case .miss: misses += count
+        switch (status, outcome) {
+        case ("4xx", _): clientErrors += count
+        case ("5xx", _): serverErrors += count
+        case (_, .hit), (_, .stale), (_, .revalidated), (_, .collapsed): hits += count
+        case (_, .miss): misses += count
         default: passed += count
         }
     }
@@ -63,7 +62,8 @@ struct TrafficPoint: Sendable, Equatable {
     var hits = 0.0
     var misses = 0.0
     var passed = 0.0
-    var errors = 0.0
+    var clientErrors = 0.0
+    var serverErrors = 0.0
     var sent = 0.0
     var origin = 0.0
     var saved = 0.0
@@ -86,7 +86,8 @@ struct TrafficPoint: Sendable, Equatable {
         hits = rate(\.hits)
         misses = rate(\.misses)
         passed = rate(\.passed)
-        errors = rate(\.errors)
+        clientErrors = rate(\.clientErrors)
+        serverErrors = rate(\.serverErrors)
         sent = rate(\.sentBytes)
         origin = rate(\.originBytes)
         saved = max(0, sent - origin)

@@ -1,0 +1,1 @@
+../../../../../Sources/Transfer/Addresses/NetworkAddress.swift

@@ -1,0 +1,1 @@
+../../../../../Sources/Locking/ShareLimiter.swift

@@ -1,0 +1,1 @@
+../../../../../Sources/ThumbnailServer/Listening/ChunkExtension.swift
