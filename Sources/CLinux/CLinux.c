@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +96,23 @@ int clinux_inotify(void) {
 
 int clinux_watch_changes(int inotify, const char *path) {
     return inotify_add_watch(inotify, path, IN_MODIFY);
+}
+
+const uint64_t *clinux_map_shared(int fd, size_t length) {
+    void *memory = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void clinux_unmap(const uint64_t *memory, size_t length) {
+    munmap((void *)memory, length);
+}
+
+uint64_t clinux_load(const uint64_t *number) {
+    return __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
+
+void clinux_store(uint64_t *number, uint64_t value) {
+    __atomic_store_n(number, value, __ATOMIC_RELEASE);
 }
 
 void clinux_trim_heap(void) {
