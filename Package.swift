@@ -136,7 +136,9 @@ let package = Package(
         .testTarget(name: "CommandTests", dependencies: ["imgcache"], swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["CSQLite", "ImageCache", "Locking", "TestSupport", "Transfer", "imgcache", httpTypes],
+            dependencies: [
+                "CSQLite", "DiskStore", "ImageCache", "Locking", "TestSupport", "Transfer", "imgcache", httpTypes,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ThumbnailServerTests",

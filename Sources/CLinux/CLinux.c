@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -118,6 +119,23 @@ clinux_socket_filter clinux_no_new_handshakes(void) {
         BPF_STMT(BPF_RET | BPF_K, 0xFFFFFFFF),
     };
     return (clinux_socket_filter){sizeof code / sizeof code[0], code};
+}
+
+const uint64_t *clinux_map_shared(int fd, size_t length) {
+    void *memory = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void clinux_unmap(const uint64_t *memory, size_t length) {
+    munmap((void *)memory, length);
+}
+
+uint64_t clinux_load(const uint64_t *number) {
+    return __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
+
+void clinux_store(uint64_t *number, uint64_t value) {
+    __atomic_store_n(number, value, __ATOMIC_RELEASE);
 }
 
 void clinux_trim_heap(void) {

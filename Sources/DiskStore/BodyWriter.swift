@@ -22,6 +22,8 @@ public struct HeldBlocks: Sendable, Equatable {
 /// ``discard()`` leaves its full blocks as a partial, like a killed process.
 public final class BodyWriter {
     public let key: EntryKey
+    /// The body is asked for in this epoch; in another one, what is there of it is found by nobody. `nil`: any.
+    public var epoch: Generation.Epoch?
     private let store: DiskStore
     private var header: [UInt8]?
     private var total: Int64?
@@ -168,7 +170,7 @@ public final class BodyWriter {
 
     private func makePartial() throws(StoreError) {
         guard let header else { return }
-        partial = try store.makePartial(key: key, header: header, total: total, held: buffer.end)
+        partial = try store.makePartial(key: key, header: header, total: total, held: buffer.end, epoch: epoch)
     }
 
     /// Sees to it that room for `size` bytes is set aside; of an unknown length, in growing steps.
@@ -190,8 +192,9 @@ public final class BodyWriter {
     /// Makes an entry of the body, in place of the one with the same key and variant.
     ///
     /// - Returns: the body, open: it is there as long as the value lives, even if it is evicted at once.
-    /// - Throws: ``StoreError/Code/incomplete`` while bytes are missing: then all stays as it is and can be continued.
-    ///   ``StoreError/Code/altered`` when somebody else wrote into the file: what is sound stays, and can be continued.
+    /// - Throws: ``StoreError/Code/incomplete`` while bytes are missing, ``StoreError/Code/outdated`` when its generation is
+    ///   over: then all stays as it is and can be continued. ``StoreError/Code/altered`` when somebody else wrote into the file:
+    ///   what is sound stays, and can be continued.
     public func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody { try commit(entry, isTransient: false) }
 
     private func commit(_ entry: NewEntry, isTransient: Bool) throws(StoreError) -> StoredBody {
@@ -230,8 +233,10 @@ public final class BodyWriter {
         }
     }
 
-    /// Leaves what is there for a later writer of the key, with the bytes that do not fill their block.
+    /// Leaves what is there for a later writer of the key, with the bytes that do not fill their block; or deletes it, when the
+    /// resource was invalidated meanwhile.
     public func keep() throws(StoreError) {
+        if let epoch, store.isInvalidated(since: epoch) { return try discard() }
         defer { end() }
         guard let partial else { return }
         if buffer.count > 0 {

@@ -15,6 +15,7 @@ public final class DiskStore: Sendable {
     let configuration: StoreConfiguration
     let paths: Paths
     let index: Locked<Index>
+    let generations: Generations
 
     /// Opens the directory, which is created (mode 0700) when it is not there. One that is there must be a cache, known by
     /// its CACHEDIR.TAG or its index, or empty; its mode is left as it is, and the files in it are for their owner alone.
@@ -35,7 +36,9 @@ public final class DiskStore: Sendable {
         self.configuration = configuration
         let paths = Paths(root: self.directory)
         self.paths = paths
-        index = Locked(Index(paths: paths, configuration: configuration))
+        let generations = Generations(paths: paths, isReadOnly: configuration.isReadOnly)
+        self.generations = generations
+        index = Locked(Index(paths: paths, configuration: configuration, generations: generations))
         try withIndex { (_) throws(StoreError) in }
     }
 
@@ -119,25 +122,29 @@ public final class DiskStore: Sendable {
 
     // MARK: Changing
 
-    /// Replaces an entry's metadata. False if the entry is gone.
+    /// Replaces an entry's metadata, which is a change of its resource.
     ///
     /// - Parameter variant: the entry's variant from now on, in place of another entry that has it; nil: as it was.
+    /// - Returns: The resource's generation afterwards; `nil` when the entry is gone.
     @discardableResult
     public func updateMetadata(
         of entry: StoredEntry, _ metadata: [UInt8], variant: String? = nil
-    ) throws(StoreError) -> Bool {
+    ) throws(StoreError) -> Generation? {
         try withIndex { (index) throws(StoreError) in
-            try index.updateMetadata(entry, metadata, variant: variant)
+            try index.updateMetadata(entry, metadata, variant: variant).map { (noted) throws(StoreError) in
+                try index.settled(noted)
+            }
         }
     }
 
-    /// Removes one entry. Whoever reads its body keeps it. False if it was gone.
+    /// Removes one entry, and is no invalidation: the resource stands as it stood, as after an eviction. Whoever reads its body
+    /// keeps it. False if it was gone.
     @discardableResult
     public func remove(_ entry: StoredEntry) throws(StoreError) -> Bool {
         try remove(ids: [entry.id]) > 0
     }
 
-    /// Removes all variants of a key and its idle partials; returns how many entries it was.
+    /// Removes all variants of a key and its idle partials, and is no invalidation; returns how many entries it was.
     @discardableResult
     public func remove(_ key: EntryKey) throws(StoreError) -> Int {
         try withIndex { (index) throws(StoreError) in

@@ -11,6 +11,7 @@ struct Paths: Sendable {
     /// No more than these are kept.
     static let asides = 1...4
     var locks: String { "\(root)/locks" }
+    var generations: String { "\(root)/generations" }
     var tag: String { "\(root)/CACHEDIR.TAG" }
     var bodies: String { "\(root)/bodies" }
     var partials: String { "\(root)/partials" }

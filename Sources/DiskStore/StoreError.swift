@@ -6,7 +6,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
             case full, held, tooLarge, notWritable, damaged, busy, incomplete, altered, wrongLength, taken, exists
-            case invalidCapacity, foreign, absent, closed, io
+            case invalidCapacity, foreign, absent, closed, outdated, io
         }
 
         private let kind: Kind
@@ -42,6 +42,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let absent = Code(.absent)
         /// The store was closed.
         public static let closed = Code(.closed)
+        /// The resource was invalidated, or its entries changed, after the body's ``Generation`` was read.
+        public static let outdated = Code(.outdated)
         /// Any other failure of the file system or of SQLite.
         public static let io = Code(.io)
 

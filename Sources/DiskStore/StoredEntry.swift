@@ -19,16 +19,26 @@ public struct NewEntry: Sendable {
     public var variant: String
     /// How many variants the key may have with this one; of more, the longest unused go. No limit by default.
     public var variantLimit = Int.max
-    /// Shown in listings; means nothing to the store.
+    /// The resource, of which there may be several keys: shown in listings, and invalidated as one.
     public var url: String
     /// Opaque bytes that come back with the entry.
     public var metadata: [UInt8]
+    /// The generation of the resource that the body was made or asked for in. The commit fails with
+    /// ``StoreError/Code/outdated`` when it is no longer current. `nil`: the entry is stored in any case, and changes no generation.
+    public var generation: Generation?
+    /// Whether the body was made of what the resource's entries hold: then storing it changes nothing of the resource.
+    public var isDerived: Bool
 
-    public init(key: EntryKey, variant: String = "", url: String, metadata: [UInt8]) {
+    public init(
+        key: EntryKey, variant: String = "", url: String, metadata: [UInt8], generation: Generation? = nil,
+        isDerived: Bool = false
+    ) {
         self.key = key
         self.variant = variant
         self.url = url
         self.metadata = metadata
+        self.generation = generation
+        self.isDerived = isDerived
     }
 }
 

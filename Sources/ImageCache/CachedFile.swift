@@ -37,6 +37,8 @@ public struct CachedFile: Sendable {
     public internal(set) var cacheStatus: CacheStatus
 
     let body: StoredBody
+    /// The generation of the resource that the file is the current one of: while it lasts, what is made of the file may be kept.
+    var generation: Generation
 
     /// The file's path. Read it, do not change it.
     public var path: String { body.path }

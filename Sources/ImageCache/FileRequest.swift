@@ -75,6 +75,9 @@ public struct FileRequest: Sendable {
     /// origin is asked whether it still holds, and not for all of it. The answer may be a file that was made of it.
     var goneOriginal: Int64?
 
+    /// Whether what `stale-while-revalidate` would fetch in the background is waited for.
+    var awaitsRevalidation = false
+
     public init(_ url: String) { self.url = url }
 
     /// What becomes of an equal request that is under way when a new one comes.

@@ -122,9 +122,9 @@ extension ImageCache {
         let job = try Job(request)
         defer { forgetImages(of: request) }
         return try translating {
-            let hasPartial = try store.partial(for: job.key) != nil
-            try store.remove(job.key.ofMadeImages)
-            return try store.remove(job.key) + (hasPartial ? 1 : 0)
+            let count = try store.entries(for: job.key).count + (store.partial(for: job.key) == nil ? 0 : 1)
+            try store.remove([job.key, job.key.ofMadeImages], invalidating: .resource(job.url))
+            return count
         }
     }
 
@@ -174,7 +174,7 @@ extension ImageCache {
                 return true
             }
             keys += try store.partials().map(\.key).filter { Job.namespace(of: $0) == namespace }
-            for key in keys { try store.remove(key) }
+            try store.remove(keys, invalidating: .everything)
         }
     }
 

@@ -58,11 +58,6 @@ public final class ImageCache: Sendable {
         }
         self.directory = directory
         self.configuration = configuration
-        loader.forgetImages.withLock { forget in
-            forget = { [weak self] original in
-                self?.images.withLock { $0 }?.memory.removeVariants(of: original)
-            }
-        }
     }
 
     deinit { executor.close() }
@@ -115,8 +110,13 @@ public final class ImageCache: Sendable {
 
     /// Starts, or joins, the load of a request: for progress and for the file.
     public func download(_ request: FileRequest) -> Download {
-        let key = FlightKey(request)
-        if request.duplicates == .replace { flights.withLock { $0[key] }?.cancelAll() }
+        let key = FlightKey(
+            request, in: loader.store.generation(of: ImageKey.Original(request).url).epoch)
+        if request.duplicates == .replace {
+            for flight in flights.withLock({ $0.filter { $0.key.isEqual(to: key) }.map(\.value) }) {
+                flight.cancelAll()
+            }
+        }
         while true {
             let (flight, isNew) = flights.withLock { flights in
                 if let flight = flights[key] { return (flight, false) }
@@ -128,6 +128,7 @@ public final class ImageCache: Sendable {
                 forget(flight.work, key)
                 continue
             }
+            flight.raise(to: request.priority)
             if isNew {
                 let loader = loader
                 flight.start(on: executor, priority: nil) { flight in
@@ -215,7 +216,9 @@ public final class ImageCache: Sendable {
                     stored.policy = .returnCacheDataDontLoad
                     let first = try? await file(for: stored)
                     if let first { continuation.yield(first) }
-                    let second = try await file(for: request)
+                    var current = request
+                    current.awaitsRevalidation = true
+                    let second = try await file(for: current)
                     if second.path != first?.path { continuation.yield(second) }
                     continuation.finish()
                 } catch {
@@ -287,7 +290,7 @@ public final class Download: Sendable {
     /// Fails with ``ImageCacheError/Code/wrongBytes`` when the representation changed at the origin after the first bytes
     /// of the old one had been written: what was written cannot be taken back, and two versions are never joined.
     public func copy(toDescriptor descriptor: Int32) async throws(ImageCacheError) -> CachedFile {
-        let body = GrowingBody(flight: flight, interest: interest, url: request.url)
+        let body = GrowingBody(growth: flight.growth, interest: interest, url: request.url)
         for try await piece in body {
             switch piece {
             case .stored(let source, let range): try copyBytes(range, of: source, to: descriptor)
@@ -327,8 +330,19 @@ struct FlightKey: Hashable {
     private var resumes: Bool
     private var unstorable: FileRequest.Unstorable
     private var goneOriginal: Int64?
+    private var awaitsRevalidation: Bool
+    /// The resource's when it was asked for: who asks after an invalidation does not join what began before it.
+    private var epoch: Generation.Epoch?
 
-    init(_ request: FileRequest) {
+    /// Equal in all but the time at which they were asked.
+    func isEqual(to other: FlightKey) -> Bool {
+        var other = other
+        other.epoch = epoch
+        return self == other
+    }
+
+    init(_ request: FileRequest, in epoch: Generation.Epoch?) {
+        self.epoch = epoch
         url = request.url
         owner = request.owner
         fields = Array(request.fields)
@@ -342,5 +356,6 @@ struct FlightKey: Hashable {
         resumes = request.resumes
         unstorable = request.unstorable
         goneOriginal = request.goneOriginal
+        awaitsRevalidation = request.awaitsRevalidation
     }
 }

@@ -19,16 +19,18 @@ import Testing
         #expect(try other.tryLock(EntryKey("a")) != nil)
     }
 
-    @Test("A waiter says once that it waits, and takes over when the holder lets go")
+    @Test("A waiter takes over when the holder lets go")
     func waiting() async throws {
         let test = try StoreUnderTest()
         let held = Locked<KeyLock?>(try test.store.tryLock(EntryKey("a")))
         let waits = Locked(0)
         let store = test.store
-        let lock = try await store.lock(EntryKey("a")) {
+        let lock = try await store.lock(EntryKey("a")) { _ in
             waits.withLock { $0 += 1 }
             held.withLock { $0 = nil }
+            return true
         }
+        #expect(lock != nil)
         #expect(waits.withLock { $0 } == 1)
         #expect(try store.tryLock(EntryKey("a")) == nil)
         withExtendedLifetime(lock) {}
@@ -40,10 +42,43 @@ import Testing
         let held = try test.store.tryLock(EntryKey("a"))
         let store = test.store
         let (waits, continuation) = AsyncStream<Void>.makeStream()
-        let waiter = Task { try await store.lock(EntryKey("a")) { continuation.finish() } }
+        let waiter = Task {
+            try await store.lock(EntryKey("a")) { _ in
+                continuation.finish()
+                return true
+            }
+        }
         for await _ in waits {}
         waiter.cancel()
         await #expect(throws: CancellationError.self) { _ = try await waiter.value }
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func `a waiter whose patience ends goes on without the lock`() async throws {
+        let test = try StoreUnderTest()
+        let held = try test.store.tryLock(EntryKey("a"))
+        var looks = 0
+        let lock = try await test.store.lock(EntryKey("a")) { _ in
+            looks += 1
+            return looks < 3
+        }
+        #expect(lock == nil)
+        #expect(looks == 3)
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func `a waiter sees that the holder's download grows`() async throws {
+        let test = try StoreUnderTest()
+        let held = try test.store.tryLock(EntryKey("a"))
+        let writer = try test.store.beginBody(for: EntryKey("a"))
+        try writer.start(header: [1], total: nil)
+        var seen: [Int64] = []
+        _ = try await test.again().lock(EntryKey("a")) { progress in
+            seen.append(progress)
+            _ = try? writer.write(pattern(1 << 20))
+            return seen.count < 3
+        }
+        #expect(seen == seen.sorted() && Set(seen).count == 3, "\(seen)")
         withExtendedLifetime(held) {}
     }
 }

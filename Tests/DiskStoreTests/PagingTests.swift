@@ -53,11 +53,11 @@ import Testing
     func removing() throws {
         let test = try store(of: 12)
         let before = try test.store.statistics()
-        let removed = try test.store.remove { $0.contains("/k1") }
+        let removed = try test.store.remove(invalidating: .everything) { $0.contains("/k1") }
         #expect(removed == PruneResult(entries: 3, bytes: 3 * 4096))
         #expect(try test.store.statistics().bodyBytes == before.bodyBytes - removed.bytes)
         #expect(try test.store.page(limit: 99).entries.count == 9)
-        #expect(try test.store.remove { $0.contains("/k1") } == .nothing)
+        #expect(try test.store.remove(invalidating: .everything) { $0.contains("/k1") } == .nothing)
     }
 }
 

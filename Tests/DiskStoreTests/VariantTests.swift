@@ -60,7 +60,7 @@ import Testing
         let test = try StoreUnderTest()
         _ = try put(test.store, "a\n1")
         let two = try put(test.store, "a\n2")
-        #expect(try test.store.updateMetadata(of: two, [7], variant: "a\n1"))
+        #expect(try test.store.updateMetadata(of: two, [7], variant: "a\n1") != nil)
         let left = try test.store.entries(for: EntryKey("key"))
         #expect(left.map(\.id) == [two.id] && left.map(\.metadata) == [[7]])
         #expect(try test.store.entry(for: EntryKey("key"), variant: "a\n1")?.id == two.id)

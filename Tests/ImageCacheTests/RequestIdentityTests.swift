@@ -13,8 +13,8 @@ struct RequestIdentityTests {
 
     @Test("Requests whose fields differ in bytes that are no text share no load")
     func loads() {
-        #expect(FlightKey(request(.cookie, [0xFF])) != FlightKey(request(.cookie, [0xFE])))
-        #expect(FlightKey(request(.cookie, [0xFF])) == FlightKey(request(.cookie, [0xFF])))
+        #expect(FlightKey(request(.cookie, [0xFF]), in: nil) != FlightKey(request(.cookie, [0xFE]), in: nil))
+        #expect(FlightKey(request(.cookie, [0xFF]), in: nil) == FlightKey(request(.cookie, [0xFF]), in: nil))
     }
 
     @Test("Credentials that differ in such bytes have namespaces of their own")
@@ -25,5 +25,46 @@ struct RequestIdentityTests {
         #expect(Set(owners).count == 3)
         // A SHA-256, and ever the same: what is stored under it is found again.
         #expect(owners[2] == "authorization:ffe9aaeaa2a2d5048174df0b80599ef0197ec024c4b051bc9860cff58ef7f9f3")
+    }
+
+    /// Requests for one URL that differ in what decides of the result.
+    private static let differing: [@Sendable (FileRequest) -> FileRequest] = [
+        { $0 }, { $0.with { $0.policy = .reloadIgnoringLocalCacheData } },
+        { $0.with { $0.policy = .maxStale(seconds: 5) } },
+        { $0.with { $0.sha256 = "aa" } }, { $0.with { $0.ownLifetime = OwnLifetime(seconds: 60) } },
+        { $0.with { $0.fields[.cacheControl] = "no-cache" } },
+        { $0.with { $0.fields[HTTPField.Name("Pragma") ?? .accept] = "no-cache" } },
+        { $0.with { $0.transfer.maxFileSize = 5 } },
+    ]
+
+    @Test func `requests share a response only when policy, SHA-256, lifetime, directives and options are equal`()
+        throws
+    {
+        let requests = Self.differing.map { $0(FileRequest("http://example.org/a")) }
+        let terms = try requests.map { FetchTerms(try Job($0)) }
+        #expect(Set(terms).count == terms.count)
+        #expect(Set(requests.map { FlightKey($0, in: nil) }).count == terms.count)
+        // Who asks for something newer, or for certain bytes, follows nobody who began before.
+        #expect(
+            terms.map { $0.mayFollow(terms[0], length: 1) } == [true, false, false, false, false, false, false, true])
+        #expect(!terms[0].mayFollow(terms[3], length: 1))
+    }
+
+    @Test func `an image in memory answers only requests with the same limits, SHA-256 and lifetime`() {
+        var requests = [Self.differing[0], Self.differing[3], Self.differing[4]].map {
+            ImageRequest($0(FileRequest("http://example.org/a")))
+        }
+        var small = requests[0]
+        small.decoder.limits.pixels = 10
+        requests.append(small)
+        #expect(Set(requests.map { ImageKey($0, .pixels) }).count == requests.count)
+    }
+}
+
+extension FileRequest {
+    fileprivate func with(_ change: (inout FileRequest) -> Void) -> FileRequest {
+        var request = self
+        change(&request)
+        return request
     }
 }

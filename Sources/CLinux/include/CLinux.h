@@ -59,6 +59,18 @@ typedef struct {
 /// A filter that drops the first segment of each TCP handshake and lets everything else pass. It lives as long as the process.
 clinux_socket_filter clinux_no_new_handshakes(void);
 
+/// mmap(2) of a file's first `length` bytes, shared and for reading; NULL and errno on failure.
+const uint64_t *clinux_map_shared(int fd, size_t length);
+
+/// munmap(2) of what `clinux_map_shared` gave.
+void clinux_unmap(const uint64_t *memory, size_t length);
+
+/// An aligned number in memory that other processes and threads may be writing, read whole.
+uint64_t clinux_load(const uint64_t *number);
+
+/// Writes an aligned number, whole, for whoever reads it by `clinux_load`.
+void clinux_store(uint64_t *number, uint64_t value);
+
 /// malloc_trim(3): gives free memory back to the system, also from the middle of the heap. Without glibc: nothing.
 void clinux_trim_heap(void);
 

@@ -32,7 +32,7 @@ extension DiskStore {
     // MARK: Partials
 
     func makePartial(
-        key: EntryKey, header: [UInt8], total: Int64?, held: Int64
+        key: EntryKey, header: [UInt8], total: Int64?, held: Int64, epoch: Generation.Epoch?
     ) throws(StoreError) -> Partial {
         let claim = Index.newClaim()
         let (record, reserved) = try withIndex { (index) throws(StoreError) in
@@ -44,7 +44,7 @@ extension DiskStore {
         let partial = try Partial(creating: record, claim: claim, reserved: reserved, paths: paths)
         do throws(StoreError) {
             try withIndex { (index) throws(StoreError) in
-                try index.addPartial(record, claim: claim, reserved: reserved)
+                try index.addPartial(record, claim: claim, reserved: reserved, epoch)
             }
         } catch {
             partial.deleteFiles()
@@ -113,8 +113,9 @@ extension DiskStore {
             size: size, allocated: max(status.allocated, Budget.rounded(size)), checksum: checksum,
             boot: configuration.boot(), partial: (partial.id, partial.reserved), isTransient: isTransient)
         let entry: StoredEntry
+        let generation: Generation?
         do throws(StoreError) {
-            entry = try withIndex { (index) throws(StoreError) in
+            (entry, generation) = try withIndex { (index) throws(StoreError) in
                 try index.commit(new, finished) { path throws(StoreError) in
                     guard partial.isStillOurs else {
                         throw StoreError(
@@ -130,7 +131,8 @@ extension DiskStore {
             throw error
         }
         unlink(partial.recordFile.path)
-        return StoredBody(entry: entry, file: data, path: paths.body(entry.id))
+        return StoredBody(
+            entry: entry, file: data, path: paths.body(entry.id), generation: generation)
     }
 
     /// Never over an existing file: that one would be somebody's body (and it costs five times as much).
@@ -161,13 +163,14 @@ extension DiskStore {
         let finished = FinishedBody(
             size: Int64(bytes.count), allocated: max(file.allocated, Budget.rounded(Int64(bytes.count))),
             checksum: checksum.finish(length: Int64(bytes.count)), boot: configuration.boot(), isTransient: isTransient)
-        let entry = try withIndex { (index) throws(StoreError) in
+        let (entry, generation) = try withIndex { (index) throws(StoreError) in
             try index.commit(new, finished) { path throws(StoreError) in
                 try file.install(path)
             } uninstall: {
                 unlink($0)
             }
         }
-        return StoredBody(entry: entry, file: file.file, path: paths.body(entry.id))
+        return StoredBody(
+            entry: entry, file: file.file, path: paths.body(entry.id), generation: generation)
     }
 }

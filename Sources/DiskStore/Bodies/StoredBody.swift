@@ -12,6 +12,8 @@ public final class StoredBody: Sendable {
     public var descriptor: Int32 { file.descriptor }
     /// The length in bytes.
     public var size: Int64 { entry.size }
+    /// The resource's generation with this body in its place, for one that was just committed; see ``NewEntry/generation``.
+    public let generation: Generation?
 
     let file: File
     private let onClose: (@Sendable () -> Void)?
@@ -19,8 +21,12 @@ public final class StoredBody: Sendable {
     /// - Parameters:
     ///   - path: the body's name; the file may have had another one, or none, when it was opened.
     ///   - onClose: called when the value goes away and its lock is released.
-    init(entry: StoredEntry, file: File, path: String, onClose: (@Sendable () -> Void)? = nil) {
+    init(
+        entry: StoredEntry, file: File, path: String, generation: Generation? = nil,
+        onClose: (@Sendable () -> Void)? = nil
+    ) {
         self.entry = entry
+        self.generation = generation
         self.file = file
         self.path = path
         self.onClose = onClose

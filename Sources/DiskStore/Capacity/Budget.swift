@@ -25,8 +25,8 @@ struct Budget: Equatable, Sendable {
         return Self.rounded(pages * Self.frame) + (pages / 4062 + 1) * 32_768
     }
 
-    /// Root, `bodies` and `partials` folders, CACHEDIR.TAG, locks.
-    var fixedAllowance: Int64 { 8 * Self.page }
+    /// Root, `bodies` and `partials` folders, CACHEDIR.TAG, locks, generations.
+    var fixedAllowance: Int64 { 8 * Self.page + Self.rounded(Int64(GenerationTable.byteCount)) }
 
     /// Entries evicted in one transaction.
     var evictionBatch: Int64 { min(max(checkpointPages / 8, 4), 256) }

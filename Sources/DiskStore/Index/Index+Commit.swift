@@ -18,11 +18,14 @@ extension Index {
     /// The file is put in place inside the transaction, before the row is durable: a kill between the two leaves a file
     /// without a row, never a row without its file. The transaction is also what keeps a sweep from taking the file for
     /// an orphan: the sweep deletes inside a transaction of its own.
+    ///
+    /// - Returns: the row, and the generation of its resource with it.
     func commit(
         _ new: NewEntry, _ body: FinishedBody,
         install: (_ path: String) throws(StoreError) -> Void,
         uninstall: (_ path: String) -> Void
-    ) throws(StoreError) -> StoredEntry {
+    ) throws(StoreError) -> (entry: StoredEntry, generation: Generation?) {
+        var after = new.generation
         var installed: String?
         var replaced: [Int64] = []
         let growth = max(0, body.allocated - (body.partial?.reserved ?? 0))
@@ -32,6 +35,7 @@ extension Index {
                     uninstall(earlier)  // An attempt that did not become durable.
                     installed = nil
                 }
+                try requireCurrent(new.generation)
                 try writeAccesses(&totals)
                 replaced = try doomVariants(of: new, &totals)
                 let id: Int64
@@ -49,13 +53,15 @@ extension Index {
                 totals.bodies += body.allocated
                 totals.entries += 1
                 if configuration.holdsBodies, !body.isTransient { try hold(id, allocated: body.allocated, &totals) }
+                if let generation = new.generation, !new.isDerived { after = try noted(generation) }
                 let entry = try insert(new, body, id: id, &totals)
                 if body.isTransient { _ = try doom(id, &totals) }
                 return entry
             }
-            // The body is in its place: what fails from here on is left to the next sweep.
+            // The body is in its place: what fails from here on is left to the next sweep, or costs looks at the index.
             _ = try? deleteDoomed(replaced)
-            return entry
+            if let noted = after, !new.isDerived { after = (try? settled(noted)) ?? noted }
+            return (entry, after)
         } catch {
             if let installed { uninstall(installed) }
             throw error

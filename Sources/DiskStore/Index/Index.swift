@@ -9,6 +9,7 @@ import Logging
 final class Index {
     let paths: Paths
     let configuration: StoreConfiguration
+    let generations: Generations
     var budget: Budget
 
     /// nil before the first use and after ``close()``.
@@ -32,8 +33,9 @@ final class Index {
     var announcedCapacity: Int64?
     var capacityChange: CapacityChange?
 
-    init(paths: Paths, configuration: StoreConfiguration) {
+    init(paths: Paths, configuration: StoreConfiguration, generations: Generations) {
         self.paths = paths
+        self.generations = generations
         self.configuration = configuration
         budget = Budget(capacity: configuration.capacity ?? StoreConfiguration.defaultCapacity)
     }
@@ -134,21 +136,25 @@ final class Index {
     }
 
     /// - Parameter variant: the entry's from now on; `nil`: as it was. An entry that had it before goes.
-    func updateMetadata(_ entry: StoredEntry, _ metadata: [UInt8], variant: String?) throws(StoreError) -> Bool {
+    /// - Returns: The resource's generation after the change; `nil` when the entry is gone.
+    func updateMetadata(
+        _ entry: StoredEntry, _ metadata: [UInt8], variant: String?
+    ) throws(StoreError) -> Generation? {
         var replaced: [Int64] = []
-        let isThere = try change { (totals) throws(StoreError) in
+        let after: Generation? = try change { (totals) throws(StoreError) in
             replaced = []
             try database().prepared(.updateMetadata).bind(1, entry.id).bind(2, metadata).run()
-            guard try database().changes > 0 else { return false }
-            guard let variant, variant != entry.variant else { return true }
+            guard try database().changes > 0 else { return nil }
+            let after = try noted(generations.tableNow.generation(of: entry.url))
+            guard let variant, variant != entry.variant else { return after }
             for other in try self.entry(for: entry.key, variant: variant) where other.id != entry.id {
                 if try doom(other.id, &totals) { replaced.append(other.id) }
             }
             try database().prepared(.updateVariant).bind(1, entry.id).bind(2, variant).run()
-            return true
+            return after
         }
         try deleteDoomed(replaced)
-        return isThere
+        return after
     }
 }
 

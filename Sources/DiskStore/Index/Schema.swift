@@ -94,7 +94,8 @@ enum Query: Int, CaseIterable {
     case insertDoomed, deleteDoomed, doomed, isDoomed
     case folder, saveFolder
     case setting, saveSetting, deleteSetting
-    case insertPartial, deletePartial, updateClaim, updateReserved, partialByID, partialsByKey, partialsByAge
+    case insertPartial, deletePartial, updateClaim, updateReserved, disownPartial
+    case partialByID, partialsByKey, partialsByAge
 
     private static let columns =
         "e.id, e.key, e.variant, e.url, e.size, e.allocated, e.metadata, e.created, e.checksum, e.boot"
@@ -180,6 +181,8 @@ enum Query: Int, CaseIterable {
         case .deletePartial: "DELETE FROM partials WHERE id = ?1 RETURNING reserved"
         case .updateClaim: "UPDATE partials SET claim = ?2, updated = ?3 WHERE id = ?1"
         case .updateReserved: "UPDATE partials SET reserved = ?2, updated = ?3 WHERE id = ?1"
+        // No key has an empty text.
+        case .disownPartial: "UPDATE partials SET key_hash = 0, key = '' WHERE id = ?1"
         case .partialByID: "\(Self.selectPartial) WHERE id = ?1"
         case .partialsByKey: "\(Self.selectPartial) WHERE key_hash = ?1 AND key = ?2 ORDER BY updated DESC"
         case .partialsByAge: "\(Self.selectPartial) ORDER BY updated, id"

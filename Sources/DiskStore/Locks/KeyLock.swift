@@ -52,17 +52,23 @@ extension DiskStore {
 
     /// The key's lock, after waiting for it if need be. The wait polls, from every 5 ms to every 100 ms.
     ///
-    /// - Parameter onWait: called once, before the first wait.
+    /// - Parameter waits: called before each wait with a number that grows with what the holder has on disk; false ends the
+    ///   wait.
+    /// - Returns: `nil` when the wait was ended.
     /// - Throws: `CancellationError` when the task is cancelled while it waits; ``StoreError``.
-    public func lock(_ key: EntryKey, onWait: @Sendable () -> Void = {}) async throws -> KeyLock {
+    public func lock(_ key: EntryKey, waits: (_ progress: Int64) -> Bool = { _ in true }) async throws -> KeyLock? {
         var wait = Duration.milliseconds(5)
-        var hasWaited = false
         while true {
             if let lock = try tryLock(key) { return lock }
-            if !hasWaited { onWait() }
-            hasWaited = true
+            guard waits(try progress(of: key)) else { return nil }
             try await Task.sleep(for: wait)
             wait = min(wait * 3 / 2, .milliseconds(100))
         }
+    }
+
+    /// What the key's partials occupy on disk: it grows while somebody downloads the key.
+    private func progress(of key: EntryKey) throws(StoreError) -> Int64 {
+        let rows = try withIndex { (index) throws(StoreError) in try index.partialRows(for: key) }
+        return rows.reduce(0) { $0 + (FileStatus(at: paths.data($1.id))?.allocated ?? 0) }
     }
 }

@@ -44,26 +44,31 @@ extension DiskStore {
         return page
     }
 
-    /// Removes the entries whose URL matches.
+    /// Removes the entries whose URL matches with what is unfinished of them, and invalidates `scope`, which must include all of
+    /// them.
     ///
-    /// In steps, between which other callers get their turn. What is stored while it works may stay.
+    /// In steps, between which other callers get their turn. What is asked for while it works may stay.
     @discardableResult
-    public func remove(where matches: (String) -> Bool) throws(StoreError) -> PruneResult {
-        let reader = try reader()
-        var result = PruneResult.nothing
-        var place = Int64.max
-        while true {
-            let step = try reader.urls(before: place, limit: Self.scanStep)
-            let ids = step.filter { matches($0.url) }.map(\.id)
-            if !ids.isEmpty {
-                let removed = try withIndex { (index) throws(StoreError) in try index.removeCounted(ids) }
-                result.entries += removed.entries
-                result.bytes += removed.bytes
+    public func remove(
+        invalidating scope: InvalidationScope, where matches: (String) -> Bool
+    ) throws(StoreError) -> PruneResult {
+        try invalidating(scope) { () throws(StoreError) in
+            let reader = try reader()
+            var result = PruneResult.nothing
+            var place = Int64.max
+            while true {
+                let step = try reader.urls(before: place, limit: Self.scanStep)
+                let ids = step.filter { matches($0.url) }.map(\.id)
+                if !ids.isEmpty {
+                    let removed = try withIndex { (index) throws(StoreError) in try index.removeCounted(ids) }
+                    result.entries += removed.entries
+                    result.bytes += removed.bytes
+                }
+                guard let end = step.last else { break }
+                place = end.id
             }
-            guard let end = step.last else { break }
-            place = end.id
+            return result
         }
-        return result
     }
 
     /// The entry with a number; nil when it is gone. Does not count as an access.

@@ -49,9 +49,15 @@ extension DiskStore {
         case partials
     }
 
-    /// Empties the store. Bodies that are being read stay readable, and go when their readers have gone.
+    /// Empties the store, and invalidates everything if everything goes. Bodies that are being read stay readable, and go when
+    /// their readers have gone.
     @discardableResult
     public func clear(_ what: Clearing = .everything) throws(StoreError) -> PruneResult {
+        guard what == .everything else { return try clearFiles(.partials) }
+        return try invalidating(.everything) { () throws(StoreError) in try clearFiles(.everything) }
+    }
+
+    private func clearFiles(_ what: Clearing) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
         if what == .everything {
             let ids = try withIndex { (index) throws(StoreError) in try index.victims(excess: .max, before: nil).ids }
@@ -59,7 +65,11 @@ extension DiskStore {
         }
         let rows = try withIndex { (index) throws(StoreError) in try index.allPartialRows() }
         for row in rows {
-            result.bytes += try withIndex { (index) throws(StoreError) in try index.dropIfIdle(row) }
+            result.bytes += try withIndex { (index) throws(StoreError) in
+                let freed = try index.dropIfIdle(row)
+                if freed == 0, what == .everything { try index.disown(row) }
+                return freed
+            }
         }
         try withIndex { (index) throws(StoreError) in
             try index.releaseDeadRuns()

@@ -38,11 +38,9 @@ extension DiskStore {
         return all
     }
 
-    /// Drops the key's partials that nobody works on.
-    public func dropPartials(for key: EntryKey) throws(StoreError) {
-        try withIndex { (index) throws(StoreError) in
-            for row in try index.partialRows(for: key) { _ = try index.dropIfIdle(row) }
-        }
+    /// Removes the key's partials; those that somebody works on are left to them, and are never found again.
+    public func removePartials(for key: EntryKey) throws(StoreError) {
+        try withIndex { (index) throws(StoreError) in try index.removePartials(for: key) }
     }
 
     private func info(of row: PartialRow) throws(StoreError) -> PartialInfo? {

@@ -30,9 +30,16 @@ extension Index {
     }
 
     /// Sets room aside for a partial whose files are there and locked: whoever finds the row finds them.
-    func addPartial(_ record: PartialRecord, claim: Int64, reserved: Int64) throws(StoreError) {
+    ///
+    /// One of an epoch that is over belongs to its writer alone.
+    func addPartial(
+        _ record: PartialRecord, claim: Int64, reserved: Int64, _ epoch: Generation.Epoch?
+    ) throws(StoreError) {
         try changeWithRoom(for: reserved) { (totals) throws(StoreError) in
             try insertPartial(id: record.id, claim: claim, key: record.key, reserved: reserved, &totals)
+            if let epoch, !generations.tableNow.isCurrent(epoch) {
+                try database().prepared(.disownPartial).bind(1, record.id).run()
+            }
             try countFolder(Self.partialsFolder, &totals)
         }
     }

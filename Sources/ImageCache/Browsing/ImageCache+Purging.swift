@@ -17,7 +17,8 @@ extension ImageCache {
     /// somebody reads stays readable for them.
     ///
     /// A URL goes at once; what other owners have of it, and a prefix or a host, is looked for among all entries, which
-    /// holds up nobody. What is stored meanwhile may stay.
+    /// holds up nobody. What was asked for before is not stored any more, and what is asked for meanwhile may stay; in every
+    /// process on the directory.
     ///
     /// - Returns: How many entries went, and the bytes that they occupied.
     @discardableResult
@@ -28,11 +29,12 @@ extension ImageCache {
             let others = try translating {
                 if target == .everything { return try store.clear() }
                 let matches = target.matcher
+                let result = try store.remove(invalidating: target.scope, where: matches)
                 for partial in try store.partials() {
                     guard let record = ResponseRecord(decoding: partial.header), matches(record.url) else { continue }
-                    try store.dropPartials(for: partial.key)
+                    try store.removePartials(for: partial.key)
                 }
-                return try store.remove(where: matches)
+                return result
             }
             if others.entries > 0 { forgetImages() }
             return PruneResult(entries: result.entries + others.entries, bytes: result.bytes + others.bytes)
@@ -44,14 +46,7 @@ extension ImageCache {
         let job = try Job(request)
         defer { forgetImages(of: request) }
         return try translating {
-            var result = PruneResult.nothing
-            for key in [job.key, job.key.ofMadeImages] {
-                let bytes = try store.entries(for: key).reduce(0) { $0 + $1.allocated }
-                let count = try store.remove(key)
-                result.entries += count
-                if count > 0 { result.bytes += bytes }
-            }
-            return result
+            try store.remove([job.key, job.key.ofMadeImages], invalidating: .resource(job.url))
         }
     }
 
@@ -62,14 +57,22 @@ extension ImageCache {
             defer { forgetImages() }
             return try translating {
                 guard let entry = try store.entry(id) else { return false }
-                if !entry.key.isOfMadeImages { try store.remove(entry.key.ofMadeImages) }
-                return try store.remove(entry)
+                return try store.remove(entry, invalidating: entry.key.isOfMadeImages ? nil : entry.key.ofMadeImages)
             }
         }
     }
 }
 
 extension PurgeTarget {
+    /// The least that the store can invalidate and all that is meant is in. A URL stands for itself under every owner.
+    fileprivate var scope: InvalidationScope {
+        if case .url(let url) = self {
+            .resource(Job.separatingUserinfo(CacheKey.normalized(url)).url)
+        } else {
+            .everything
+        }
+    }
+
     /// Whether a stored URL is meant.
     var matcher: @Sendable (String) -> Bool {
         switch self {

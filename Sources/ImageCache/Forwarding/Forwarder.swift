@@ -10,9 +10,12 @@ import Transfer
 /// Answers requests between a client and its origin: from the store, by one request for all who ask at a time, or by
 /// passing the answer on.
 final class Forwarder: Sendable {
-    /// What a load under way will answer: a key, and of a response that varies one variant, once that is known.
+    /// What a load under way will answer: a key, and of a response that varies one variant, once that is known. What began before
+    /// an invalidation is for those who asked before it.
     struct FillKey: Hashable {
         var key: EntryKey
+        var epoch: Generation.Epoch
+        var terms: FetchTerms
         var variant: String?
         /// Set for one that nobody joins.
         var own: UInt64?
@@ -30,7 +33,7 @@ final class Forwarder: Sendable {
         /// A stored file: found, confirmed by the origin, or complete by now.
         case file(CachedFile)
         /// The body goes into the store, and can be followed there.
-        case growing(StoredResponse, CacheStatus, version: Int)
+        case growing(StoredResponse, CacheStatus, version: Int, BodyGrowth)
         /// It goes past the store, to the one who asked first.
         case passed(HTTPResponse, CacheStatus, PassedBody)
         /// It has no body.
@@ -93,11 +96,11 @@ final class Forwarder: Sendable {
                     return ForwardedAnswer(try loader.answer(question, from: file.sharing(!isFirst)))
                 }
                 variant = variantKey(of: file.response, question)
-            case .growing(let response, var status, let version):
+            case .growing(let response, var status, let version, let growth):
                 if isFirst || matches(response, question) {
-                    status.collapsed = !isFirst
+                    if !isFirst { status.collapsed = true }
                     let body = GrowingBody(
-                        flight: fill.flight, interest: interest, url: question.job.url, version: version)
+                        growth: growth, interest: interest, url: question.job.url, version: version)
                     if isFirst { lingerForSmall(response, interest) }
                     return try await answer(question, from: response, status, body)
                 }
@@ -123,7 +126,7 @@ final class Forwarder: Sendable {
         _ question: Question, from response: StoredResponse, _ status: CacheStatus, _ body: GrowingBody
     ) async throws(ImageCacheError) -> ForwardedAnswer {
         var body = body
-        guard case .complete(let length) = response.extent, body.flight.growth.version == body.version,
+        guard case .complete(let length) = response.extent, body.growth.version == body.version,
             length != nil || !question.asked.fields.contains(.range),
             let served = loader.rules.served(response, for: question.asked, now: loader.now())
         else {
@@ -165,9 +168,10 @@ final class Forwarder: Sendable {
     // MARK: Asking the origin, for all
 
     private func join(_ question: Question, _ variant: String?) -> (Fill, Flight.Interest, isFirst: Bool) {
-        let key = FillKey(key: question.job.key, variant: variant)
+        var key = key(of: question)
+        key.variant = variant
         while true {
-            let (fill, isFirst) = fills.withLock { fills in
+            let (fill, isFirst) = fills.withLock { [key] fills in
                 if let fill = fills[key] { return (fill, false) }
                 let flight = Flight { [weak self] in self?.forget($0, key) }
                 let fill = Fill(url: question.job.url, flight: flight, opening: Promise())
@@ -178,19 +182,27 @@ final class Forwarder: Sendable {
                 forget(fill.flight.work, key)
                 continue
             }
-            if isFirst { start(fill, question.job, key) }
+            if isFirst { start(fill, question.job, key) } else { fill.flight.raise(to: question.job.request.priority) }
             return (fill, interest, isFirst)
         }
+    }
+
+    private func key(of question: Question) -> FillKey {
+        FillKey(
+            key: question.job.key, epoch: loader.store.generation(of: question.job.url).epoch,
+            terms: FetchTerms(question.job))
     }
 
     /// Begins a load that nobody joins, unless its answer turns out to be for all.
     private func begin(_ question: Question) -> (Fill, Flight.Interest, isFirst: Bool) {
         while true {
             let number = lastOwn.wrappingAdd(1, ordering: .relaxed).newValue
-            let key = FillKey(key: question.job.key, own: number)
-            let flight = Flight { [weak self] work in
+            let shared = key(of: question)
+            var key = shared
+            key.own = number
+            let flight = Flight { [weak self, key] work in
                 self?.forget(work, key)
-                self?.forget(work, FillKey(key: key.key))
+                self?.forget(work, shared)
             }
             guard let interest = flight.join() else { continue }
             let fill = Fill(url: question.job.url, flight: flight, opening: Promise())
@@ -201,25 +213,29 @@ final class Forwarder: Sendable {
     }
 
     /// The answer goes into the store: whoever asks from now on joins it. Called before the load ends, which takes it out again.
-    private func share(_ fill: Fill, _ key: EntryKey) {
-        unshared.withLock { $0.remove(key) }
-        fills.withLock { fills in
-            let shared = FillKey(key: key)
+    private func share(_ fill: Fill, _ key: FillKey) {
+        unshared.withLock { $0.remove(key.key) }
+        var shared = key
+        shared.own = nil
+        fills.withLock { [shared] fills in
             if fills[shared] == nil { fills[shared] = fill }
         }
     }
 
     private func start(_ fill: Fill, _ job: Job, _ key: FillKey) {
         let (loader, warnings) = (loader, warnings)
-        let waits = key.variant == nil && key.own == nil
+        // Another process is not waited for longer than it takes to begin oneself.
+        let waiting: KeyWaiting = key.variant == nil && key.own == nil ? .atMost(.seconds(1)) : .none
         let forget: @Sendable (Flight.Work) -> Void = { [weak self] in self?.forget($0, key) }
-        let share: @Sendable () -> Void = { [weak self] in self?.share(fill, key.key) }
+        let share: @Sendable () -> Void = { [weak self] in self?.share(fill, key) }
         fill.flight.start(on: executor, priority: nil) { flight in
             let outcome: Flight.Outcome
             do throws(ImageCacheError) {
-                let file = try await loader.load(job, flight: flight, waits: waits) {
-                    (plan, lock) async throws(ImageCacheError) in
-                    try await loader.forward(job, plan: plan, flight: flight, warnings) { opening in
+                let file = try await loader.load(job, flight: flight, waiting: waiting) {
+                    (other, plan) async throws(ImageCacheError) in
+                    try await loader.follow(other, job, plan: plan, flight: flight) { fill.opening.fulfill($0) }
+                } fetch: { (plan, lock, generation) async throws(ImageCacheError) in
+                    try await loader.forward(job, plan: plan, generation, flight: flight, warnings) { opening in
                         // What goes past the store is of no use to anybody who comes later, here or in another process.
                         if case .passed = opening {
                             lock?.release()

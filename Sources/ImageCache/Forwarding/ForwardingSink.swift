@@ -29,7 +29,8 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
 
     private let job: Job
     private let rules: CacheRules
-    private let growth: BodyGrowth
+    /// `nil`: nobody but the one who asked gets anything of it.
+    private let flight: Flight?
     /// For the answer 200; another one must not touch what is held of it.
     private let whole: Storing?
     private let makeStoring: () throws -> Storing
@@ -51,7 +52,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     ///   - mayStore: Whether a response with that status may be stored beside what is stored.
     ///   - began: Told once, on the engine's thread.
     init(
-        job: Job, rules: CacheRules, growth: BodyGrowth = BodyGrowth(), whole: Storing? = nil,
+        job: Job, rules: CacheRules, flight: Flight? = nil, whole: Storing? = nil,
         makeStoring: @escaping () throws -> Storing = { throw CancellationError() },
         warnings: StoreWarnings? = nil, mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
         mayStore: @escaping (HTTPResponse.Status) -> Bool = { _ in true },
@@ -59,7 +60,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     ) {
         self.job = job
         self.rules = rules
-        self.growth = growth
+        self.flight = flight
         self.whole = whole
         self.makeStoring = makeStoring
         self.warnings = warnings
@@ -68,7 +69,10 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         self.began = began
     }
 
-    func attach(_ transfer: TransferHandle) { self.transfer = transfer }
+    func attach(_ transfer: TransferHandle) {
+        self.transfer = transfer
+        flight?.attach(transfer, priority: job.request.priority)
+    }
 
     func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
 
@@ -99,7 +103,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         target = storing
         guard !hasBegun, let response = storing.download.record?.response else { return }
         hasBegun = true
-        began(.stored(response.withLength(of: placement), version: growth.version))
+        began(.stored(response.withLength(of: placement), version: flight?.growth.version ?? 0))
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
@@ -120,7 +124,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     }
 
     /// All of it came, and does not get into the store: whoever follows it gets it all the same.
-    func giveUnstored(_ storing: Storing) { growth.advance(by: storing.writer, isWhole: true) }
+    func giveUnstored(_ storing: Storing) { flight?.growth.advance(by: storing.writer, isWhole: true) }
 
     private func noting<Result>(_ work: () throws -> Result) throws -> Result {
         do { return try work() } catch let error as StoreError {
@@ -154,6 +158,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     private func pass(_ head: ResponseHead) {
         // At once: whoever asks next may be answered with the file, and continue it.
         leavePartials()
+        flight?.responseStart.fulfill(.own)
         let body = PassedBody()
         if let transfer { body.attach(transfer) }
         passed = body
@@ -164,7 +169,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
 
 extension StoredResponse {
     /// With the length that the answer's head told: its body has yet to come.
-    fileprivate func withLength(of placement: BodyPlacement) -> StoredResponse {
+    func withLength(of placement: BodyPlacement) -> StoredResponse {
         var response = self
         switch placement {
         case .whole(let length): response.extent = .complete(length: length)

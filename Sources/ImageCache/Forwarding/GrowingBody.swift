@@ -4,7 +4,7 @@ import HTTPCaching
 struct GrowingBody: AsyncSequence, Sendable {
     typealias Piece = AnswerContent.Piece
 
-    let flight: Flight
+    let growth: BodyGrowth
     /// Keeps the load going.
     let interest: Flight.Interest
     let url: String
@@ -17,7 +17,7 @@ struct GrowingBody: AsyncSequence, Sendable {
     var version: Int?
 
     func makeAsyncIterator() -> Iterator {
-        Iterator(body: self, position: range.lowerBound, stands: flight.growth.follow().makeAsyncIterator())
+        Iterator(body: self, position: range.lowerBound, stands: growth.follow().makeAsyncIterator())
     }
 
     struct Iterator: AsyncIteratorProtocol {
@@ -41,7 +41,7 @@ struct GrowingBody: AsyncSequence, Sendable {
             while file == nil, position < body.range.upperBound {
                 guard let stand = await stands.next(isolation: actor) else {
                     let whole = try await body.interest.outcome().get()
-                    try check(body.flight.growth.version)
+                    try check(body.growth.version)
                     file = whole
                     let end = Swift.min(body.range.upperBound, whole.size)
                     guard position < end else { return nil }

@@ -11,21 +11,21 @@ extension Loader {
     ///
     /// - Throws: `.notStorable` after an answer that went past the store.
     func forward(
-        _ job: Job, plan: Plan, flight: Flight, _ warnings: StoreWarnings,
+        _ job: Job, plan: Plan, _ generation: Generation, flight: Flight, _ warnings: StoreWarnings,
         opening: @escaping @Sendable (Opening) -> Void
     ) async throws(ImageCacheError) -> CachedFile {
         let question = OriginQuestion(plan)
         if let file = question.file { return file }
         sweeper?.startOnce()
-        let writer = try beginBody(job)
-        let download = DownloadSink(job: job, rules: rules, writer: writer, growth: flight.growth)
+        let writer = try beginBody(job, generation)
+        let download = DownloadSink(job: job, rules: rules, writer: writer, flight: flight)
         let sink = ForwardingSink(
-            job: job, rules: rules, growth: flight.growth, whole: .init(download: download, writer: writer),
+            job: job, rules: rules, flight: flight, whole: .init(download: download, writer: writer),
             makeStoring: { [store, rules] in
                 let writer = try store.beginBody(for: job.key.ofStatus)
+                writer.epoch = generation.epoch
                 return .init(
-                    download: DownloadSink(job: job, rules: rules, writer: writer, growth: flight.growth),
-                    writer: writer)
+                    download: DownloadSink(job: job, rules: rules, writer: writer, flight: flight), writer: writer)
             },
             warnings: warnings, mayServeStale: { question.staleCandidate(for: job, after: $0, by: self) != nil },
             mayStore: { rules.mayTakePlace(of: question.candidates.map(\.record.response), $0) },
@@ -35,7 +35,7 @@ extension Loader {
                 case .stored(let response, let version):
                     status.forwardStatus = response.status.code
                     status.stored = true
-                    opening(.growing(response, status, version: version))
+                    opening(.growing(response, status, version: version, flight.growth))
                 case .passed(let head, let body):
                     status.forwardStatus = head.status.code
                     opening(.passed(rules.passedHead(head), status, body))
@@ -52,7 +52,7 @@ extension Loader {
             if let stale = try openStale(after: error, question, job) { return stale }
             throw ImageCacheError(error)
         }
-        invalidate(after: result.head, job)
+        let generation = invalidate(after: result.head, job, generation)
         var status = question.status
         status.forwardStatus = result.head.status.code
         if let passed = sink.passed {
@@ -66,7 +66,8 @@ extension Loader {
             flight.report { $0.phase = .storing }
             let file: CachedFile
             do throws(ImageCacheError) {
-                file = try store(result, sink: target.download, writer: target.writer, job: job, status)
+                file = try store(
+                    result, sink: target.download, writer: target.writer, job: job, status, generation)
             } catch {
                 warnings.note(error)
                 // What was changed on disk meanwhile is not what came: nobody gets the rest of it.
@@ -74,21 +75,43 @@ extension Loader {
                 throw error
             }
             if target.writer !== writer { download.leavePartial() }
-            replace(question, by: file, job)
-            return file
+            return replace(question, by: file, job)
         case .notModified:
             try? writer.discard()
             if let validation = question.validation {
                 return try await confirm(
                     result, validation: validation, candidates: question.candidates, job: job, status
                 ) { (anew) async throws(ImageCacheError) in
-                    try await forward(job, plan: anew, flight: flight, warnings, opening: opening)
+                    try await forward(job, plan: anew, generation, flight: flight, warnings, opening: opening)
                 }
             }
         case .status: sink.leavePartials()
         }
         throw ImageCacheError(
             .wrongBytes, url: job.url, message: "the server answered \(result.head.status) to what was not asked")
+    }
+
+    /// Answers from the body that another load of this process brings, such as a thumbnail's original, if that is an answer to
+    /// this request.
+    ///
+    /// - Returns: The file; `nil`: the origin is to be asked.
+    func follow(
+        _ other: RunningFetches.Fetch, _ job: Job, plan: Plan, flight: Flight, opening: @Sendable (Opening) -> Void
+    ) async throws(ImageCacheError) -> CachedFile? {
+        guard let interest = other.flight.join() else { return nil }
+        guard let start = await other.flight.responseStart.value() else { throw .cancelled }
+        guard case .shared(let response, let version) = start,
+            case .complete(let length?) = response.extent, FetchTerms(job).mayFollow(other.terms, length: length),
+            rules.variantKey(of: job.cacheRequest.fields, for: response.fields) != nil,
+            rules.isSelected(response, by: job.cacheRequest.fields)
+        else { return nil }
+        var status = OriginQuestion(plan).status
+        status.forwardStatus = response.status.code
+        status.stored = true
+        status.collapsed = true
+        opening(.growing(response, status, version: version, other.flight.growth))
+        // Readers have the head: what fails now fails for them.
+        return try await interest.outcome().get()
     }
 
     /// Sends a request on whose answer is not stored. Returns when the answer has ended.
@@ -109,7 +132,7 @@ extension Loader {
             sink.passed?.finish(.failure(ImageCacheError(error)))
             throw ImageCacheError(error)
         }
-        invalidate(after: result.head, job)
+        invalidate(after: result.head, job, store.generation(of: job.url))
         if let passed = sink.passed { return passed.finish(.success(())) }
         var status = status
         status.forwardStatus = result.head.status.code

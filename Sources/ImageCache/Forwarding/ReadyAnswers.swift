@@ -1,3 +1,4 @@
+import DiskStore
 import FoundationEssentials
 import Glibc
 import HTTPCaching
@@ -14,15 +15,16 @@ public struct ReadyAnswer: Sendable {
 
 /// Small files in memory, ready to be sent without a look at the disk: what is asked for again and again.
 ///
-/// One variant of a URL at a time. What this process stores, confirms or removes is forgotten here at once; of what other
-/// processes do to the store it learns within ``lookInterval``.
+/// One variant of a URL at a time. An entry answers only while its resource's generation lasts: what any process on the
+/// directory stores, confirms or removes ends it at once.
 final class ReadyAnswers: Sendable {
     /// Larger files are sent from the kernel's page cache.
     private static let sizeLimit: Int64 = 256 << 10
-    /// For how long an answer is good without another look at the store, which also counts as a use there.
+    /// For how long an answer is good without another look at the store, which counts as a use there.
     private static let lookInterval = Duration.seconds(1)
 
     private final class Entry: Sendable {
+        let generation: Generation
         let response: StoredResponse
         /// The head of a hit without `Age` and `Cache-Status`.
         let head: HTTPResponse
@@ -35,9 +37,10 @@ final class ReadyAnswers: Sendable {
         let lookedAt: ContinuousClock.Instant
 
         init(
-            _ response: StoredResponse, head: HTTPResponse, body: [UInt8], variant: String?, bornAt: Double,
-            freshUntil: Double
+            _ generation: Generation, _ response: StoredResponse, head: HTTPResponse, body: [UInt8], variant: String?,
+            bornAt: Double, freshUntil: Double
         ) {
+            self.generation = generation
             self.response = response
             self.head = head
             self.body = body
@@ -56,9 +59,11 @@ final class ReadyAnswers: Sendable {
     private let memory: MemoryCache<Key, Entry>
     private let rules: CacheRules
     private let now: @Sendable () -> Date
+    private let store: DiskStore
 
-    init(limits: MemoryCacheLimits, rules: CacheRules, now: @escaping @Sendable () -> Date) {
+    init(limits: MemoryCacheLimits, rules: CacheRules, now: @escaping @Sendable () -> Date, store: DiskStore) {
         memory = MemoryCache(limits: limits)
+        self.store = store
         self.rules = rules
         self.now = now
     }
@@ -67,7 +72,8 @@ final class ReadyAnswers: Sendable {
 
     func answer(to request: FileRequest) -> ReadyAnswer? {
         guard request.owner == nil, request.transfer.credentials == nil, request.body == nil,
-            let entry = memory.value(for: Key(url: request.url)), .now - entry.lookedAt < Self.lookInterval
+            let entry = memory.value(for: Key(url: request.url)), .now - entry.lookedAt < Self.lookInterval,
+            store.isCurrent(entry.generation)
         else { return nil }
         switch Kind(request) {
         case .plain: return plain(entry, request)
@@ -117,7 +123,7 @@ final class ReadyAnswers: Sendable {
         init(_ request: FileRequest) {
             self = .other
             guard request.method == .get || request.method == .head, request.ownLifetime == nil,
-                request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
+                request.sha256 == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
             else { return }
             var isConditional = false
             for field in request.fields {
@@ -141,7 +147,8 @@ final class ReadyAnswers: Sendable {
             request.url == question.job.url, case .plain = Kind(request), request.owner == nil,
             request.transfer.credentials == nil,
             let remaining = file.cacheStatus.timeToLive, remaining > 0,
-            let age = answer.head.headerFields[.age].flatMap({ Double($0) }), let body = file.bytes()
+            let age = answer.head.headerFields[.age].flatMap({ Double($0) }), store.isCurrent(file.generation),
+            let body = file.bytes()
         else { return }
         var head = answer.head
         head.headerFields[.age] = nil
@@ -151,8 +158,8 @@ final class ReadyAnswers: Sendable {
         let now = now().timeIntervalSince1970
         let variant = rules.selectingText(of: request.fields, for: response.fields) ?? "*"
         let entry = Entry(
-            response, head: head, body: body, variant: variant.isEmpty ? nil : variant, bornAt: now - age,
-            freshUntil: now + Double(remaining))
+            file.generation, response, head: head, body: body, variant: variant.isEmpty ? nil : variant,
+            bornAt: now - age, freshUntil: now + Double(remaining))
         memory.insert(entry, for: Key(url: request.url), cost: body.count + 2048)
     }
 

@@ -1,4 +1,5 @@
 import CXXHash
+import DiskStore
 public import FoundationEssentials
 public import HTTPCaching
 public import ImageCodec
@@ -72,6 +73,8 @@ final class MadeImage: Sendable {
     let content: Content
     /// The store's number of the original it was made of: another representation has another one.
     let original: Int64
+    /// The original's resource while it stood there. Afterwards the original must be asked for before this is used.
+    let generation: Generation
     /// Until when the original is fresh. Afterwards it must be asked for before this is used.
     let freshUntil: Date
     let response: Response
@@ -89,8 +92,9 @@ final class MadeImage: Sendable {
         }
     }
 
-    init(_ content: Content, original: Int64, freshUntil: Date, response: Response) {
+    init(_ content: Content, original: Int64, generation: Generation, freshUntil: Date, response: Response) {
         self.content = content
+        self.generation = generation
         self.original = original
         self.freshUntil = freshUntil
         self.response = response

@@ -1,3 +1,4 @@
+import DiskStore
 import ImageCodec
 import Locking
 
@@ -14,8 +15,9 @@ final class DecodingGroup: Sendable {
         private let limits: DecodingLimits
         private let storing: ImageRequest.Storing
 
-        init(_ request: ImageRequest) {
-            file = FlightKey(request.file)
+        /// - Parameter epoch: the original's, when it was asked for.
+        init(_ request: ImageRequest, _ epoch: Generation.Epoch) {
+            file = FlightKey(request.file, in: epoch)
             decoding = ImageRecipe.Decoding(request.decoder)
             limits = request.decoder.limits
             storing = request.storing

@@ -1,5 +1,6 @@
 import HTTPCaching
 import HTTPTypes
+import ImageCodec
 import MemoryCache
 
 /// What a made image is found by in memory: which original, and what was made of it.
@@ -25,13 +26,18 @@ struct ImageKey: MemoryCacheKey {
     let original: Original
     /// They select among the original's variants (RFC 9111 section 4.1).
     private let fields: [HTTPField]
-    private let ownVersion: String?
+    private let ownLifetime: OwnLifetime?
+    private let sha256: String?
+    /// What is too much for one request is no answer to it because another one allowed it.
+    private let limits: DecodingLimits
     var recipe: ImageRecipe
 
     init(_ request: ImageRequest, _ output: ImageRecipe.Output) {
         original = Original(request.file)
         fields = Array(request.file.fields)
-        ownVersion = request.file.ownLifetime?.version
+        ownLifetime = request.file.ownLifetime
+        sha256 = request.file.sha256?.lowercased()
+        limits = request.decoder.limits
         recipe = ImageRecipe(request, output)
     }
 }

@@ -64,7 +64,8 @@ struct ImageMaking {
             }
             return .success(
                 MadeImage(
-                    content, original: file.body.entry.id, freshUntil: file.freshUntil(now, rules, ownLifetime),
+                    content, original: file.body.entry.id, generation: file.generation,
+                    freshUntil: file.freshUntil(now, rules, ownLifetime),
                     response: MadeImage.Response(file.response, rules: rules, at: now)))
         } catch {
             return .failure(ImageCacheError(error, file))

@@ -35,7 +35,7 @@ extension ImagePipeline {
         let freshUntil = file.freshUntil(loader.now(), loader.rules, request.file.ownLifetime)
         let response = MadeImage.Response(file.response, rules: loader.rules, at: loader.now())
         let image = try await blocking.run { [self] () throws(ImageCacheError) in
-            try open(found.stored, recipe, request, freshUntil: freshUntil, response)
+            try open(found.stored, recipe, request, file.generation, freshUntil: freshUntil, response)
         }
         return image.map { .made($0) }
     }
@@ -53,8 +53,8 @@ extension ImagePipeline {
     }
 
     private func open(
-        _ found: MadeImage.Stored, _ recipe: ImageRecipe, _ request: ImageRequest, freshUntil: Date,
-        _ response: MadeImage.Response
+        _ found: MadeImage.Stored, _ recipe: ImageRecipe, _ request: ImageRequest, _ generation: Generation,
+        freshUntil: Date, _ response: MadeImage.Response
     ) throws(ImageCacheError) -> MadeImage? {
         let bytes: [UInt8]
         do throws(StoreError) {
@@ -81,7 +81,9 @@ extension ImagePipeline {
             guard let image = try? decoder.decode(ImageSource(bytes)) else { return nil }
             content = .pixels(image)
         }
-        return MadeImage(content, original: found.record.original, freshUntil: freshUntil, response: response)
+        return MadeImage(
+            content, original: found.record.original, generation: generation, freshUntil: freshUntil, response: response
+        )
     }
 
     /// Stores what was made beside its original. False when it could not be: then it is made anew when it is wanted again.
@@ -108,7 +110,9 @@ extension ImagePipeline {
             }
             if let failure { throw failure }
             _ = try writer.commit(
-                NewEntry(key: key, variant: recipe.text, url: original.url, metadata: record.encoded))
+                NewEntry(
+                    key: key, variant: recipe.text, url: original.url, metadata: record.encoded,
+                    generation: image.generation, isDerived: true))
             return true
         } catch {
             return false

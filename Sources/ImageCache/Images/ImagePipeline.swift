@@ -18,9 +18,16 @@ final class ImagePipeline: Sendable {
     let decoding: BlockingExecutor
     let blocking: BlockingExecutor
     let loadFile: @Sendable (FileRequest) async throws(ImageCacheError) -> CachedFile
-    private let works = Locked<[ImageKey: SharedWork<Made>]>([:])
+    private let works = Locked<[WorkKey: SharedWork<Made>]>([:])
     private let groups = Locked<[DecodingGroup.Key: DecodingGroup]>([:])
     private let counts = Locked(ImageStatistics())
+
+    /// What requests have in common that wait for one image. What began before an invalidation is for those who asked before.
+    private struct WorkKey: Hashable {
+        let image: ImageKey
+        let file: FlightKey
+        let storing: ImageRequest.Storing
+    }
 
     /// A made image and where it came from.
     struct Made: Sendable {
@@ -61,18 +68,22 @@ final class ImagePipeline: Sendable {
         }
         let key = ImageKey(request, output)
         if let image = inMemory(key, request) { return Made(image: image, source: .memory) }
+        let epoch = loader.store.generation(of: key.original.url).epoch
+        let shared = WorkKey(image: key, file: FlightKey(request.file, in: epoch), storing: request.storing)
         while true {
             let (work, isNew) = works.withLock { works in
-                if let work = works[key] { return (work, false) }
+                if let work = works[shared] { return (work, false) }
                 let work = SharedWork<Made> { [weak self] work in
-                    self?.works.withLock { if $0[key] === work { $0[key] = nil } }
+                    self?.works.withLock { if $0[shared] === work { $0[shared] = nil } }
                 }
-                works[key] = work
+                works[shared] = work
                 return (work, true)
             }
             guard let interest = work.join() else { continue }
             if isNew {
                 work.start { [self] () async throws(ImageCacheError) in try await make(request, key) }
+            } else {
+                loader.raise(request.file)
             }
             return try await interest.value()
         }
@@ -81,7 +92,7 @@ final class ImagePipeline: Sendable {
     /// What is in memory and may be used; a GET is meant.
     func inMemory(_ key: ImageKey, _ request: ImageRequest) -> MadeImage? {
         guard let image = memory.value(for: key), isUsable(image, for: request.file) else { return nil }
-        return image
+        return loader.store.isCurrent(image.generation) ? image : nil
     }
 
     /// Whether what is in memory may be used without a look at the original.
@@ -119,7 +130,7 @@ final class ImagePipeline: Sendable {
     private func share(
         _ request: ImageRequest, _ key: ImageKey, _ original: CachedFile?
     ) -> DecodingGroup.Work.Interest {
-        let groupKey = DecodingGroup.Key(request)
+        let groupKey = DecodingGroup.Key(request, loader.store.generation(of: key.original.url).epoch)
         while true {
             let (group, isNew) = groups.withLock { groups in
                 if let group = groups[groupKey], group.add(key.recipe) { return (group, false) }
@@ -131,6 +142,7 @@ final class ImagePipeline: Sendable {
                 forget(group.work, groupKey)
                 continue
             }
+            if !isNew { loader.raise(request.file) }
             if isNew {
                 group.work.start { [self] () async throws(ImageCacheError) in
                     try await make(request, key, original, group)

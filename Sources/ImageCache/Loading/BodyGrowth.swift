@@ -4,7 +4,7 @@ import Locking
 
 /// How far a body has grown, for a reader that follows it while it arrives.
 ///
-/// Costs the transfer nothing until somebody ``follow()``s.
+/// Until somebody ``follow()``s, only what stands on disk is noted: whoever comes late begins with that at once.
 final class BodyGrowth: Sendable {
     struct Stand: Sendable {
         /// Open on the growing file, as long as the growth lives; -1 while nothing of the body stands on disk.
@@ -75,12 +75,13 @@ final class BodyGrowth: Sendable {
     ///   it here.
     func advance(by writer: BodyWriter, isWhole: Bool = false) {
         let (stand, followers) = state.withLock { state -> (Stand?, [AsyncStream<Stand>.Continuation]) in
-            guard isWhole || !state.followers.isEmpty else { return (nil, []) }
             let available = writer.availableEnd
+            let isFollowed = isWhole || !state.followers.isEmpty
+            guard isFollowed || available > state.latest?.available ?? 0 else { return (nil, []) }
             if state.descriptor < 0, available > 0 { state.descriptor = writer.readHandle() ?? -1 }
             guard state.descriptor >= 0 || available == 0 else { return (nil, []) }
             let stand = Stand(
-                descriptor: state.descriptor, available: available, tail: writer.tail, version: state.version)
+                descriptor: state.descriptor, available: available, tail: isFollowed ? writer.tail : [], version: state.version)
             guard available > 0 || !stand.tail.isEmpty else { return (nil, []) }
             state.latest = stand
             return (stand, Array(state.followers.values))

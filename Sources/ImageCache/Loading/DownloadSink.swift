@@ -14,7 +14,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private let job: Job
     private let rules: CacheRules
     private let writer: BodyWriter
-    private let growth: BodyGrowth
+    private let flight: Flight
+    private var growth: BodyGrowth { flight.growth }
 
     /// What the bytes in the writer are; `nil` when there are none, or none that can be continued.
     private(set) var record: ResponseRecord?
@@ -27,8 +28,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private var digest: SHA256?
     private var digested: Int64 = 0
 
-    init(job: Job, rules: CacheRules, writer: BodyWriter, growth: BodyGrowth) {
-        self.growth = growth
+    init(job: Job, rules: CacheRules, writer: BodyWriter, flight: Flight) {
+        self.flight = flight
         self.job = job
         self.rules = rules
         self.writer = writer
@@ -45,6 +46,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     }
 
     // MARK: BodySink
+
+    func attach(_ transfer: TransferHandle) { flight.attach(transfer, priority: job.request.priority) }
 
     func held() -> HeldPartial? {
         guard let record, let validator = record.validator, let held = writer.held else { return nil }
@@ -65,6 +68,15 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             record?.update(by: head, to: job.cacheRequest, rules: rules)
             try writer.resume(at: total, total: total)
         }
+        tellFollowers(placement)
+    }
+
+    /// Lets those who wait for the same resource follow the body, if it is an answer to them too.
+    private func tellFollowers(_ placement: BodyPlacement) {
+        guard isStorable, job.request.sha256 == nil, let response = record?.response.withLength(of: placement),
+            response.status == .ok, response.redirects.isEmpty, case .complete(.some) = response.extent
+        else { return flight.responseStart.fulfill(.own) }
+        flight.responseStart.fulfill(.shared(response, version: growth.version))
     }
 
     private func beginWhole(_ head: ResponseHead, length: Int64?) throws {

@@ -1,4 +1,6 @@
+import HTTPCaching
 import Locking
+import Transfer
 
 /// One load under way, shared by everybody who asked for the same thing, who may watch how far it is.
 ///
@@ -14,10 +16,26 @@ final class Flight: Sendable {
         var watchers: [Int: AsyncStream<DownloadProgress>.Continuation] = [:]
     }
 
+    /// The beginning of the response, for requests of other kinds for the same resource.
+    enum ResponseStart: Sendable {
+        /// It is an answer to them too, and its body can be followed.
+        case shared(StoredResponse, version: Int)
+        /// It is not: an error, something behind a redirect, something that must not be stored.
+        case own
+    }
+
+    private struct Urgency {
+        /// The highest that anybody wants.
+        var priority = TransferPriority.background
+        var transfer: TransferHandle?
+    }
+
     let work: Work
+    let responseStart = Promise<ResponseStart>()
     /// For readers that follow the body while it arrives.
     let growth = BodyGrowth()
     private let progress = Locked(Progress())
+    private let urgency = Locked(Urgency())
 
     /// - Parameter onEnd: see ``SharedWork``.
     init(onEnd: @escaping @Sendable (Work) -> Void) { work = Work(onEnd: onEnd) }
@@ -28,6 +46,7 @@ final class Flight: Sendable {
     ) {
         work.start(on: executor, priority: priority) { [self] () async throws(ImageCacheError) in
             let outcome = await load(self)
+            responseStart.fulfill(.own)
             endProgress()
             return try outcome.get()
         }
@@ -38,6 +57,28 @@ final class Flight: Sendable {
 
     /// Stops the load for everybody.
     func cancelAll() { work.cancelAll() }
+
+    // MARK: Priority
+
+    /// The transfer that runs for the flight now, which was begun with that priority.
+    func attach(_ transfer: TransferHandle, priority: TransferPriority) {
+        let wanted = urgency.withLock { urgency in
+            urgency.transfer = transfer
+            urgency.priority = max(urgency.priority, priority)
+            return urgency.priority
+        }
+        if wanted > priority { transfer.prioritize(wanted) }
+    }
+
+    /// Sees to it that the transfer is at least so urgent: somebody has joined.
+    func raise(to priority: TransferPriority) {
+        let transfer = urgency.withLock { urgency -> TransferHandle? in
+            guard priority > urgency.priority else { return nil }
+            urgency.priority = priority
+            return urgency.transfer
+        }
+        transfer?.prioritize(priority)
+    }
 
     // MARK: Progress
 

@@ -155,10 +155,8 @@ struct Job: Sendable {
     }
 
     /// Where what is stored for another URL is: the same owner's, and nobody's in particular, which everybody sees.
-    func places(ofURL url: String) -> [(key: EntryKey, original: ImageKey.Original)] {
-        (owner == nil ? [nil] : [owner, nil]).map { owner in
-            (EntryKey(CacheKey(url: url, owner: owner).value), ImageKey.Original(url: url, owner: owner))
-        }
+    func keys(ofURL url: String) -> [EntryKey] {
+        (owner == nil ? [nil] : [owner, nil]).map { EntryKey(CacheKey(url: url, owner: $0).value) }
     }
 
     func report(_ event: TransferEvent, to flight: Flight) {

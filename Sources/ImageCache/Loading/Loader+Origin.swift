@@ -8,10 +8,11 @@ import Transfer
 /// The origin's side of a request: the transfer, and what becomes of its answer.
 extension Loader {
     /// - Parameters:
+    ///   - generation: the one that the request begins in.
     ///   - repairs: how often blocks that somebody else changed on disk before the commit are fetched again.
     ///   - received: bytes that crossed the network for this request before.
     func fetch(
-        _ job: Job, plan: Plan, flight: Flight, repairs: Int = 3, received: Int64 = 0
+        _ job: Job, plan: Plan, _ generation: Generation, flight: Flight, repairs: Int = 3, received: Int64 = 0
     ) async throws(ImageCacheError) -> CachedFile {
         let question = OriginQuestion(plan)
         if let file = question.file { return file }
@@ -19,8 +20,8 @@ extension Loader {
         var status = question.status
 
         sweeper?.startOnce()
-        let writer = try beginBody(job)
-        let sink = DownloadSink(job: job, rules: rules, writer: writer, growth: flight.growth)
+        let writer = try beginBody(job, generation)
+        let sink = DownloadSink(job: job, rules: rules, writer: writer, flight: flight)
         var result: TransferResult
         do throws(TransferError) {
             result = try await engine.run(
@@ -39,23 +40,29 @@ extension Loader {
             throw ImageCacheError(error)
         }
 
-        invalidate(after: result.head, job)
+        var generation = invalidate(after: result.head, job, generation)
         status.forwardStatus = result.head.status.code
         switch result.outcome {
         case .body:
+            generation = try await renew(generation, of: job, sink, writer)
             flight.report { $0.phase = .storing }
             let file: CachedFile
             do throws(ImageCacheError) {
-                file = try store(result, sink: sink, writer: writer, job: job, status)
+                file = try store(result, sink: sink, writer: writer, job: job, status, generation)
             } catch  where error.isOfAlteredPartial && repairs > 0 {
                 // Whoever followed the file may have read what was changed.
                 flight.growth.restart()
                 sink.leavePartial()
                 return try await fetch(
-                    job, plan: plan, flight: flight, repairs: repairs - 1, received: result.bytesReceived)
+                    job, plan: plan, generation, flight: flight, repairs: repairs - 1, received: result.bytesReceived)
             }
-            replace(question, by: file, job)
-            return file
+            if !file.isStored, job.request.unstorable == .refuse {
+                // A later request's response is in its place, or somebody purges again and again.
+                if let later = try storedSince(file.response.requestTime, job) { return later }
+                throw ImageCacheError(
+                    .notStorable, url: job.request.url, message: "was purged while it was downloaded; try again")
+            }
+            return replace(question, by: file, job)
         case .notModified:
             try? writer.discard()
             guard let validation else {
@@ -65,7 +72,9 @@ extension Loader {
             }
             return try await confirm(
                 result, validation: validation, candidates: candidates, job: job, status
-            ) { (anew) async throws(ImageCacheError) in try await fetch(job, plan: anew, flight: flight) }
+            ) { (anew) async throws(ImageCacheError) in
+                try await fetch(job, plan: anew, generation, flight: flight)
+            }
         case .status:
             sink.leavePartial()
             return try fail(result, question, job: job, status)
@@ -74,37 +83,76 @@ extension Loader {
 
     /// A stored body takes the place of what the origin was asked about (RFC 9111 section 4.3.3), also when it is another
     /// variant, and what was made of an original that is no more must not lie around.
-    func replace(_ question: OriginQuestion, by file: CachedFile, _ job: Job) {
-        guard file.isStored, !question.candidates.isEmpty else { return }
-        for index in question.validation?.candidates ?? []
-        where question.candidates[index].entry.id != file.body.entry.id {
-            _ = try? store.remove(question.candidates[index].entry)
-        }
-        _ = try? store.remove(job.key.ofMadeImages)
+    ///
+    /// - Returns: The file, in the generation that it then stands for.
+    func replace(_ question: OriginQuestion, by file: CachedFile, _ job: Job) -> CachedFile {
+        guard file.isStored, !question.candidates.isEmpty else { return file }
+        let replaced = (question.validation?.candidates ?? []).map { question.candidates[$0].entry }
+            .filter { $0.id != file.body.entry.id }
+        var file = file
+        let after = try? store.remove(replaced, and: job.key.ofMadeImages, replacedIn: file.generation)
+        if let after { file.generation = after }
+        return file
     }
 
     /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4), and what was made of that:
     /// the asker's own, and what is everybody's.
-    func invalidate(after head: ResponseHead, _ job: Job) {
+    ///
+    /// - Parameter generation: the one that the request began in.
+    /// - Returns: The generation that its own response belongs to.
+    @discardableResult
+    func invalidate(after head: ResponseHead, _ job: Job, _ generation: Generation) -> Generation {
+        var generation = generation
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         for url in rules.urlsInvalidated(by: response, to: job.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
             answers.forget(url)
-            for place in job.places(ofURL: url) {
-                forgetImages.withLock { $0 }?(place.original)
-                _ = try? store.remove(place.key)
-                _ = try? store.remove(place.key.ofMadeImages)
+            let keys = job.keys(ofURL: url).flatMap { [$0, $0.ofMadeImages] }
+            let wasCurrent = store.isCurrent(generation.epoch)
+            _ = try? store.remove(keys, invalidating: .resource(url))
+            if wasCurrent { generation = store.generation(of: job.url) }
+        }
+        return generation
+    }
+
+    /// Has the origin confirm a whole body whose resource was invalidated while it came, when only a stored one is of use: by
+    /// its validator, with no byte twice; without one it comes anew.
+    private func renew(
+        _ generation: Generation, of job: Job, _ sink: DownloadSink, _ writer: BodyWriter
+    ) async throws(ImageCacheError) -> Generation {
+        var generation = generation
+        for _ in 0..<3 where job.request.unstorable == .refuse && !store.isCurrent(generation.epoch) {
+            generation = store.generation(of: job.url)
+            writer.epoch = generation.epoch
+            let result: TransferResult
+            do throws(TransferError) {
+                result = try await engine.run(job.transferRequest(adding: HTTPFields()), into: sink)
+            } catch {
+                sink.leavePartial()
+                throw ImageCacheError(error)
             }
+            guard case .body = result.outcome else {
+                sink.leavePartial()
+                throw Self.failure(result, job)
+            }
+        }
+        return generation
+    }
+
+    func beginBody(_ job: Job, _ generation: Generation) throws(ImageCacheError) -> BodyWriter {
+        do throws(StoreError) {
+            let writer = try store.beginBody(for: job.key)
+            writer.epoch = generation.epoch
+            return writer
+        } catch {
+            throw ImageCacheError(error)
         }
     }
 
-    func beginBody(_ job: Job) throws(ImageCacheError) -> BodyWriter {
-        do throws(StoreError) { return try store.beginBody(for: job.key) } catch { throw ImageCacheError(error) }
-    }
-
-    /// Commits a whole body.
+    /// Commits a whole body that was asked for in a generation.
     func store(
-        _ result: TransferResult, sink: DownloadSink, writer: BodyWriter, job: Job, _ status: CacheStatus
+        _ result: TransferResult, sink: DownloadSink, writer: BodyWriter, job: Job, _ status: CacheStatus,
+        _ generation: Generation
     ) throws(ImageCacheError) -> CachedFile {
         do throws(ImageCacheError) {
             try sink.checkDigest()
@@ -124,20 +172,42 @@ extension Loader {
         do throws(StoreError) {
             let isForEverybody = rules.isSharedDespiteAuthorization(record.response)
             let key = isForEverybody ? job.keyForEverybody ?? job.key : job.key
-            var entry = NewEntry(key: key, variant: variant, url: record.url, metadata: record.encoded)
+            var entry = NewEntry(
+                key: key, variant: variant, url: job.url, metadata: record.encoded, generation: generation)
             entry.variantLimit = maxVariants
-            answers.forget(job.url)
-            let body = sink.isStorable ? try writer.commit(entry) : try writer.commitTransient()
+            let stored: StoredBody? = sink.isStorable ? try commit(entry, record, writer) : nil
+            let body = if let stored { stored } else { try writer.commitTransient() }
             var status = status
-            status.stored = sink.isStorable
-            status.timeToLive = sink.isStorable ? remainingLifetime(of: record.response, job) : nil
+            status.stored = stored != nil
+            status.timeToLive = stored != nil ? remainingLifetime(of: record.response, job) : nil
             return CachedFile(
                 source: result.resumedFrom > 0 ? .networkResumed : .network, bytesTransferred: result.bytesReceived,
                 resumedFrom: result.resumedFrom, finalURL: record.finalURL, response: record.response,
-                isStored: sink.isStorable, cacheStatus: status, body: body)
+                isStored: stored != nil, cacheStatus: status, body: body, generation: body.generation ?? generation)
         } catch {
             throw ImageCacheError(error)
         }
+    }
+
+    /// Commits a body unless its resource was invalidated since the request began, or an answer to a later request has taken its
+    /// place. `nil`: then it is not to be stored.
+    private func commit(
+        _ new: NewEntry, _ record: ResponseRecord, _ writer: BodyWriter
+    ) throws(StoreError) -> StoredBody? {
+        var new = new
+        // Each further round is a change by somebody else.
+        for _ in 0..<8 {
+            do throws(StoreError) { return try writer.commit(new) } catch {
+                guard error.code == .outdated else { throw error }
+            }
+            let generation = store.generation(of: new.url)
+            guard generation.epoch == new.generation?.epoch else { return nil }
+            let inPlace = try store.entries(for: new.key).first { [variant = new.variant] in $0.variant == variant }
+            let later = inPlace.flatMap { ResponseRecord(decoding: $0.metadata)?.response.requestTime }
+            if let later, later > record.response.requestTime { return nil }
+            new.generation = generation
+        }
+        return nil
     }
 
     /// A 304: refreshes what is stored and serves it; if that is gone, `fetchAnew` asks without a condition.
@@ -171,15 +241,18 @@ extension Loader {
     func update(_ candidate: Candidate, with response: StoredResponse) throws(ImageCacheError) -> Candidate {
         var candidate = candidate
         candidate.record.response = response
-        answers.forget(candidate.record.url)
+        func note(_ entry: StoredEntry, _ metadata: [UInt8], _ variant: String? = nil) throws(StoreError) {
+            // Without the entry there is nothing that the generation could stand for: the one that it was read in is over.
+            let after = try store.updateMetadata(of: entry, metadata, variant: variant)
+            if let after { candidate.generation = after }
+        }
         do throws(StoreError) {
             if candidate.made.isEmpty {
-                try store.updateMetadata(
-                    of: candidate.entry, candidate.record.encoded, variant: rules.variantKey(of: response))
+                try note(candidate.entry, candidate.record.encoded, rules.variantKey(of: response))
             }
             for index in candidate.made.indices {
                 candidate.made[index].record.response = candidate.record
-                try store.updateMetadata(of: candidate.made[index].entry, candidate.made[index].record.encoded)
+                try note(candidate.made[index].entry, candidate.made[index].record.encoded)
             }
         } catch {
             throw ImageCacheError(error)

@@ -15,8 +15,8 @@ struct Loader: Sendable {
     let maxVariants: Int
     let sweeper: Sweeper?
     let answers: ReadyAnswers
-    /// Forgets the images in memory that were made of an original; set by whoever has them.
-    let forgetImages = Locked<(@Sendable (ImageKey.Original) -> Void)?>(nil)
+    /// What this process asks origins for now.
+    let fetches = RunningFetches()
     private let executor: BlockingExecutor
 
     init(store: DiskStore, configuration: ImageCache.Configuration, executor: BlockingExecutor) {
@@ -24,7 +24,8 @@ struct Loader: Sendable {
         self.store = store
         rules = configuration.rules
         now = configuration.now
-        answers = ReadyAnswers(limits: configuration.answers, rules: configuration.rules, now: configuration.now)
+        answers = ReadyAnswers(
+            limits: configuration.answers, rules: configuration.rules, now: configuration.now, store: store)
         maxVariants = configuration.maxVariants
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
@@ -40,42 +41,52 @@ struct Loader: Sendable {
 
     func load(_ request: FileRequest, flight: Flight) async throws(ImageCacheError) -> CachedFile {
         let job = try Job(request)
-        return try await load(job, flight: flight) { (plan, _) async throws(ImageCacheError) in
-            try await fetch(job, plan: plan, flight: flight)
+        return try await load(job, flight: flight) { (plan, _, generation) async throws(ImageCacheError) in
+            try await fetch(job, plan: plan, generation, flight: flight)
         }
     }
 
-    /// The store's answer, or what `fetch` brings, which is called by one caller at a time for one key.
+    /// The store's answer, or what `fetch` brings, which is called by one caller at a time for one key, as far as locks can
+    /// tell and waiting is worth it.
     ///
-    /// - Parameter waits: whether it waits for another who has the key; otherwise both fetch.
+    /// - Parameters:
+    ///   - waiting: how long it waits for another who has the key.
+    ///   - follow: answers from what another load of this process brings; `nil` when that is no answer.
+    ///   - fetch: gets what is to be asked, the lock if there is one, and the generation that the request begins in.
     func load(
-        _ job: Job, flight: Flight, waits: Bool = true,
-        fetch: (Plan, KeyLock?) async throws(ImageCacheError) -> CachedFile
+        _ job: Job, flight: Flight, waiting: KeyWaiting = .untilStalled,
+        follow: (RunningFetches.Fetch, Plan) async throws(ImageCacheError) -> CachedFile? = { (_, _) in nil },
+        fetch: (Plan, KeyLock?, Generation) async throws(ImageCacheError) -> CachedFile
     ) async throws(ImageCacheError) -> CachedFile {
         let began = now()
+        var generation = store.generation(of: job.url)
         var plan = try answer(job, flight: flight)
         if case .file(let file) = plan { return file }
 
-        var lock: KeyLock?
-        do {
-            lock = try store.tryLock(job.key)
-            if lock == nil, waits {
-                flight.report { $0.phase = .waitingForOther }
-                lock = try await store.lock(job.key)
-                // The other one may have brought what we came for, whatever our policy says of older entries.
-                if let file = try storedSince(began, job) { return file }
-                plan = try answer(job, flight: flight)
-                if case .file(let file) = plan { return file }
+        var lock = try tryLock(job)
+        if lock == nil, waiting != .none {
+            flight.report { $0.phase = .waitingForOther }
+            fetches.raise(job.key, to: job.request.priority)
+            if let other = fetches.running(job.key, in: generation.epoch),
+                let file = try await follow(other, plan)
+            {
+                return file
             }
-        } catch let error as StoreError {
-            throw ImageCacheError(error)
-        } catch let error as ImageCacheError {
-            throw error
-        } catch {
-            throw ImageCacheError(.cancelled, url: job.request.url, message: "cancelled", cause: error)
+            lock = try await self.lock(job, waiting)
+            generation = store.generation(of: job.url)
+            // The other one may have brought what we came for, whatever our policy says of older entries.
+            if let file = try storedSince(began, job) { return file }
+            plan = try answer(job, flight: flight)
+            if case .file(let file) = plan { return file }
         }
         defer { lock?.release() }
-        return try await fetch(plan, lock)
+        let fetching = fetches.begin(job, flight, generation.epoch)
+        defer { fetches.end(job.key, fetching) }
+        return try await fetch(plan, lock, generation)
+    }
+
+    private func tryLock(_ job: Job) throws(ImageCacheError) -> KeyLock? {
+        do throws(StoreError) { return try store.tryLock(job.key) } catch { throw ImageCacheError(error) }
     }
 
     func close() async {
@@ -98,19 +109,22 @@ struct Loader: Sendable {
     struct Candidate {
         var entry: StoredEntry
         var record: ResponseRecord
+        /// The resource's when the entry was read.
+        var generation: Generation
         /// All that was made of an original that is gone, the entry first, if it stands in for that (``FileRequest``).
         var made: [MadeImage.Stored] = []
 
         /// `nil` for metadata that is damaged.
-        init?(_ entry: StoredEntry) {
+        init?(_ entry: StoredEntry, _ generation: Generation) {
             guard var record = ResponseRecord(decoding: entry.metadata) else { return nil }
             record.response.extent = .complete(length: entry.size)
             self.entry = entry
             self.record = record
+            self.generation = generation
         }
 
         /// `nil` when there is nothing.
-        fileprivate init?(madeOfGoneOriginal made: [MadeImage.Stored]) {
+        fileprivate init?(madeOfGoneOriginal made: [MadeImage.Stored], _ generation: Generation) {
             // The one that knows most of the original's response.
             let newestFirst = made.sorted {
                 $0.record.response.response.responseTime > $1.record.response.response.responseTime
@@ -118,6 +132,7 @@ struct Loader: Sendable {
             guard let newest = newestFirst.first else { return nil }
             entry = newest.entry
             record = newest.record.response
+            self.generation = generation
             self.made = newestFirst
         }
     }
@@ -130,9 +145,9 @@ struct Loader: Sendable {
     }
 
     /// What is everybody's and may answer a request with credentials (RFC 9111 section 3.5).
-    private func candidatesForEverybody(_ job: Job) throws(StoreError) -> [Candidate] {
+    private func candidatesForEverybody(_ job: Job, _ generation: Generation) throws(StoreError) -> [Candidate] {
         guard rules.mode == .shared, let key = job.keyForEverybody else { return [] }
-        return try entries(key, for: job).compactMap { Candidate($0) }
+        return try entries(key, for: job).compactMap { Candidate($0, generation) }
             .filter { rules.isSharedDespiteAuthorization($0.record.response) }
     }
 
@@ -140,12 +155,14 @@ struct Loader: Sendable {
     func hasVariants(_ job: Job) throws(StoreError) -> Bool { try !entries(for: job).isEmpty }
 
     func candidates(for job: Job) throws(ImageCacheError) -> [Candidate] {
+        let generation = store.generation(of: job.url)
         do throws(StoreError) {
-            var candidates = try entries(for: job).compactMap { Candidate($0) }
-            candidates += try candidatesForEverybody(job)
+            var candidates = try entries(for: job).compactMap { Candidate($0, generation) }
+            candidates += try candidatesForEverybody(job, generation)
             if let gone = job.request.goneOriginal {
                 let made = try store.entries(for: job.key.ofMadeImages).compactMap { MadeImage.Stored($0) }
-                let standIn = Candidate(madeOfGoneOriginal: made.filter { $0.record.original == gone })
+                let standIn = Candidate(
+                    madeOfGoneOriginal: made.filter { $0.record.original == gone }, generation)
                 if let standIn { candidates.append(standIn) }
             }
             // A proxy stores errors too; nobody gets one for a file.
@@ -176,7 +193,9 @@ struct Loader: Sendable {
                 // The body was gone or damaged: a miss.
                 candidates.remove(at: served.candidate)
             case .serveAndRevalidate(let served, let validation):
-                guard revalidatesInBackground else { return .validate(validation, candidates: candidates) }
+                guard revalidatesInBackground, !job.request.awaitsRevalidation else {
+                    return .validate(validation, candidates: candidates)
+                }
                 let candidate = candidates[served.candidate]
                 guard let file = try open(candidate, for: job, served, decision) else {
                     candidates.remove(at: served.candidate)
@@ -199,7 +218,7 @@ struct Loader: Sendable {
     }
 
     /// A file that somebody stored while we waited for them.
-    private func storedSince(_ began: Date, _ job: Job) throws(ImageCacheError) -> CachedFile? {
+    func storedSince(_ began: Date, _ job: Job) throws(ImageCacheError) -> CachedFile? {
         let fresh = try candidates(for: job).filter { $0.record.response.responseTime >= began }
         guard !fresh.isEmpty else { return nil }
         var request = job.cacheRequest
@@ -216,8 +235,9 @@ struct Loader: Sendable {
             defer { lock.release() }
             var request = job
             request.cacheRequest.policy = .reloadRevalidatingCacheData
+            let generation = store.generation(of: job.url)
             guard let plan = try? answer(request, flight: flight) else { return }
-            _ = try? await fetch(request, plan: plan, flight: flight)
+            _ = try? await fetch(request, plan: plan, generation, flight: flight)
         }
     }
 
@@ -242,7 +262,8 @@ struct Loader: Sendable {
             try store.touch(candidate.entry)
             return CachedFile(
                 source: source, bytesTransferred: bytesTransferred, resumedFrom: 0, finalURL: candidate.record.finalURL,
-                response: candidate.record.response, isStored: true, cacheStatus: status, body: body)
+                response: candidate.record.response, isStored: true, cacheStatus: status, body: body,
+                generation: candidate.generation)
         } catch {
             throw ImageCacheError(error)
         }

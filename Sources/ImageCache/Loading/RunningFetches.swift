@@ -1,0 +1,86 @@
+import DiskStore
+import HTTPCaching
+import HTTPTypes
+import Locking
+import Transfer
+
+/// What of a request decides what its response may be, beside its key and the fields that `Vary` names: only requests that are
+/// equal in it share a response. A result does not depend on who else asks.
+struct FetchTerms: Hashable, Sendable {
+    private let policy: CachePolicy
+    private let ownLifetime: OwnLifetime?
+    private let sha256: String?
+    /// Cache-Control and Pragma, one by one: equality of `HTTPFields` takes different bytes that are no text for the same.
+    private let directives: [HTTPField]
+    private let transfer: TransferOptions
+
+    /// Bytes of a body that is followed although its transfer has a time limit that the follower's own would not have.
+    private static let quickLength: Int64 = 16 << 20
+
+    init(_ job: Job) {
+        policy = job.cacheRequest.policy
+        ownLifetime = job.request.ownLifetime
+        sha256 = job.request.sha256?.lowercased()
+        directives = job.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
+        transfer = job.request.transfer
+    }
+
+    /// Whether a request with these terms may be answered by what another one, begun before it, brings from the origin.
+    ///
+    /// - Parameter length: the body's, in bytes.
+    func mayFollow(_ other: FetchTerms, length: Int64) -> Bool {
+        policy == .useProtocolCachePolicy && directives.isEmpty && sha256 == nil && other.sha256 == nil
+            && ownLifetime == other.ownLifetime && transfer.rateLimit == other.transfer.rateLimit
+            && (other.transfer.maxTime == nil || length <= Self.quickLength)
+    }
+}
+
+extension Loader {
+    /// Sees to it that what is fetched for an equal request is at least as urgent as this one.
+    func raise(_ request: FileRequest) {
+        guard request.priority > .background, let job = try? Job(request) else { return }
+        fetches.raise(job.key, to: request.priority)
+    }
+}
+
+/// What this process asks origins for now, by key: a file, a thumbnail's original and a proxied response are found by each other
+/// here.
+final class RunningFetches: Sendable {
+    struct Fetch: Sendable {
+        fileprivate let number: UInt64
+        let flight: Flight
+        let terms: FetchTerms
+        let epoch: Generation.Epoch
+    }
+
+    private struct State {
+        var fetches: [EntryKey: Fetch] = [:]
+        var last: UInt64 = 0
+    }
+
+    private let state = Locked(State())
+
+    /// Notes that a flight asks the origin; returns the number to end it by. Where two have one key, the later one is found.
+    func begin(_ job: Job, _ flight: Flight, _ epoch: Generation.Epoch) -> UInt64 {
+        state.withLock { state in
+            state.last += 1
+            state.fetches[job.key] = Fetch(number: state.last, flight: flight, terms: FetchTerms(job), epoch: epoch)
+            return state.last
+        }
+    }
+
+    func end(_ key: EntryKey, _ number: UInt64) {
+        state.withLock { if $0.fetches[key]?.number == number { $0.fetches[key] = nil } }
+    }
+
+    /// The fetch of a key that was begun in that epoch.
+    func running(_ key: EntryKey, in epoch: Generation.Epoch) -> Fetch? {
+        guard let fetch = state.withLock({ $0.fetches[key] }), fetch.epoch == epoch else { return nil }
+        return fetch
+    }
+
+    /// Somebody waits for the key's fetch to end: it becomes as urgent as they are.
+    func raise(_ key: EntryKey, to priority: TransferPriority) {
+        state.withLock { $0.fetches[key]?.flight }?.raise(to: priority)
+    }
+}

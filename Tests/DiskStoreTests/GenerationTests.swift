@@ -1,0 +1,251 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+/// What was invalidated stays invalid, in every process on the directory.
+@Suite struct GenerationTests {
+    private let test: StoreUnderTest
+    private let other: DiskStore
+    private let url = "http://test/k"
+
+    init() throws {
+        test = try StoreUnderTest(capacity: 16 << 20)
+        // As another process has it.
+        other = try test.again()
+    }
+
+    /// A body on its way, which is as large as the number of bytes says.
+    private func fill(_ store: DiskStore, _ key: String = "k", _ bytes: [UInt8] = [1]) throws -> (BodyWriter, NewEntry)
+    {
+        let url = "http://test/\(key)"
+        let generation = store.generation(of: url)
+        let writer = try store.beginBody(for: EntryKey(key))
+        writer.epoch = generation.epoch
+        try writer.start(header: [7], total: Int64(bytes.count))
+        try writer.write(bytes)
+        return (writer, NewEntry(key: EntryKey(key), url: url, metadata: [1], generation: generation))
+    }
+
+    private func store(_ store: DiskStore, _ key: String = "k", _ bytes: [UInt8] = [1]) throws -> StoredBody {
+        let (writer, entry) = try fill(store, key, bytes)
+        return try writer.commit(entry)
+    }
+
+    private func isRefused(_ body: () throws -> Void) -> Bool {
+        do { try body() } catch { return (error as? StoreError)?.code == .outdated }
+        return false
+    }
+
+    /// The ways to invalidate the key `k`.
+    enum Way: CaseIterable {
+        case remove, removeEntry, clear, removeMatching, removeMatchingResource
+
+        func perform(_ store: DiskStore) throws {
+            let url = "http://test/k"
+            switch self {
+            case .remove: try store.remove([EntryKey("k")], invalidating: .resource(url))
+            case .removeEntry:
+                let entry = try #require(store.entries(for: EntryKey("k")).first)
+                _ = try store.remove(entry, invalidating: nil)
+            case .clear: try store.clear()
+            case .removeMatching: try store.remove(invalidating: .everything) { $0.hasPrefix("http://test/") }
+            case .removeMatchingResource: try store.remove(invalidating: .resource(url)) { $0 == url }
+            }
+        }
+    }
+
+    @Test(arguments: Way.allCases, [1000, 900_000])
+    func `a body that was on its way when its resource was invalidated does not enter the store`(
+        way: Way, size: Int
+    ) throws {
+        try test.store.put("k", [9])
+        let (writer, entry) = try fill(test.store, "k", pattern(size))
+        try way.perform(other)
+        #expect(isRefused { _ = try writer.commit(entry) })
+        #expect(try !other.has("k"))
+        // Whoever waits for it gets it all the same.
+        #expect(try writer.commitTransient().all() == pattern(size))
+        #expect(try !other.has("k"))
+        // What begins afterwards is stored.
+        _ = try store(other, "k", [3])
+        #expect(try test.store.read("k") == [3])
+    }
+
+    @Test func `other resources are stored as ever`() throws {
+        let other = try #require(
+            (0..<100).map { "o\($0)" }.first {
+                GenerationTable.slot(of: "http://test/\($0)") != GenerationTable.slot(of: url)
+            })
+        let (writer, entry) = try fill(test.store, other)
+        try Way.remove.perform(test.store)
+        _ = try writer.commit(entry)
+        #expect(try test.store.has(other))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a copy in memory is current until any process invalidates its resource`(way: Way) throws {
+        let body = try store(test.store)
+        let generation = try #require(body.generation)
+        #expect(test.store.isCurrent(generation))
+        #expect(other.isCurrent(other.generation(of: url)))
+        try way.perform(other)
+        #expect(!test.store.isCurrent(generation))
+        #expect(!test.store.isCurrent(generation.epoch))
+    }
+
+    @Test func `another body, other metadata and a removal that replaces end what is in memory, and no epoch`() throws {
+        let first = try #require(store(test.store).generation)
+        let body = try store(other)
+        let second = try #require(body.generation)
+        #expect(!test.store.isCurrent(first) && test.store.isCurrent(second))
+        let third = try #require(try test.store.updateMetadata(of: body.entry, [5]))
+        #expect(!other.isCurrent(second) && other.isCurrent(third))
+        try test.store.put("made", [1])
+        let fourth = try other.remove([], and: EntryKey("made"), replacedIn: third)
+        #expect(!test.store.isCurrent(third) && test.store.isCurrent(fourth))
+        #expect(test.store.isCurrent(first.epoch))
+        // An outdated one does not become current by what its holder does.
+        try test.store.put("made", [1])
+        #expect(try !other.isCurrent(test.store.remove([], and: EntryKey("made"), replacedIn: first)))
+    }
+
+    @Test func `eviction and pruning are no invalidation`() throws {
+        let generation = try #require(store(test.store).generation)
+        let (writer, entry) = try fill(test.store, "k", [2])
+        _ = try other.prune(to: 0)
+        #expect(test.store.isCurrent(generation))
+        _ = try writer.commit(entry)
+        #expect(try test.store.read("k") == [2])
+    }
+
+    @Test func `what is made of a body is stored only while the body is the current one, and ends nothing`() throws {
+        let generation = try #require(store(test.store).generation)
+        func made() -> NewEntry {
+            NewEntry(key: EntryKey("made"), url: url, metadata: [], generation: generation, isDerived: true)
+        }
+        _ = try test.store.writeWhole("made", [1]).commit(made())
+        #expect(test.store.isCurrent(generation))
+        _ = try store(other)
+        let late = try test.store.writeWhole("made", [2])
+        #expect(isRefused { _ = try late.commit(made()) })
+        #expect(try test.store.read("made") == [1])
+    }
+
+    @Test func `a partial that somebody worked on when its key was removed is never found again`() throws {
+        let generation = test.store.generation(of: url)
+        let writer = try test.store.beginBody(for: EntryKey("k"))
+        writer.epoch = generation.epoch
+        try writer.start(header: [7], total: 2_000_000)
+        try writer.write(pattern(1_000_000))
+        try Way.remove.perform(other)
+        #expect(try other.openPartial(for: EntryKey("k")) == nil)
+        #expect(try other.partial(for: EntryKey("k")) == nil)
+        try writer.keep()
+        #expect(try other.partial(for: EntryKey("k")) == nil)
+        #expect(DiskUsage.files(at: test.path).allSatisfy { !$0.hasPrefix("partials/") })
+        // Nor is one that is begun later by what began before.
+        let late = try test.store.beginBody(for: EntryKey("k"))
+        late.epoch = generation.epoch
+        try late.start(header: [7], total: 2_000_000)
+        try late.write(pattern(1_000_000))
+        #expect(try other.openPartial(for: EntryKey("k")) == nil)
+    }
+
+    // MARK: The file
+
+    @Test(arguments: [0, 100, GenerationTable.byteCount, GenerationTable.byteCount + 4096])
+    func `a file that is cut, too long or no table is replaced, and what was read from it is no longer current`(
+        size: Int
+    ) throws {
+        let old = test.store.generation(of: url)
+        try Data(count: size).write(to: URL(filePath: test.path + "/generations"), options: .atomic)
+        let third = try test.again()
+        #expect(!third.isCurrent(old))
+        let generation = try #require(store(third).generation)
+        #expect(third.isCurrent(generation))
+        // Whoever stores looks whether the file is still the one that the others see.
+        let (writer, entry) = try fill(test.store)
+        try Way.remove.perform(third)
+        #expect(isRefused { _ = try writer.commit(entry) })
+        #expect(!third.isCurrent(generation))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `when the directory is deleted, what is in memory of it ends`() async throws {
+        let generation = try #require(store(test.store).generation)
+        try FileManager.default.removeItem(atPath: test.path)
+        // Found out by a look each second, or by the next change.
+        while test.store.isCurrent(generation) { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(try !test.store.has("k"))
+        let next = try #require(store(test.store).generation)
+        #expect(test.store.isCurrent(next))
+        #expect(try test.again().isCurrent(next))
+    }
+
+    @Test func `who may not write the directory still sees what others change`() throws {
+        var configuration = StoreConfiguration(capacity: 16 << 20)
+        configuration.isReadOnly = true
+        let generation = try #require(store(test.store).generation)
+        let reader = try DiskStore(directory: test.path, configuration: configuration)
+        #expect(reader.isCurrent(generation))
+        try Way.remove.perform(test.store)
+        #expect(!reader.isCurrent(generation))
+        #expect(throws: StoreError.self) { try Way.remove.perform(reader) }
+    }
+
+    @Test func `the file is for its owner alone, and is no entry and no orphan`() async throws {
+        _ = try store(test.store)
+        var status = stat()
+        #expect(stat(test.path + "/generations", &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+        #expect(Int(status.st_size) == GenerationTable.byteCount)
+        try await test.store.sweep()
+        #expect(FileManager.default.fileExists(atPath: test.path + "/generations"))
+    }
+
+    // MARK: Any order
+
+    @Test(arguments: 0..<20) func `in whatever order fills, copies and invalidations come, nothing old is used`(
+        run: Int
+    )
+        throws
+    {
+        var random = SeededGenerator(for: "generations \(run)")
+        let stores = [test.store, other, try test.again()]
+        var version: UInt8 = 1
+        var fills: [(BodyWriter, NewEntry, version: UInt8)] = []
+        var copies: [(generation: Generation, version: UInt8)] = []
+        /// What an invalidation has forbidden: every version below.
+        var least: UInt8 = 1
+        for step in 0..<120 {
+            let store = try #require(stores.randomElement(using: &random))
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<3:
+                let (writer, entry) = try fill(store, "k", [version])
+                fills.append((writer, entry, version))
+            case 3..<6 where !fills.isEmpty:
+                let (writer, entry, version) = fills.remove(at: Int.random(in: fills.indices, using: &random))
+                if let body = try? writer.commit(entry) {
+                    #expect(version >= least, "step \(step)")
+                    copies.append((try #require(body.generation), version))
+                }
+            case 6:
+                let generation = store.generation(of: url)
+                if let bytes = try store.read("k") { copies.append((generation, bytes[0])) }
+            case 7:
+                version += 1
+                try #require(Way.allCases.filter { $0 != .removeEntry }.randomElement(using: &random)).perform(store)
+                least = version
+            case 8:
+                if let entry = try store.entries(for: EntryKey("k")).first { try store.updateMetadata(of: entry, [3]) }
+            default: _ = try store.prune(to: 0)
+            }
+            let stored = try store.read("k").map { $0[0] }
+            if let stored { #expect(stored >= least, "step \(step)") }
+            for copy in copies where store.isCurrent(copy.generation) {
+                #expect(copy.version >= least && stored.map { $0 == copy.version } ?? true, "step \(step)")
+            }
+        }
+    }
+}
