@@ -1,24 +1,40 @@
+import ImageCodec
 import Locking
 import Transfer
 
-/// Who may decode now: as many at a time as there are threads for it, and no more than their memory allows; the others wait
-/// in order of priority, then of arrival.
+/// Limits how many decodes run at a time, by threads and by memory; the others wait in order of priority, and within a priority so
+/// that each original gets its share.
 ///
-/// A burst of large images so takes its turns instead of adding up.
+/// A burst of large images so takes its turns instead of adding up, and many sizes of one original do not hold up the others.
 final class DecodingSlots: Sendable {
+    /// Which place a decode has in the line.
+    struct Turn: Sendable {
+        var priority: TransferPriority
+        /// Those of one owner take their turns with those of others.
+        var owner: ImageKey.Original?
+        /// A measure of the work: pixels.
+        var cost: Int
+    }
+
     private struct Waiter {
-        let priority: TransferPriority
-        let memory: Int
-        let turn = Promise<Void>()
+        let turn: Turn
+        /// Bytes; asked for when it is the next.
+        let memory: @Sendable () -> Int
+        /// Where its owner stands: what the owner has had before it, in a line that all owners go along at the same pace.
+        let start: Double
+        let admission = Promise<Int>()
     }
 
     private struct State {
         var running = 0
         var memory = 0
-        /// By priority, then by arrival.
+        /// By priority, then by start, then by arrival.
         var waiters: [Waiter] = []
+        var line = FairLine()
         /// The most memory that was ever granted at a time.
         var peak = 0
+        /// The memory of the first in line, once it was asked for.
+        var nextMemory: Int?
     }
 
     private let width: Int
@@ -34,37 +50,45 @@ final class DecodingSlots: Sendable {
     }
 
     var peakMemory: Int { state.withLock { $0.peak } }
+    var waiting: Int { state.withLock { $0.waiters.count } }
+    var running: Int { state.withLock { $0.running } }
 
     /// Runs `work` when it is its turn, on the executor's threads.
+    ///
+    /// - Parameter memory: Gives the bytes that it takes, always the same; called when no other decode is before it any more.
     func run<Value: Sendable>(
-        priority: TransferPriority, memory: Int, on executor: BlockingExecutor,
+        _ turn: Turn, memory: @escaping @Sendable () -> Int, on executor: BlockingExecutor,
         _ work: @escaping @Sendable () throws(ImageCacheError) -> Value
     ) async throws(ImageCacheError) -> Value {
-        guard await enter(priority, memory) else { throw .cancelled }
+        guard let memory = await enter(turn, memory) else { throw .cancelled }
         defer { leave(memory) }
         return try await executor.run(work)
     }
 
-    /// False when the task was cancelled while it waited.
-    private func enter(_ priority: TransferPriority, _ memory: Int) async -> Bool {
-        if Task.isCancelled { return false }
-        let waiter = Waiter(priority: priority, memory: memory)
-        let first = state.withLock { state in
-            let place = state.waiters.firstIndex { $0.priority < priority } ?? state.waiters.count
+    /// - Returns: The memory that it was granted; nil when the task was cancelled while it waited.
+    private func enter(_ turn: Turn, _ memory: @escaping @Sendable () -> Int) async -> Int? {
+        if Task.isCancelled { return nil }
+        let (admission, first) = state.withLock { state in
+            let waiter = Waiter(turn: turn, memory: memory, start: state.line.enter(turn))
+            let place = state.waiters.firstIndex { Self.isBefore(waiter, $0) } ?? state.waiters.count
             state.waiters.insert(waiter, at: place)
-            return admitted(&state)
+            if place == 0 { state.nextMemory = nil }
+            return (waiter.admission, admitted(&state))
         }
         begin(first)
-        if await waiter.turn.value() != nil { return true }
-        let (isOver, next) = state.withLock { state in
-            let index = state.waiters.firstIndex { $0.turn === waiter.turn }
-            if let index { state.waiters.remove(at: index) }
+        if let granted = await admission.value() { return granted }
+        let (wasWaiting, next) = state.withLock { state in
+            let index = state.waiters.firstIndex { $0.admission === admission }
+            if let index {
+                state.line.leave(state.waiters.remove(at: index).turn)
+                if index == 0 { state.nextMemory = nil }
+            }
             // It may have been the one that the others waited behind.
             return (index != nil, admitted(&state))
         }
         begin(next)
         // Its turn may have come at the same moment.
-        return !isOver
+        return wasWaiting ? nil : admission.settled()
     }
 
     private func leave(_ memory: Int) {
@@ -76,24 +100,75 @@ final class DecodingSlots: Sendable {
         begin(next)
     }
 
-    private func begin(_ waiters: [Waiter]) {
-        for waiter in waiters { waiter.turn.fulfill(()) }
+    private func begin(_ waiters: [(Waiter, Int)]) {
+        for (waiter, memory) in waiters { waiter.admission.fulfill(memory) }
     }
 
-    private func mayRun(_ waiter: Waiter, _ state: State) -> Bool {
-        state.running == 0 || (state.running < width && state.memory + waiter.memory <= memoryLimit)
+    private static func isBefore(_ left: Waiter, _ right: Waiter) -> Bool {
+        if left.turn.priority != right.turn.priority { return left.turn.priority > right.turn.priority }
+        return left.start < right.start
     }
 
-    /// Those whose turn it is now. The first in line is never overtaken, so that a large one gets its turn.
-    private func admitted(_ state: inout State) -> [Waiter] {
-        var next: [Waiter] = []
-        while let first = state.waiters.first, mayRun(first, state) {
+    /// Those whose turn it is now. The first in line is never overtaken for want of memory, so that a large one gets its turn.
+    private func admitted(_ state: inout State) -> [(Waiter, Int)] {
+        var next: [(Waiter, Int)] = []
+        while let first = state.waiters.first, state.running < width {
+            let memory = state.nextMemory ?? first.memory()
+            state.nextMemory = memory
+            guard state.running == 0 || state.memory + memory <= memoryLimit else { break }
             state.waiters.removeFirst()
+            state.nextMemory = nil
+            state.line.begin(first.turn, start: first.start)
             state.running += 1
-            state.memory += first.memory
+            state.memory += memory
             state.peak = max(state.peak, state.memory)
-            next.append(first)
+            next.append((first, memory))
         }
         return next
+    }
+}
+
+/// Start-time fair queueing: each owner's work is lined up behind its own, and time goes on as work is begun, shared by those who wait.
+struct FairLine {
+    private struct Owner {
+        var finish: Double
+        var waiting = 0
+    }
+
+    private var now = 0.0
+    private var owners: [ImageKey.Original: Owner] = [:]
+
+    var count: Int { owners.count }
+
+    /// - Returns: where the work stands.
+    mutating func enter(_ turn: DecodingSlots.Turn) -> Double {
+        guard let name = turn.owner else { return now }
+        let start = max(now, owners[name]?.finish ?? 0)
+        owners[name, default: Owner(finish: 0)].finish = start + Double(turn.cost)
+        owners[name]?.waiting += 1
+        return start
+    }
+
+    mutating func begin(_ turn: DecodingSlots.Turn, start: Double) {
+        now = max(now, start) + Double(turn.cost) / Double(max(1, owners.count { $0.value.waiting > 0 }))
+        left(turn)
+    }
+
+    /// Work that will not be done takes no part in its owner's share.
+    mutating func leave(_ turn: DecodingSlots.Turn) {
+        if let name = turn.owner { owners[name]?.finish -= Double(turn.cost) }
+        left(turn)
+    }
+
+    private mutating func left(_ turn: DecodingSlots.Turn) {
+        guard let name = turn.owner, let owner = owners[name] else { return }
+        owners[name]?.waiting -= 1
+        // One whose share is in the past is as good as new.
+        if owner.waiting <= 1, owner.finish <= now { owners[name] = nil }
+        if owners.allSatisfy({ $0.value.waiting == 0 }) {
+            owners = [:]
+        } else if owners.count > 256 {
+            owners = owners.filter { $0.value.waiting > 0 || $0.value.finish > now }
+        }
     }
 }

@@ -85,14 +85,16 @@ extension ImagePipeline {
     }
 
     /// Stores what was made beside its original. False when it could not be: then it is made anew when it is wanted again.
-    func store(_ image: MadeImage, _ recipe: ImageRecipe, _ file: CachedFile) -> Bool {
+    func store(
+        _ image: MadeImage, _ recipe: ImageRecipe, _ file: CachedFile, within budget: ImageBudget
+    ) -> Bool {
         let (width, height): (Int, Int)
         let bytes: [UInt8]
         switch image.content {
         case .encoded(let encoded, _, let encodedWidth, let encodedHeight):
             (bytes, width, height) = (encoded, encodedWidth, encodedHeight)
         case .pixels(let pixels):
-            guard let encoded = try? recipe.storedEncoder.encode(pixels) else { return false }
+            guard let encoded = try? recipe.storedEncoder.encode(pixels, within: budget) else { return false }
             (bytes, width, height) = (encoded, pixels.width, pixels.height)
         }
         let original = file.body.entry

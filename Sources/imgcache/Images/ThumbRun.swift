@@ -56,8 +56,9 @@ struct ThumbRun: Sendable {
                     result.fill(thumbnail)
                     result.output = try deliver(thumbnail.bytes, source)
                 } else {
-                    let image = try decoder.decode(file(source), to: sizing)
-                    let bytes = try encoder.encode(image)
+                    let budget = ImageBudget(limits: decoder.limits)
+                    let image = try decoder.decode(file(source), to: sizing, within: budget)
+                    let bytes = try encoder.encode(image, within: budget)
                     result.fill(image, bytes: bytes.count, format)
                     result.output = try deliver(bytes, source)
                 }
