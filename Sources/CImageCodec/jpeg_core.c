@@ -61,14 +61,41 @@ static void on_error(j_common_ptr info) {
     abort(); // not reached: every branch has left
 }
 
+/// Whether an end-of-image marker comes next and is the last thing in the file: within the block that is being decoded, of which
+/// libjpeg does not tell where in it it is.
+static bool ends_here(const icodec_jpeg_core *core) {
+    uint8_t rest[2560];
+    uint64_t offset = (uint64_t)icodec_jpeg_offset(core);
+    ssize_t count = icodec_read(core->source, offset, rest, sizeof rest);
+    for (ssize_t index = 0; index + 1 < count; index++)
+        if (rest[index] == 0xFF && rest[index + 1] == JPEG_EOI)
+            return core->source->size - offset - (uint64_t)index <= 16;
+    return count < 2;
+}
+
+/// Whether the bytes that libjpeg passed over before a marker are zero: some cameras fill up with them.
+static bool is_padding(const icodec_jpeg_core *core, int64_t count) {
+    int64_t offset = icodec_jpeg_offset(core) - count;
+    uint8_t bytes[256];
+    if (!core->source || offset < 0) return false;
+    while (count > 0) {
+        ssize_t got = icodec_read(core->source, (uint64_t)offset, bytes, count < 256 ? (size_t)count : 256);
+        if (got <= 0) return false;
+        for (ssize_t index = 0; index < got; index++)
+            if (bytes[index] != 0) return false;
+        offset += got;
+        count -= got;
+    }
+    return true;
+}
+
 /// The data of a scan have ended before its image has: at a marker, or at the end of the input.
 /// - Returns: whether the file was cut there, and does not merely have damaged data, which seldom come out at just the right length.
 static bool is_cut(const icodec_jpeg_core *core) {
     const struct jpeg_decompress_struct *info = &core->info;
     if (core->at_end) return true;
     // An end marker behind a cut is the last thing in the file; and what was right up to here was not damaged.
-    if (info->unread_marker != JPEG_EOI || core->suspends || core->damage.code != 0) return false;
-    if (core->size > (uint64_t)icodec_jpeg_offset(core) + 16) return false;
+    if (info->unread_marker != JPEG_EOI || !core->source || core->damage.code != 0 || !ends_here(core)) return false;
     // Of one scan, damaged data lack some blocks of the last row at most, when they are too short: tried with random bytes in a hundred
     // files. The scans of a progressive file are hardly ever too short.
     return jpeg_has_multiple_scans((j_decompress_ptr)info) || info->input_iMCU_row + 1 < info->total_iMCU_rows ||
@@ -88,9 +115,11 @@ static void on_message(j_common_ptr info, int level) {
             break;
         }
         // fall through
+    case JWRN_EXTRANEOUS_DATA:
+        if (info->err->msg_code == JWRN_EXTRANEOUS_DATA && is_padding(core, info->err->msg_parm.i[0])) break;
+        // fall through
     case JWRN_HUFF_BAD_CODE:
     case JWRN_ARITH_BAD_CODE:
-    case JWRN_EXTRANEOUS_DATA:
     case JWRN_BOGUS_PROGRESSION:
         // Everybody shows such images: what is left of them may be all but a few blocks.
         info->err->format_message(info, message);
@@ -155,7 +184,7 @@ static uint64_t coefficients(const struct jpeg_decompress_struct *info, bool coa
 }
 
 bool icodec_jpeg_may_be_coarse(const icodec_jpeg_core *core) {
-    return core->size > 128 << 10 || coefficients(&core->info, false) > 64 << 20;
+    return core->source && core->source->size > 128 << 10 || coefficients(&core->info, false) > 64 << 20;
 }
 
 bool icodec_jpeg_check(icodec_jpeg_core *core, icodec_error *error) {

@@ -47,6 +47,8 @@ static boolean refill(j_decompress_ptr info) {
     // Markers, of which there may be millions, make no progress otherwise.
     icodec_jpeg_look(core);
     uint64_t rest = jpeg->source.size > core->position ? jpeg->source.size - core->position : 0;
+    // Of what lies behind the pixels it is enough to see how it begins.
+    if (core->finishes) rest = 0;
     if (rest > icodec_watch_step) rest = icodec_watch_step;
     if (jpeg->source.bytes && rest > 0) {
         core->input.next_input_byte = jpeg->source.bytes + core->position;
@@ -91,7 +93,7 @@ icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *
     }
     jpeg->source = *source;
     icodec_jpeg_core *core = &jpeg->core;
-    core->size = source->size;
+    core->source = &jpeg->source;
     if (setjmp(core->jump)) {
         icodec_jpeg_close(jpeg);
         return NULL;
@@ -165,6 +167,17 @@ bool icodec_jpeg_rows(
     *got = 0;
     if (setjmp(core->jump)) return false;
     icodec_jpeg_read_rows(core, rows, stride, count, got);
+    return true;
+}
+
+bool icodec_jpeg_finish(icodec_jpeg *jpeg, icodec_error *error) {
+    icodec_jpeg_core *core = &jpeg->core;
+    core->error = error;
+    if (core->info.output_scanline < core->info.output_height || core->at_end) return true;
+    core->finishes = true;
+    // Whatever is wrong there, the pixels are right.
+    if (setjmp(core->jump)) return error->code != ICODEC_CANCELLED && error->code != ICODEC_LIMIT;
+    jpeg_finish_decompress(&core->info);
     return true;
 }
 

@@ -20,7 +20,8 @@ typedef struct {
     bool created, suspends, at_end;
     icodec_error damage; // the first fault in the pixels that was passed over; code 0: none
     uint64_t position; // in the input, of the byte after the buffer
-    uint64_t size; // of the input
+    const icodec_source *source; // NULL: it comes in parts
+    bool finishes; // the pixels are all there
     bool raw_cmyk;
     struct icodec_jpeg_coarse *coarse; // NULL: all coefficients are decoded
     icodec_bytes icc, exif;

@@ -158,6 +158,7 @@ bool icodec_webp_encode(
     config.lossless = options->lossless;
     config.quality = options->quality;
     config.method = options->method;
+    config.low_memory = options->saves_memory;
     if (!WebPValidateConfig(&config)) return icodec_fail(error, ICODEC_INTERNAL, -1, "options that libwebp refuses");
     encoder self = {.memory = options->memory, .watch = watch, .error = error};
     picture.use_argb = options->lossless;

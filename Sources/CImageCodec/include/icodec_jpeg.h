@@ -21,6 +21,9 @@ bool icodec_jpeg_start(
 /// Reads the next rows, 4 bytes a pixel; fewer than `count` only at the end of the image.
 bool icodec_jpeg_rows(icodec_jpeg *jpeg, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error);
 
+/// Looks at what is behind the last row: data that were left over are damaged ones. (What is not there is no fault.)
+bool icodec_jpeg_finish(icodec_jpeg *jpeg, icodec_error *error);
+
 /// The first fault that was passed over, code 0 for none: damaged data, and with `allow_truncated` missing ones.
 icodec_error icodec_jpeg_damage(const icodec_jpeg *jpeg);
 

@@ -26,6 +26,7 @@ typedef struct {
     float quality; // 0 ... 100
     bool lossless;
     int method; // 0 ... 6
+    bool saves_memory; // at the cost of time
     uint64_t memory; // bytes that the file may take
 } icodec_webp_options;
 

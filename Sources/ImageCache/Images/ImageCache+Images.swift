@@ -117,6 +117,8 @@ public struct ImageStatistics: Sendable {
     public var resizes = 0
     /// Images that were encoded for a caller.
     public var encodes = 0
+    /// Images that were made of originals with damaged data.
+    public var damaged = 0
     /// The most bytes that running decodes were reckoned to take at a time.
     public internal(set) var peakDecodingMemory = 0
     /// The memory cache: what is in it, hits, misses, purges.

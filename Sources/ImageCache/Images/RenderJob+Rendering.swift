@@ -46,11 +46,12 @@ extension ImageRenderer {
             content = .encoded(
                 try encoder.encode(image, within: budget), encoder.format, width: image.width, height: image.height)
         }
+        if image.damage != nil { counts.withLock { $0.damaged += 1 } }
         let time = now()
         return MadeImage(
             content, original: file.body.entry.id,
             freshUntil: file.freshUntil(time, rules, planned.job.request.file.ownLifetime),
-            response: MadeImage.Response(file.response, rules: rules, at: time))
+            response: MadeImage.Response(file.response, rules: rules, at: time), damage: image.damage)
     }
 }
 

@@ -13,6 +13,7 @@ extension ImageDecoder {
             try reader.start(eighths: eighths, rawCMYK: conversion.takesInk, &watch)
         }
         try RowFeed(lanes: lanes, pass: pass).run(reader)
+        try pass.shared { (watch) throws(ImageCodecError) in try reader.finish(&watch) }
         finish(lanes, header, conversion, mayHaveAlpha: false, damage: reader.damage)
     }
 

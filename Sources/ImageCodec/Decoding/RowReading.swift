@@ -58,6 +58,13 @@ final class JPEGReader: RowReading {
         return Int(got)
     }
 
+    /// Looks at what is behind the last row.
+    func finish(_ watch: inout icodec_watch) throws(ImageCodecError) {
+        var error = icodec_error()
+        icodec_jpeg_set_watch(jpeg, &watch)
+        guard icodec_jpeg_finish(jpeg, &error) else { throw ImageCodecError(error, format: .jpeg) }
+    }
+
     /// The first fault that was passed over.
     var damage: ImageCodecError? {
         let damage = icodec_jpeg_damage(jpeg)

@@ -15,7 +15,7 @@ extension ImageEncoder {
         }
         var lowered = icodec_webp_options(
             quality: Float(options.quality), lossless: options.isLossless, method: Int32(options.effort),
-            memory: UInt64(clamping: memory))
+            saves_memory: options.savesMemory(image.width * image.height), memory: UInt64(clamping: memory))
         var bytes: UnsafeMutablePointer<UInt8>?
         var count = 0
         try budget.measured(.webp) { watch, error in

@@ -11,6 +11,8 @@ struct ThumbResult: RunResult {
     var width: Int?
     var height: Int?
     var bytes: Int?
+    /// What was wrong with the original and was passed over.
+    var damage: String?
     var seconds = 0.0
     var exitStatus = ExitStatus.done
     var error: String?
@@ -18,13 +20,14 @@ struct ThumbResult: RunResult {
     init(source: String) { self.source = source }
 
     private enum CodingKeys: String, CodingKey {
-        case source, output, from, format, width, height, bytes, seconds, error
+        case source, output, from, format, width, height, bytes, damage, seconds, error
     }
 
     mutating func fill(_ thumbnail: Thumbnail) {
         format = "\(thumbnail.format)".lowercased()
         (width, height) = (thumbnail.width, thumbnail.height)
         bytes = thumbnail.bytes.count
+        damage = thumbnail.damage.map { "\($0)" }
         from =
             switch thumbnail.source {
             case .memory: "memory"
@@ -37,6 +40,7 @@ struct ThumbResult: RunResult {
         self.format = format.rawValue
         (width, height) = (image.width, image.height)
         self.bytes = bytes
+        damage = image.damage.map { "\($0)" }
         from = "file"
     }
 }

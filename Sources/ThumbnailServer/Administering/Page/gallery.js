@@ -126,7 +126,7 @@ function update(element, entry) {
   const { file, where } = urlParts(entry.url);
   const [, name, place, fresh] = open.children;
   put(name, file);
-  put(place, entry.recipe ? `${bytes(entry.size)}, ${entry.recipe}` : `${bytes(entry.size)}, ${where}`);
+  put(place, entry.recipe ? `${bytes(entry.size)}, ${entry.recipe}` : `${entry.status ? `error ${entry.status}, ` : ""}${bytes(entry.size)}, ${where}`);
   put(fresh, entry.freshness.words);
   fresh.className = `fresh is-${entry.freshness.state}`;
   open.title = entry.url;

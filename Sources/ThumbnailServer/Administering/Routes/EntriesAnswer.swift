@@ -16,6 +16,8 @@ struct EntriesAnswer: Encodable {
         var stored: Double
         var lastUsed: Double
         var type: String?
+        /// Of a stored error.
+        var status: Int?
         /// What was made of the original, for an image that the cache made.
         var recipe: String?
         var etag: String?
@@ -43,9 +45,11 @@ extension EntriesAnswer.Entry {
         freshness = FreshnessWords(entry.explanation(at: now, rules: rules))
         let fields = entry.record?.response.fields
         let declared = fields?[.contentType].map { $0.prefix { $0 != ";" }.lowercased() }
-        // What the cache made says its own format; its record is the original's.
-        let made = entry.recipe.flatMap { recipe in ImageFormat.allCases.first { recipe.contains($0.rawValue) } }
-        type = made?.mediaType ?? declared
+        // What the cache made has a format of its own; its record is the original's.
+        type = entry.recipe == nil ? declared : entry.format?.mediaType
+        if entry.recipe == nil, let response = entry.record?.response, response.status.code >= 400 {
+            status = response.status.code
+        }
         if entry.recipe == nil {
             etag = fields?[.eTag]
             vary = fields?[.vary]
