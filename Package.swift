@@ -124,7 +124,7 @@ let package = Package(
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", httpTypes], swiftSettings: strict),
         .testTarget(
             name: "TransferTests", dependencies: ["Transfer", "TestSupport", httpTypes], swiftSettings: strict),
-        .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec"], swiftSettings: strict),
+        .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "DiskStoreTests", dependencies: ["DiskStore", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "MemoryCacheTests", dependencies: ["Locking", "MemoryCache", "TestSupport"], swiftSettings: strict),

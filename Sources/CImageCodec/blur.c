@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "icodec_pixels.h"
+#include "internal.h"
 
 /// One box blur of `count` pixels that lie `step` floats apart; past the ends the outermost pixel goes on.
 static void box(const float *from, float *to, uint32_t count, size_t step, uint32_t radius) {
@@ -20,17 +21,48 @@ static void box(const float *from, float *to, uint32_t count, size_t step, uint3
     }
 }
 
-bool icodec_blur(const uint8_t *from, uint8_t *to, uint32_t width, uint32_t height, double sigma) {
-    size_t count = (size_t)width * height;
-    float *first = malloc(count * 4 * sizeof(float)), *second = malloc(count * 4 * sizeof(float));
-    if (!first || !second) {
-        free(first);
-        free(second);
-        return false;
+/// Lines of pixels, with a look at the watch once in a while.
+static bool boxes(
+    const float *from, float *to, uint32_t lines, size_t line_step, uint32_t count, size_t step, uint32_t radius,
+    const icodec_watch *watch, icodec_error *error) {
+    // A sum starts with as many pixels as the radius, however short the line.
+    size_t cost = (size_t)count + radius, done = 0;
+    for (uint32_t line = 0; line < lines; line++) {
+        box(from + line_step * line, to + line_step * line, count, step, radius);
+        done += cost;
+        if (done < icodec_watch_step / 4) continue;
+        done = 0;
+        if (!icodec_watch_allows(watch, error)) return false;
     }
+    return true;
+}
+
+/// Bytes to floats with colours multiplied by alpha.
+static void widen(const uint8_t *from, float *to, size_t count) {
     for (size_t index = 0; index < count * 4; index++) {
         float alpha = from[index | 3] * (1.0f / 255);
-        first[index] = (index & 3) == 3 ? from[index] : from[index] * alpha;
+        to[index] = (index & 3) == 3 ? from[index] : from[index] * alpha;
+    }
+}
+
+/// The way back.
+static void narrow(const float *from, uint8_t *to, size_t count) {
+    for (size_t index = 0; index < count * 4; index++) {
+        float alpha = from[index | 3];
+        float value = (index & 3) == 3 ? alpha : alpha < 0.5f ? 0 : from[index] * 255 / alpha;
+        value += 0.5f;
+        to[index] = value <= 0 ? 0 : value >= 255 ? 255 : (uint8_t)value;
+    }
+}
+
+static bool blur(
+    const uint8_t *from, uint8_t *to, uint32_t width, uint32_t height, double sigma, float *first, float *second,
+    const icodec_watch *watch, icodec_error *error) {
+    size_t count = (size_t)width * height;
+    for (size_t done = 0; done < count; done += icodec_watch_step) {
+        size_t part = count - done < icodec_watch_step ? count - done : icodec_watch_step;
+        if (!icodec_watch_allows(watch, error)) return false;
+        widen(from + done * 4, first + done * 4, part);
     }
     // Three boxes of widths whose variances add up to that of the Gaussian.
     double ideal = sqrt(12 * sigma * sigma / 3 + 1);
@@ -39,18 +71,27 @@ bool icodec_blur(const uint8_t *from, uint8_t *to, uint32_t width, uint32_t heig
     double smaller = round((12 * sigma * sigma - 3.0 * lower * lower - 12.0 * lower - 9) / (-4.0 * lower - 4));
     for (int pass = 0; pass < 3; pass++) {
         uint32_t radius = ((pass < smaller ? lower : lower + 2) - 1) / 2;
-        for (uint32_t y = 0; y < height; y++)
-            box(first + (size_t)y * width * 4, second + (size_t)y * width * 4, width, 4, radius);
-        for (uint32_t x = 0; x < width; x++)
-            box(second + (size_t)x * 4, first + (size_t)x * 4, height, (size_t)width * 4, radius);
+        size_t row = (size_t)width * 4;
+        if (!boxes(first, second, height, row, width, 4, radius, watch, error) ||
+            !boxes(second, first, width, 4, height, row, radius, watch, error))
+            return false;
     }
-    for (size_t index = 0; index < count * 4; index++) {
-        float alpha = first[index | 3];
-        float value = (index & 3) == 3 ? alpha : alpha < 0.5f ? 0 : first[index] * 255 / alpha;
-        value += 0.5f;
-        to[index] = value <= 0 ? 0 : value >= 255 ? 255 : (uint8_t)value;
+    for (size_t done = 0; done < count; done += icodec_watch_step) {
+        size_t part = count - done < icodec_watch_step ? count - done : icodec_watch_step;
+        if (!icodec_watch_allows(watch, error)) return false;
+        narrow(first + done * 4, to + done * 4, part);
     }
+    return true;
+}
+
+bool icodec_blur(
+    const uint8_t *from, uint8_t *to, uint32_t width, uint32_t height, double sigma, const icodec_watch *watch,
+    icodec_error *error) {
+    size_t size = (size_t)width * height * 4 * sizeof(float);
+    float *first = malloc(size), *second = malloc(size);
+    bool done = first && second ? blur(from, to, width, height, sigma, first, second, watch, error)
+                                : icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     free(first);
     free(second);
-    return true;
+    return done;
 }

@@ -128,16 +128,19 @@ icodec_transform *icodec_transform_create_from_gamma(double gamma, const double 
     return transform;
 }
 
-void icodec_transform_apply(const icodec_transform *transform, uint8_t *pixels, size_t count) {
+bool icodec_transform_apply(
+    const icodec_transform *transform, uint8_t *pixels, size_t count, const icodec_watch *watch, icodec_error *error) {
     // lcms2 counts pixels in 32 bits, and leaves a fourth channel that it does not know as it is.
-    const size_t step = 1 << 20;
+    const size_t step = icodec_watch_step;
     for (size_t done = 0; done < count; done += step) {
         size_t part = count - done < step ? count - done : step;
+        if (!icodec_watch_allows(watch, error)) return false;
         uint8_t *at = pixels + done * 4;
         cmsDoTransform(transform->transform, at, at, (cmsUInt32Number)part);
         if (transform->pixels == ICODEC_PIXELS_CMYK)
             for (size_t index = 0; index < part; index++) at[index * 4 + 3] = 255;
     }
+    return true;
 }
 
 void icodec_transform_destroy(icodec_transform *transform) {

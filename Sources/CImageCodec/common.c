@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,22 @@ double icodec_cpu_seconds(void) {
     struct timespec now;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return 0;
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+// 0: go on; 1: stop; more: stop after one look less than that.
+void icodec_stop(int32_t *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELAXED); }
+
+void icodec_stop_after(int32_t *flag, int32_t looks) { __atomic_store_n(flag, looks + 1, __ATOMIC_RELAXED); }
+
+bool icodec_watch_allows(const icodec_watch *watch, icodec_error *error) {
+    if (watch->stop) {
+        int32_t stop = __atomic_load_n(watch->stop, __ATOMIC_RELAXED);
+        if (stop == 1) return icodec_fail(error, ICODEC_CANCELLED, -1, "cancelled");
+        if (stop > 1) __atomic_store_n(watch->stop, stop - 1, __ATOMIC_RELAXED);
+    }
+    if (watch->deadline < INFINITY && icodec_cpu_seconds() > watch->deadline)
+        return icodec_fail(error, ICODEC_LIMIT, -1, "it takes longer than allowed");
+    return true;
 }
 
 bool icodec_append(icodec_bytes *to, const uint8_t *from, size_t count) {

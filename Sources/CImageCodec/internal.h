@@ -21,8 +21,8 @@ bool icodec_fail(icodec_error *error, int code, int64_t offset, const char *form
 /// Reads up to `count` bytes at `position`: 0 at the end, -1 on failure.
 ssize_t icodec_read(const icodec_source *source, uint64_t position, uint8_t *into, size_t count);
 
-/// CPU seconds of this thread.
-double icodec_cpu_seconds(void);
+/// Pixels (or bytes, or numbers) that are worked on between two looks at a watch: less than a millisecond to some.
+enum { icodec_watch_step = 1 << 18 };
 
 /// Checks width and height against the limits.
 bool icodec_check_size(const icodec_limits *limits, uint64_t width, uint64_t height, icodec_error *error);

@@ -20,6 +20,7 @@ static boolean refill_coarsely(icodec_jpeg *jpeg) {
     icodec_jpeg_core *core = &jpeg->core;
     size_t count = 0;
     while (count == 0) {
+        icodec_jpeg_look(core);
         ssize_t got = icodec_read(&jpeg->source, core->position, jpeg->buffer, sizeof jpeg->buffer);
         if (got < 0) icodec_jpeg_leave(core, ICODEC_IO, "the file cannot be read");
         if (got == 0) {
@@ -43,7 +44,12 @@ static boolean refill(j_decompress_ptr info) {
     icodec_jpeg *jpeg = info->client_data;
     icodec_jpeg_core *core = &jpeg->core;
     if (core->coarse) return refill_coarsely(jpeg);
+    // Markers, of which there may be millions, make no progress otherwise.
+    icodec_jpeg_look(core);
     uint64_t rest = jpeg->source.size > core->position ? jpeg->source.size - core->position : 0;
+    // Of what lies behind the pixels it is enough to see how it begins.
+    if (core->finishes) rest = 0;
+    if (rest > icodec_watch_step) rest = icodec_watch_step;
     if (jpeg->source.bytes && rest > 0) {
         core->input.next_input_byte = jpeg->source.bytes + core->position;
         core->input.bytes_in_buffer = rest;
@@ -87,6 +93,7 @@ icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *
     }
     jpeg->source = *source;
     icodec_jpeg_core *core = &jpeg->core;
+    core->source = &jpeg->source;
     if (setjmp(core->jump)) {
         icodec_jpeg_close(jpeg);
         return NULL;
@@ -109,8 +116,8 @@ void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *descripti
     icodec_jpeg_describe_core(&jpeg->core, description);
 }
 
-/// A progressive file that ends before the scans that would have made it whole. (What ends with an end-of-image marker says that
-/// it is whole.)
+/// A progressive file that ends before the scans that would have made it whole, with an end-of-image marker behind them or without.
+/// (ITU-T T.81 lets encoders leave out accuracy; none is known that does.)
 static bool misses_scans(const icodec_jpeg_core *core) {
     const struct jpeg_decompress_struct *info = &core->info;
     if (!info->progressive_mode || !info->coef_bits) return false;
@@ -126,6 +133,8 @@ static bool misses_scans(const icodec_jpeg_core *core) {
     return false;
 }
 
+void icodec_jpeg_set_watch(icodec_jpeg *jpeg, const icodec_watch *watch) { jpeg->core.watch = *watch; }
+
 bool icodec_jpeg_start(
     icodec_jpeg *jpeg, int eighths, bool raw_cmyk, uint32_t *width, uint32_t *height, icodec_error *error) {
     icodec_jpeg_core *core = &jpeg->core;
@@ -133,7 +142,8 @@ bool icodec_jpeg_start(
     core->error = error;
     if (setjmp(core->jump)) return false;
     icodec_jpeg_configure(core, eighths, raw_cmyk);
-    if (eighths == 1 && jpeg_has_multiple_scans(info) && info->num_components <= 4 && !core->at_end) {
+    if (eighths == 1 && jpeg_has_multiple_scans(info) && info->num_components <= 4 && !core->at_end &&
+        icodec_jpeg_may_be_coarse(core)) {
         icodec_jpeg_coarse_prepare(&jpeg->coarse, core);
         // What is in the buffer comes again, through the filter.
         core->position = (uint64_t)icodec_jpeg_offset(core);
@@ -142,11 +152,9 @@ bool icodec_jpeg_start(
     }
     // Reads all scans of a progressive file.
     jpeg_start_decompress(info);
-    if (core->at_end && misses_scans(core)) {
-        const char *reason = "the file ends before its last scan";
-        if (!core->limits.allow_truncated) icodec_jpeg_leave(core, ICODEC_TRUNCATED, reason);
-        icodec_jpeg_note(core, ICODEC_TRUNCATED, reason);
-    }
+    // Damage may hide the beginning of a scan too.
+    if ((core->at_end || core->damage.code == 0) && misses_scans(core))
+        icodec_jpeg_end_early(core, "the file ends before its last scan");
     *width = info->output_width;
     *height = info->output_height;
     return true;
@@ -159,6 +167,17 @@ bool icodec_jpeg_rows(
     *got = 0;
     if (setjmp(core->jump)) return false;
     icodec_jpeg_read_rows(core, rows, stride, count, got);
+    return true;
+}
+
+bool icodec_jpeg_finish(icodec_jpeg *jpeg, icodec_error *error) {
+    icodec_jpeg_core *core = &jpeg->core;
+    core->error = error;
+    if (core->info.output_scanline < core->info.output_height || core->at_end) return true;
+    core->finishes = true;
+    // Whatever is wrong there, the pixels are right.
+    if (setjmp(core->jump)) return error->code != ICODEC_CANCELLED && error->code != ICODEC_LIMIT;
+    jpeg_finish_decompress(&core->info);
     return true;
 }
 

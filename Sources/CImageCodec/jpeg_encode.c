@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jerror.h>
+
 #include "icodec_jpeg.h"
+#include "internal.h"
 #include "libjpeg_calls.h"
 
 typedef struct {
@@ -13,10 +16,17 @@ typedef struct {
     icodec_bytes bytes;
     uint8_t buffer[16384];
     icodec_error *error;
+    const icodec_watch *watch;
+    struct jpeg_progress_mgr progress;
+    uint64_t memory;
 } encoder;
 
 static void on_error(j_common_ptr info) {
     encoder *self = info->client_data;
+    if (info->err->msg_code == JERR_NO_BACKING_STORE) {
+        icodec_fail(self->error, ICODEC_LIMIT, -1, "encoding needs more memory than allowed");
+        longjmp(self->jump, 1);
+    }
     char message[JMSG_LENGTH_MAX];
     info->err->format_message(info, message);
     icodec_fail(self->error, ICODEC_INTERNAL, -1, "%s", message);
@@ -32,7 +42,16 @@ static void rewind_buffer(j_compress_ptr info) {
     self->output.free_in_buffer = sizeof self->buffer;
 }
 
+static void on_progress(j_common_ptr info) {
+    encoder *self = info->client_data;
+    if (!icodec_watch_allows(self->watch, self->error)) longjmp(self->jump, 1);
+}
+
 static void append(encoder *self, size_t count) {
+    if (self->bytes.count + count > self->memory) {
+        icodec_fail(self->error, ICODEC_LIMIT, -1, "the file would take more memory than allowed");
+        longjmp(self->jump, 1);
+    }
     if (icodec_append(&self->bytes, self->buffer, count)) return;
     icodec_fail(self->error, ICODEC_MEMORY, -1, "out of memory");
     longjmp(self->jump, 1);
@@ -66,12 +85,14 @@ static void write_exif(j_compress_ptr info, const icodec_jpeg_options *options) 
 
 bool icodec_jpeg_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, const icodec_jpeg_options *options,
-    uint8_t **bytes, size_t *count, icodec_error *error) {
+    const icodec_watch *watch, uint8_t **bytes, size_t *count, icodec_error *error) {
     if (!icodec_open_libjpeg(error)) return false;
     encoder *self = calloc(1, sizeof *self);
     if (!self) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     j_compress_ptr info = &self->info;
     self->error = error;
+    self->watch = watch;
+    self->memory = options->memory;
     info->err = jpeg_std_error(&self->errors);
     self->errors.error_exit = on_error;
     self->errors.emit_message = on_message;
@@ -84,6 +105,9 @@ bool icodec_jpeg_encode(
         return false;
     }
     jpeg_create_compress(info);
+    self->progress.progress_monitor = on_progress;
+    info->progress = &self->progress;
+    info->mem->max_memory_to_use = options->memory > INT64_MAX ? INT64_MAX : (long)options->memory;
     self->output.init_destination = rewind_buffer;
     self->output.empty_output_buffer = flush;
     self->output.term_destination = flush_rest;
@@ -95,7 +119,7 @@ bool icodec_jpeg_encode(
     jpeg_set_defaults(info);
     if (options->gray) jpeg_set_colorspace(info, JCS_GRAYSCALE);
     jpeg_set_quality(info, options->quality, TRUE);
-    info->optimize_coding = TRUE;
+    info->optimize_coding = options->optimized;
     set_sampling(info, options->sampling);
     if (options->progressive) jpeg_simple_progression(info);
     jpeg_start_compress(info, TRUE);

@@ -16,10 +16,12 @@ typedef struct {
     jmp_buf jump;
     icodec_error *error; // of the call that runs
     icodec_limits limits;
-    double deadline;
+    icodec_watch watch;
     bool created, suspends, at_end;
     icodec_error damage; // the first fault in the pixels that was passed over; code 0: none
     uint64_t position; // in the input, of the byte after the buffer
+    const icodec_source *source; // NULL: it comes in parts
+    bool finishes; // the pixels are all there
     bool raw_cmyk;
     struct icodec_jpeg_coarse *coarse; // NULL: all coefficients are decoded
     icodec_bytes icc, exif;
@@ -32,10 +34,17 @@ void icodec_jpeg_release(icodec_jpeg_core *core);
 void icodec_jpeg_describe_core(const icodec_jpeg_core *core, icodec_description *description);
 /// After jpeg_read_header: the size and the memory that it will take.
 bool icodec_jpeg_check(icodec_jpeg_core *core, icodec_error *error);
+/// Whether the scans that are of no use at 1/8 of the size may be left out. Of what is decoded in a few milliseconds all are read, so that
+/// a cut in the last of them is found; of a larger file the pixels of 1/8 are right all the same.
+bool icodec_jpeg_may_be_coarse(const icodec_jpeg_core *core);
 /// Where libjpeg is in the input.
 int64_t icodec_jpeg_offset(const icodec_jpeg_core *core);
+/// Ends the call that runs when its time is over or nobody wants the result.
+void icodec_jpeg_look(icodec_jpeg_core *core);
 /// Ends the call that runs with an error.
 void icodec_jpeg_leave(icodec_jpeg_core *core, int code, const char *reason) __attribute__((noreturn));
+/// The data are missing: an error, or with `allow_truncated` a fault.
+void icodec_jpeg_end_early(icodec_jpeg_core *core, const char *reason);
 /// Remembers the first fault that was passed over.
 void icodec_jpeg_note(icodec_jpeg_core *core, int code, const char *reason);
 /// One of the APP markers that carry an Exif block or a profile.

@@ -67,7 +67,7 @@ bool icodec_jpeg_preview_append(
     icodec_jpeg_core *core = &self->core;
     j_decompress_ptr info = &core->info;
     core->error = error;
-    core->deadline = icodec_cpu_seconds() + core->limits.seconds;
+    core->watch.deadline = icodec_cpu_seconds() + core->limits.seconds;
     if (!take(self, bytes, count)) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     if (setjmp(core->jump)) return false;
     if (!self->has_header && jpeg_read_header(info, TRUE) != JPEG_SUSPENDED) {
@@ -81,8 +81,7 @@ bool icodec_jpeg_preview_append(
             if (state == JPEG_SUSPENDED) break;
             if ((uint32_t)info->input_scan_number > core->limits.scans)
                 icodec_jpeg_leave(core, ICODEC_LIMIT, "more scans than allowed");
-            if (icodec_cpu_seconds() > core->deadline)
-                icodec_jpeg_leave(core, ICODEC_LIMIT, "decoding takes longer than allowed");
+            icodec_jpeg_look(core);
         }
     *has_header = self->has_header;
     *scans = 0;
@@ -114,6 +113,7 @@ bool icodec_jpeg_preview_begin(icodec_jpeg_preview *self, icodec_error *error) {
     icodec_jpeg_core *core = &self->core;
     j_decompress_ptr info = &core->info;
     core->error = error;
+    core->watch.deadline = icodec_cpu_seconds() + core->limits.seconds;
     if (setjmp(core->jump)) return false;
     if (self->has_output) jpeg_finish_output(info);
     self->has_output = true;

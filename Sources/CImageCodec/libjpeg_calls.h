@@ -12,7 +12,7 @@
 #define ICODEC_JPEG_CALLS(CALL) \
     CALL(jpeg_CreateCompress) CALL(jpeg_CreateDecompress) CALL(jpeg_calc_output_dimensions) \
     CALL(jpeg_consume_input) CALL(jpeg_destroy_compress) \
-    CALL(jpeg_destroy_decompress) CALL(jpeg_finish_compress) CALL(jpeg_finish_output) CALL(jpeg_has_multiple_scans) \
+    CALL(jpeg_destroy_decompress) CALL(jpeg_finish_compress) CALL(jpeg_finish_decompress) CALL(jpeg_finish_output) CALL(jpeg_has_multiple_scans) \
     CALL(jpeg_read_header) CALL(jpeg_read_scanlines) CALL(jpeg_resync_to_restart) CALL(jpeg_set_colorspace) \
     CALL(jpeg_set_defaults) CALL(jpeg_set_marker_processor) CALL(jpeg_set_quality) CALL(jpeg_simple_progression) \
     CALL(jpeg_start_compress) CALL(jpeg_start_decompress) CALL(jpeg_start_output) CALL(jpeg_std_error) \
@@ -34,6 +34,7 @@ bool icodec_open_libjpeg(icodec_error *error);
 #define jpeg_destroy_compress icodec_libjpeg.jpeg_destroy_compress
 #define jpeg_destroy_decompress icodec_libjpeg.jpeg_destroy_decompress
 #define jpeg_finish_compress icodec_libjpeg.jpeg_finish_compress
+#define jpeg_finish_decompress icodec_libjpeg.jpeg_finish_decompress
 #define jpeg_finish_output icodec_libjpeg.jpeg_finish_output
 #define jpeg_has_multiple_scans icodec_libjpeg.jpeg_has_multiple_scans
 #define jpeg_read_header icodec_libjpeg.jpeg_read_header

@@ -11,8 +11,7 @@
 
 #define ICODEC_WEBP_CALLS(CALL) \
     CALL(WebPConfigInitInternal) CALL(WebPEncode) CALL(WebPGetFeaturesInternal) CALL(WebPIDecode) CALL(WebPIDelete) \
-    CALL(WebPIUpdate) CALL(WebPInitDecoderConfigInternal) CALL(WebPMemoryWrite) \
-    CALL(WebPMemoryWriterClear) CALL(WebPMemoryWriterInit) \
+    CALL(WebPIUpdate) CALL(WebPInitDecoderConfigInternal) \
     CALL(WebPPictureFree) CALL(WebPPictureImportRGBA) CALL(WebPPictureImportRGBX) CALL(WebPPictureInitInternal) \
     CALL(WebPValidateConfig)
 
@@ -43,9 +42,6 @@ bool icodec_open_libwebp(icodec_error *error);
 #define WebPIDelete icodec_libwebp.WebPIDelete
 #define WebPIUpdate icodec_libwebp.WebPIUpdate
 #define WebPInitDecoderConfigInternal icodec_libwebp.WebPInitDecoderConfigInternal
-#define WebPMemoryWrite icodec_libwebp.WebPMemoryWrite
-#define WebPMemoryWriterClear icodec_libwebp.WebPMemoryWriterClear
-#define WebPMemoryWriterInit icodec_libwebp.WebPMemoryWriterInit
 #define WebPPictureFree icodec_libwebp.WebPPictureFree
 #define WebPPictureImportRGBA icodec_libwebp.WebPPictureImportRGBA
 #define WebPPictureImportRGBX icodec_libwebp.WebPPictureImportRGBX

@@ -4,14 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-void icodec_orient(
+#include "internal.h"
+
+bool icodec_orient(
     const uint8_t *from, size_t from_stride, uint32_t width, uint32_t height, int orientation, uint8_t *to,
-    size_t to_stride) {
+    size_t to_stride, const icodec_watch *watch, icodec_error *error) {
     bool transposes = orientation >= 5;
     uint32_t columns = transposes ? height : width, rows = transposes ? width : height;
     // Tiles, so that a transposition reads and writes each cache line a few times only.
     enum { tile = 32 };
-    for (uint32_t top = 0; top < rows; top += tile)
+    size_t done = 0;
+    for (uint32_t top = 0; top < rows; top += tile) {
+        done += (size_t)tile * columns;
+        if (done >= icodec_watch_step) {
+            done = 0;
+            if (!icodec_watch_allows(watch, error)) return false;
+        }
         for (uint32_t left = 0; left < columns; left += tile)
             for (uint32_t y = top; y < rows && y < top + tile; y++)
                 for (uint32_t x = left; x < columns && x < left + tile; x++) {
@@ -28,6 +36,8 @@ void icodec_orient(
                     }
                     memcpy(to + to_stride * y + (size_t)x * 4, from + from_stride * row + (size_t)column * 4, 4);
                 }
+    }
+    return true;
 }
 
 bool icodec_is_opaque(const uint8_t *pixels, size_t count) {
@@ -68,21 +78,25 @@ void icodec_desaturate(const uint8_t *from, uint8_t *to, size_t count) {
     }
 }
 
-uint32_t icodec_index_pixels(const uint8_t *pixels, size_t count, uint8_t *palette, uint8_t *indices) {
+bool icodec_index_pixels(
+    const uint8_t *pixels, size_t count, uint8_t *palette, uint8_t *indices, uint32_t *colors, const icodec_watch *watch,
+    icodec_error *error) {
     enum { slots = 1024 };
     uint32_t keys[slots];
     int16_t values[slots];
     memset(values, -1, sizeof values);
     uint32_t found = 0, last = 0;
     int16_t last_value = -1;
+    *colors = 0;
     for (size_t index = 0; index < count; index++) {
+        if (index % icodec_watch_step == 0 && !icodec_watch_allows(watch, error)) return false;
         uint32_t pixel;
         memcpy(&pixel, pixels + index * 4, 4);
         if (last_value < 0 || pixel != last) {
             uint32_t slot = (pixel * 2654435761u) >> 22;
             while (values[slot] >= 0 && keys[slot] != pixel) slot = (slot + 1) % slots;
             if (values[slot] < 0) {
-                if (found == 256) return 0;
+                if (found == 256) return true;
                 keys[slot] = pixel;
                 values[slot] = (int16_t)found;
                 memcpy(palette + (size_t)found * 4, &pixel, 4);
@@ -93,5 +107,6 @@ uint32_t icodec_index_pixels(const uint8_t *pixels, size_t count, uint8_t *palet
         }
         indices[index] = (uint8_t)last_value;
     }
-    return found;
+    *colors = found;
+    return true;
 }

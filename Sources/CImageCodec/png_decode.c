@@ -13,7 +13,7 @@ struct icodec_png {
     icodec_error damage;
     icodec_source source;
     icodec_limits limits;
-    double deadline;
+    icodec_watch watch;
     uint64_t position, memory;
     uint32_t frames, row;
     bool at_end, has_ended;
@@ -27,7 +27,7 @@ static void leave(icodec_png *self, int code, const char *reason) {
 }
 
 static void check_time(icodec_png *self) {
-    if (icodec_cpu_seconds() > self->deadline) leave(self, ICODEC_LIMIT, "decoding takes longer than allowed");
+    if (!icodec_watch_allows(&self->watch, self->error)) longjmp(self->jump, 1);
 }
 
 static void on_error(png_structp png, png_const_charp message) {
@@ -134,7 +134,7 @@ icodec_png *icodec_png_open(const icodec_source *source, const icodec_limits *li
     }
     self->source = *source;
     self->limits = *limits;
-    self->deadline = icodec_cpu_seconds() + limits->seconds;
+    self->watch = limits->watch;
     self->error = error;
     self->frames = 1;
     icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
@@ -189,6 +189,14 @@ void icodec_png_describe(const icodec_png *self, icodec_description *description
     }
 }
 
+void icodec_png_set_watch(icodec_png *self, const icodec_watch *watch) { self->watch = *watch; }
+
+/// After how many rows the time is looked at.
+static uint32_t rows_between_looks(icodec_png *self) {
+    uint32_t rows = icodec_watch_step / png_get_image_width(self->png, self->info);
+    return rows < 1 ? 1 : rows > 64 ? 64 : rows;
+}
+
 bool icodec_png_start(icodec_png *self, icodec_error *error) {
     self->error = error;
     if (setjmp(self->jump)) return false;
@@ -217,7 +225,7 @@ static bool keeps_rest(icodec_png *self) {
 /// Before the last row: behind it libpng inflates whatever is left of the data, to nowhere. Not for long.
 static void hurry(icodec_png *self) {
     double soon = icodec_cpu_seconds() + 0.25;
-    if (soon < self->deadline) self->deadline = soon;
+    if (soon < self->watch.deadline) self->watch.deadline = soon;
 }
 
 bool icodec_png_rows(
@@ -227,9 +235,9 @@ bool icodec_png_rows(
     if (self->has_ended) return true;
     if (setjmp(self->jump)) return keeps_rest(self);
     uint32_t height = png_get_image_height(self->png, self->info);
-    check_time(self);
+    uint32_t between = rows_between_looks(self);
     while (*got < count && self->row < height) {
-        if ((self->row & 63) == 63) check_time(self);
+        if (*got % between == 0) check_time(self);
         if (self->row == height - 1) hurry(self);
         png_read_row(self->png, rows + stride * *got, NULL);
         self->row++;
@@ -241,10 +249,10 @@ bool icodec_png_rows(
 bool icodec_png_image(icodec_png *self, uint8_t *pixels, size_t stride, icodec_error *error) {
     self->error = error;
     if (setjmp(self->jump)) return keeps_rest(self);
-    uint32_t height = png_get_image_height(self->png, self->info);
+    uint32_t height = png_get_image_height(self->png, self->info), between = rows_between_looks(self);
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
         for (uint32_t row = 0; row < height; row++) {
-            if ((row & 63) == 0) check_time(self);
+            if (row % between == 0) check_time(self);
             if (pass == PNG_INTERLACE_ADAM7_PASSES - 1 && row == height - 1) hurry(self);
             png_read_row(self->png, pixels + stride * row, NULL);
             self->row = row + 1;

@@ -13,6 +13,8 @@ typedef struct {
     uint8_t *row;
     bool is_done;
     icodec_error *error;
+    const icodec_watch *watch;
+    uint64_t memory;
 } encoder;
 
 static void on_error(png_structp png, png_const_charp message) {
@@ -25,6 +27,10 @@ static void on_warning(png_structp png, png_const_charp message) { (void)png, (v
 
 static void on_write(png_structp png, png_bytep bytes, size_t count) {
     encoder *self = png_get_io_ptr(png);
+    if (self->bytes.count + count > self->memory) {
+        icodec_fail(self->error, ICODEC_LIMIT, -1, "the file would take more memory than allowed");
+        longjmp(self->jump, 1);
+    }
     if (icodec_append(&self->bytes, bytes, count)) return;
     icodec_fail(self->error, ICODEC_MEMORY, -1, "out of memory");
     longjmp(self->jump, 1);
@@ -71,7 +77,10 @@ static void write_rows(
     const icodec_png_options *options, bool as_palette, bool as_gray) {
     if (as_palette) png_set_packing(self->png);
     else if (!as_gray && !options->has_alpha) png_set_filler(self->png, 0, PNG_FILLER_AFTER);
+    uint32_t between = icodec_watch_step / 8 / width;
     for (uint32_t y = 0; y < height; y++) {
+        if ((between < 2 || y % between == 0) && !icodec_watch_allows(self->watch, self->error))
+            longjmp(self->jump, 1);
         const uint8_t *row = pixels + stride * y;
         if (as_palette) row = options->indices + (size_t)width * y;
         if (as_gray) {
@@ -84,11 +93,13 @@ static void write_rows(
 
 bool icodec_png_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, const icodec_png_options *options,
-    uint8_t **bytes, size_t *count, icodec_error *error) {
+    const icodec_watch *watch, uint8_t **bytes, size_t *count, icodec_error *error) {
     if (!icodec_open_libpng(error)) return false;
     encoder *self = calloc(1, sizeof *self);
     if (!self) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     self->error = error;
+    self->watch = watch;
+    self->memory = options->memory;
     icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     // Gray needs no palette, unless so few of them that it takes fewer bits.
     bool as_gray = options->gray && !options->has_alpha && !(options->colors && options->colors <= 16);

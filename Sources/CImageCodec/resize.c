@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "internal.h"
 #include "resize_internal.h"
 
 // Rows come from the top. Each is filtered along itself at once, to the output's width, and added with its weight to the
@@ -43,6 +44,7 @@ uint64_t icodec_resizer_memory(const icodec_axis *horizontal, const icodec_axis 
     uint64_t column = taps(horizontal), row = taps(vertical);
     double growth = vertical->scaled / vertical->extent;
     uint64_t ring = (uint64_t)ceil(6 * (growth > 1 ? growth : 1)) + 4;
+    if (ring > vertical->count) ring = vertical->count;
     return horizontal->count * (column * 20 + 8) + vertical->count * (row * 4 + 8) + (horizontal->source + 2ull) * 16 +
         (ring + 1) * horizontal->count * 16;
 }
@@ -140,11 +142,20 @@ static void write_row(icodec_resizer *resizer, float *sum) {
     resizer->kernels->narrow(sum, resizer->pixels + resizer->stride * resizer->written, count);
 }
 
-void icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row) {
+/// Whether the work may go on, looked at once in a while. One row may become a hundred million pixels.
+static bool goes_on(size_t *done, size_t floats, const icodec_watch *watch, icodec_error *error) {
+    *done += floats;
+    if (*done < icodec_watch_step) return true;
+    *done = 0;
+    return icodec_watch_allows(watch, error);
+}
+
+bool icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row, const icodec_watch *watch, icodec_error *error) {
     uint32_t here = resizer->seen++;
     const icodec_weights *rows = &resizer->rows;
-    if (resizer->written >= rows->count || here < rows->spans[resizer->written].start) return;
+    if (resizer->written >= rows->count || here < rows->spans[resizer->written].start) return true;
     uint32_t floats = resizer->horizontal.count * 4;
+    size_t done = 0;
     widen(resizer, row);
     resizer->kernels->filter(
         resizer->wide, resizer->columns.spans, resizer->column_weights, resizer->columns.stride, resizer->narrow,
@@ -154,6 +165,7 @@ void icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row) {
         if (tap >= rows->spans[index].count) continue;
         float *sum = resizer->sums + (size_t)(index % resizer->ring) * floats;
         resizer->kernels->accumulate(sum, resizer->narrow, rows->weights[(size_t)index * rows->stride + tap], floats);
+        if (!goes_on(&done, floats, watch, error)) return false;
     }
     while (resizer->written < rows->count) {
         icodec_span span = rows->spans[resizer->written];
@@ -162,7 +174,9 @@ void icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row) {
         write_row(resizer, sum);
         memset(sum, 0, floats * sizeof *sum);
         resizer->written++;
+        if (!goes_on(&done, floats, watch, error)) return false;
     }
+    return true;
 }
 
 bool icodec_resizer_is_done(const icodec_resizer *resizer) { return resizer->written >= resizer->rows.count; }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "icodec_webp.h"
+#include "internal.h"
 #include "libwebp_calls.h"
 
 static void take_chunk(
@@ -61,6 +62,7 @@ bool icodec_webp_describe(
         else {
             bool is_partial = frame->x || frame->y || frame->width != description->width ||
                 frame->height != description->height;
+            description->fills_canvas = !is_partial;
             description->has_alpha = features.has_alpha || (is_animated && is_partial);
             description->is_lossless = features.format == 2;
             description->components = features.has_alpha ? 4 : 3;
@@ -81,11 +83,9 @@ static bool fail_with(icodec_error *error, VP8StatusCode status, size_t offset) 
 }
 
 bool icodec_webp_decode(
-    const icodec_webp_frame *frame, const icodec_limits *limits, bool is_lossless, uint8_t *pixels, uint32_t width,
+    const icodec_webp_frame *frame, const icodec_limits *limits, uint8_t *pixels, uint32_t width,
     uint32_t height, size_t stride, icodec_error *error) {
-    (void)is_lossless;
     if (!icodec_open_libwebp(error)) return false;
-    double deadline = icodec_cpu_seconds() + limits->seconds;
     WebPDecoderConfig config;
     if (!WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION)) return icodec_fail(error, ICODEC_INTERNAL, -1, "libwebp of another version");
     config.options.use_scaling = width != frame->width || height != frame->height;
@@ -98,25 +98,57 @@ bool icodec_webp_decode(
     config.output.u.RGBA.size = stride * height;
     WebPIDecoder *decoder = WebPIDecode(NULL, 0, &config);
     if (!decoder) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
-    // In parts, so that the time can be looked at between them.
-    const size_t step = 32768;
+    // In parts, so that the time can be looked at between them: of about as many pixels each. (A picture of one colour is a few bytes,
+    // and decoded at once.)
+    size_t parts = (size_t)frame->width * frame->height / icodec_watch_step + 1;
+    size_t step = frame->count / parts + 1;
+    if (step < 256) step = 256;
+    if (step > 32768) step = 32768;
     size_t given = 0;
     VP8StatusCode status = VP8_STATUS_SUSPENDED;
     while (given < frame->count && status == VP8_STATUS_SUSPENDED) {
         given = frame->count - given > step ? given + step : frame->count;
         status = WebPIUpdate(decoder, frame->bytes, given);
-        if (icodec_cpu_seconds() > deadline) {
+        if (!icodec_watch_allows(&limits->watch, error)) {
             WebPIDelete(decoder);
-            return icodec_fail(error, ICODEC_LIMIT, -1, "decoding takes longer than allowed");
+            return false;
         }
     }
     WebPIDelete(decoder);
     return status == VP8_STATUS_OK ? true : fail_with(error, status, given);
 }
 
+/// What the encoder's callbacks need.
+typedef struct {
+    icodec_bytes bytes;
+    uint64_t memory;
+    const icodec_watch *watch;
+    icodec_error *error;
+    bool has_ended; // with the error
+} encoder;
+
+static int on_write(const uint8_t *bytes, size_t count, const WebPPicture *picture) {
+    encoder *self = picture->custom_ptr;
+    if (self->bytes.count + count > self->memory)
+        self->has_ended =
+            !icodec_fail(self->error, ICODEC_LIMIT, -1, "the file would take more memory than allowed");
+    else if (!icodec_append(&self->bytes, bytes, count))
+        self->has_ended = !icodec_fail(self->error, ICODEC_MEMORY, -1, "out of memory");
+    return !self->has_ended;
+}
+
+/// About a hundred times while a picture is encoded.
+static int on_progress(int percent, const WebPPicture *picture) {
+    (void)percent;
+    encoder *self = picture->custom_ptr;
+    if (!icodec_watch_allows(self->watch, self->error)) self->has_ended = true;
+    return !self->has_ended;
+}
+
 bool icodec_webp_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, bool has_alpha,
-    const icodec_webp_options *options, uint8_t **bytes, size_t *count, icodec_error *error) {
+    const icodec_webp_options *options, const icodec_watch *watch, uint8_t **bytes, size_t *count,
+    icodec_error *error) {
     if (!icodec_open_libwebp(error)) return false;
     WebPConfig config;
     WebPPicture picture;
@@ -126,18 +158,20 @@ bool icodec_webp_encode(
     config.lossless = options->lossless;
     config.quality = options->quality;
     config.method = options->method;
+    config.low_memory = options->saves_memory;
     if (!WebPValidateConfig(&config)) return icodec_fail(error, ICODEC_INTERNAL, -1, "options that libwebp refuses");
-    WebPMemoryWriter writer;
-    WebPMemoryWriterInit(&writer);
+    encoder self = {.memory = options->memory, .watch = watch, .error = error};
     picture.use_argb = options->lossless;
     picture.width = (int)width;
     picture.height = (int)height;
-    picture.writer = WebPMemoryWrite;
-    picture.custom_ptr = &writer;
+    picture.writer = on_write;
+    picture.custom_ptr = &self;
+    picture.progress_hook = on_progress;
     bool imported = has_alpha ? WebPPictureImportRGBA(&picture, pixels, (int)stride)
                               : WebPPictureImportRGBX(&picture, pixels, (int)stride);
-    bool done = imported && WebPEncode(&config, &picture);
-    if (!done) {
+    if (imported && !icodec_watch_allows(watch, error)) self.has_ended = true;
+    bool done = imported && !self.has_ended && WebPEncode(&config, &picture);
+    if (!done && !self.has_ended) {
         bool is_memory = picture.error_code == VP8_ENC_ERROR_OUT_OF_MEMORY ||
             picture.error_code == VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY;
         icodec_fail(
@@ -146,11 +180,10 @@ bool icodec_webp_encode(
     }
     WebPPictureFree(&picture);
     if (done) {
-        // The writer's memory is malloc's.
-        *bytes = writer.mem;
-        *count = writer.size;
+        *bytes = self.bytes.bytes;
+        *count = self.bytes.count;
     } else {
-        WebPMemoryWriterClear(&writer);
+        free(self.bytes.bytes);
     }
     return done;
 }

@@ -1,6 +1,7 @@
 public import DiskStore
 public import FoundationEssentials
 import HTTPCaching
+public import ImageCodec
 
 /// An entry of the store, as a person or a tool looks at it.
 public struct CacheEntry: Sendable, Identifiable {
@@ -22,6 +23,8 @@ public struct CacheEntry: Sendable, Identifiable {
     public var namespace: String?
     /// What was made of the original with this URL, for an image that the cache made; `nil` for the original itself.
     public var recipe: String?
+    /// The format of an image that the cache made; `nil` for an original, whose response names its type.
+    public var format: ImageFormat?
     /// The response; `nil` when its record is damaged (the entry then counts as a miss).
     public var record: ResponseRecord?
 
@@ -39,8 +42,10 @@ public struct CacheEntry: Sendable, Identifiable {
             namespace.hasPrefix("authorization:") ? "authorization" : namespace
         }
         if entry.key.isOfMadeImages {
-            recipe = ImageRecipe.readable(entry.variant)
-            record = MadeImageRecord(decoding: entry.metadata)?.response
+            let made = MadeImageRecord(decoding: entry.metadata)
+            recipe = ImageRecipe.words(entry.variant)
+            format = made?.format
+            record = made?.response
         } else {
             record = ResponseRecord(decoding: entry.metadata)
         }

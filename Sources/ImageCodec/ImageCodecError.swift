@@ -23,6 +23,8 @@ public struct ImageCodecError: Error, Sendable, Hashable {
         public static let unreadable = Code("unreadable")
         /// A size, quality or rectangle that makes no sense, or that the format cannot hold.
         public static let invalidArgument = Code("invalidArgument")
+        /// The work was cancelled (``ImageCancellation``).
+        public static let cancelled = Code("cancelled")
         /// The library that does the work failed without the input being at fault.
         public static let failed = Code("failed")
     }
@@ -70,6 +72,7 @@ extension ImageCodecError {
             case Int(ICODEC_MEMORY): .outOfMemory
             case Int(ICODEC_IO): .unreadable
             case Int(ICODEC_INTERNAL): .failed
+            case Int(ICODEC_CANCELLED): .cancelled
             default: .corrupt
             }
         let reason = withUnsafeBytes(of: error.reason) { bytes in

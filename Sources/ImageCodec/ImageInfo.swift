@@ -30,11 +30,11 @@ public struct ImageInfo: Sendable, Hashable {
     }
 
     init(_ source: ImageSource, limits: DecodingLimits) throws(ImageCodecError) {
-        let format = try source.format()
-        try limits.check(source, format: format)
-        let header = try ImageHeader(source, format, limits.lowered(allowTruncated: true))
+        var decoder = ImageDecoder()
+        decoder.limits = limits
+        let header = try decoder.header(of: source)
         let description = header.description
-        self.format = format
+        format = header.format
         width = header.width
         height = header.height
         orientation = header.exif?.orientation ?? .up

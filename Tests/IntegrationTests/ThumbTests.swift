@@ -46,7 +46,7 @@ import Testing
         #expect(second.objects.first?["from"] as? String == "thumbnail", "\(second)")
         #expect(origin.requests.count == 1)
         let listed = try await work.run("ls")
-        #expect(listed.output.contains("(made: 100x100,inside jpeg,q=80,yes420)"), "\(listed)")
+        #expect(listed.output.contains("(made: 100 × 100, fit inside, JPEG quality 80)"), "\(listed)")
     }
 
     @Test func `a file needs no cache`() async throws {
@@ -94,6 +94,42 @@ import Testing
         #expect(refused.ending == .exited(5) && refused.errorOutput.contains("SHA-256"), "\(refused)")
         #expect(try await work.run("thumb", "-o", "x.jpg", "--offline", origin.url("/b.jpg")).ending == .exited(7))
         #expect(!FileManager.default.fileExists(atPath: work.output("x.jpg")))
+    }
+
+    @Test func `damaged data are shown with a warning, refused with --strict, and told by the cache again`()
+        async throws
+    {
+        var damaged = jpeg
+        // Left over before the end marker, as after a run of wrong bits.
+        damaged.insert(contentsOf: [UInt8](repeating: 0x5A, count: 200), at: damaged.count - 2)
+        let file = try work.directory.write("", to: "damaged.jpg")
+        try Data(damaged).write(to: URL(filePath: file))
+        let origin = try ScriptedOrigin { [damaged] _ in
+            [
+                .head(
+                    status: 200,
+                    fields: [
+                        ("Cache-Control", "max-age=3600"), ("ETag", "\"d\""), ("Content-Length", "\(damaged.count)"),
+                    ]),
+                .body(damaged),
+            ]
+        }
+        for source in [file, origin.url("/damaged.jpg"), origin.url("/damaged.jpg")] {
+            let shown = try await work.run("thumb", "--json", source, "-o", "t.jpg")
+            #expect(shown.ending == .exited(0), "\(shown)")
+            #expect(shown.errorOutput.hasPrefix("imgcache: warning: \(source): JPEG: Corrupt JPEG data"), "\(shown)")
+            #expect(shown.objects.first?["damage"] as? String != nil)
+            let strict = try await work.run("thumb", source, "-o", "strict.jpg", "--strict")
+            #expect(strict.ending == .exited(5), "\(strict)")
+            #expect(!FileManager.default.fileExists(atPath: work.output("strict.jpg")))
+        }
+        #expect(origin.requests.count == 1)
+        let quiet = try await work.run("thumb", "-q", file, "-o", "t.jpg")
+        #expect(quiet.ending == .exited(0) && quiet.errorOutput.isEmpty, "\(quiet)")
+        // Cut off, with an end marker behind the cut.
+        try Data(jpeg.prefix(jpeg.count / 2) + [0xFF, 0xD9]).write(to: URL(filePath: file))
+        let cut = try await work.run("thumb", file, "-o", "cut.jpg")
+        #expect(cut.ending == .exited(5) && !FileManager.default.fileExists(atPath: work.output("cut.jpg")), "\(cut)")
     }
 
     @Test(arguments: [

@@ -191,6 +191,20 @@ import Testing
         #expect(try get("/api/entries?after=zz").status == 400)
     }
 
+    @Test func `an image that was made is listed by its own type and in words`() throws {
+        try fetch(
+            "/image/w=20,f=webp,q=70/a.png", "/image/w=24,h=20,fit=cover,f=jpeg,blur=4/a.png", "/image/w=22/a.png")
+        let made = try entries().filter { $0["recipe"] != nil }
+        let types = Dictionary(
+            uniqueKeysWithValues: made.map { ($0["recipe"] as? String ?? "", $0["type"] as? String ?? "") })
+        #expect(
+            types == [
+                "20 × 8192, fit inside, WebP quality 70": "image/webp",
+                "24 × 20, fit cover, enlarged, blur 2, JPEG quality 80": "image/jpeg",
+                "22 × 8192, fit inside, format of the original, JPEG quality 80": "image/png",
+            ])
+    }
+
     @Test("an entry that is an image has a small picture, another one has none")
     func previews() throws {
         try fetch("/a.png", "/a.txt")

@@ -178,6 +178,51 @@ import URLSigning
         }
     }
 
+    @Test func `an original with damaged data is served for a minute and called so, or refused`() async throws {
+        var damaged = Self.picture
+        damaged.insert(contentsOf: [UInt8](repeating: 0x5A, count: 200), at: damaged.count - 2)
+        let origin = try ScriptedOrigin { [damaged] request in
+            let life = request.path == "/short" ? "max-age=5" : "public, max-age=86400, immutable"
+            return [
+                .head(status: 200, fields: [("Cache-Control", life), ("Content-Length", "\(damaged.count)")]),
+                .body(damaged),
+            ]
+        }
+        let store = try TestDirectory()
+        for round in 0..<2 {
+            let server = try await ServerProcess(
+                origin: origin.url(""), "--cache-dir", store.path("cache"), "--admin", "127.0.0.1:0")
+            let client = try Client(server.port)
+            // Made, from memory, and in the next round from disk.
+            for _ in 0..<2 {
+                let answer = try #require(client.get("/image/w=50/a.jpg"))
+                #expect(answer.status == 200, "\(answer.text)")
+                let life = answer["Cache-Control"]?.split(separator: "=").last.flatMap { Int($0) }
+                #expect(answer["Cache-Control"]?.hasPrefix("public, max-age=") == true)
+                #expect(life.map { (59...60).contains($0) } == true, "\(answer.fields)")
+                #expect(answer["Cache-Status"]?.hasSuffix("; detail=damaged") == true, "\(answer.fields)")
+            }
+            if round == 0 {
+                let short = try #require(client.get("/image/w=50/short"))
+                #expect(
+                    short["Cache-Control"].map { ["max-age=5", "max-age=4"].contains($0) } == true, "\(short.fields)")
+                let metrics = try #require(Client(server.adminPort()).get("/metrics"))
+                #expect(metrics.text.contains("imgcache_images_damaged_total 2"))
+            }
+            server.process.send(signal: SIGTERM)
+            _ = await server.process.end()
+        }
+        let strict = try await ServerProcess(
+            origin: origin.url(""), "--cache-dir", store.path("cache"), "--damaged", "refuse")
+        let client = try Client(strict.port)
+        for _ in 0..<2 {
+            let answer = try #require(client.get("/image/w=50/a.jpg"))
+            #expect(answer.status == 422 && answer.text.contains("image-damaged"), "\(answer.text)")
+        }
+        #expect(try #require(client.get("/a.jpg")).status == 200)
+        #expect(origin.requests.count == 2)
+    }
+
     @Test("only signed URLs are served where there are keys, and the origin never sees the signature")
     func signatures() async throws {
         let origin = try origin(cacheControl: "public, max-age=86400, immutable")

@@ -14,7 +14,8 @@ icodec_transform *icodec_transform_create(const uint8_t *icc, size_t count, int 
 /// The same from PNG's gAMA (0: none) and cHRM (all 0: none) chunks. NULL when they mean sRGB or nothing.
 icodec_transform *icodec_transform_create_from_gamma(double gamma, const double chromaticities[8]);
 
-void icodec_transform_apply(const icodec_transform *transform, uint8_t *pixels, size_t count);
+bool icodec_transform_apply(
+    const icodec_transform *transform, uint8_t *pixels, size_t count, const icodec_watch *watch, icodec_error *error);
 void icodec_transform_destroy(icodec_transform *transform);
 
 /// Writes the profile's description (UTF-8, zero-terminated); false where there is none.

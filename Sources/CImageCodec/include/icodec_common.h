@@ -13,6 +13,7 @@ enum {
     ICODEC_MEMORY, // malloc failed
     ICODEC_IO,
     ICODEC_INTERNAL,
+    ICODEC_CANCELLED, // nobody wants the result any more
 };
 
 typedef struct {
@@ -21,13 +22,32 @@ typedef struct {
     char reason[200]; // UTF-8, zero-terminated
 } icodec_error;
 
+/// When work on an image ends before it is done. Looked at every few milliseconds by everything that takes longer.
+typedef struct {
+    double deadline; // CPU seconds of the thread that works; INFINITY: none
+    int32_t *stop; // see icodec_stop; NULL: nobody stops it
+} icodec_watch;
+
+/// CPU seconds of the calling thread.
+double icodec_cpu_seconds(void);
+
+/// Stops work whose watch has this flag, from any thread. The flag is 0 while the work may go on.
+void icodec_stop(int32_t *flag);
+
+/// Stops it once the flag has been looked at `looks` times more: for tests.
+void icodec_stop_after(int32_t *flag, int32_t looks);
+
+/// Whether work may go on; else fills in the error.
+bool icodec_watch_allows(const icodec_watch *watch, icodec_error *error);
+
 typedef struct {
     uint64_t pixels; // width x height
     uint32_t side; // the longer side in pixels
     uint64_t memory; // bytes that a decoder may allocate
     uint64_t ancillary; // bytes of one profile or Exif block, inflated
     uint32_t scans; // of one JPEG
-    double seconds; // CPU time of this thread for one decode
+    double seconds; // CPU time of one part of a preview
+    icodec_watch watch;
     bool allow_truncated;
 } icodec_limits;
 
@@ -50,6 +70,8 @@ typedef struct {
     bool is_inverted; // JPEG: CMYK stored inverted, as Adobe does
     bool is_gray;
     bool is_lossless; // WebP
+    bool fills_canvas; // WebP: the first frame is all of the image
+    uint64_t coefficients, coarse_coefficients; // JPEG in several scans: bytes that are held to decode it, and at 1/8 of its size
     bool says_srgb; // PNG: the sRGB chunk
     double gamma; // PNG: gAMA, 0 if there is none
     double chromaticities[8]; // PNG: cHRM: white, red, green, blue; all 0 if there is none

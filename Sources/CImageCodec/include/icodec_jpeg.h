@@ -10,6 +10,9 @@ icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *
 
 void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *description);
 
+/// When the calls that follow are to end; until then it is the limits' watch.
+void icodec_jpeg_set_watch(icodec_jpeg *jpeg, const icodec_watch *watch);
+
 /// Starts decoding at `eighths`/8 of the size (1 ... 8). With `raw_cmyk` rows are C, M, Y, K with 255 for full ink, else
 /// R, G, B, 255.
 bool icodec_jpeg_start(
@@ -17,6 +20,9 @@ bool icodec_jpeg_start(
 
 /// Reads the next rows, 4 bytes a pixel; fewer than `count` only at the end of the image.
 bool icodec_jpeg_rows(icodec_jpeg *jpeg, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error);
+
+/// Looks at what is behind the last row: data that were left over are damaged ones. (What is not there is no fault.)
+bool icodec_jpeg_finish(icodec_jpeg *jpeg, icodec_error *error);
 
 /// The first fault that was passed over, code 0 for none: damaged data, and with `allow_truncated` missing ones.
 icodec_error icodec_jpeg_damage(const icodec_jpeg *jpeg);
@@ -57,6 +63,8 @@ typedef struct {
     int quality; // 1 ... 100
     int sampling;
     bool progressive, gray;
+    bool optimized; // Huffman tables made for the image, whose coefficients are held for it; else those of the standard
+    uint64_t memory; // bytes that the encoder and the file may take
     const uint8_t *icc;
     size_t icc_size;
     const uint8_t *exif; // starts with the TIFF header
@@ -66,6 +74,6 @@ typedef struct {
 /// Encodes R, G, B, x rows; `*bytes` is freed by `free`.
 bool icodec_jpeg_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, const icodec_jpeg_options *options,
-    uint8_t **bytes, size_t *count, icodec_error *error);
+    const icodec_watch *watch, uint8_t **bytes, size_t *count, icodec_error *error);
 
 #endif

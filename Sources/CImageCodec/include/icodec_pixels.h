@@ -3,12 +3,13 @@
 
 #include "icodec_common.h"
 
-// Work on R, G, B, A pixels of 8 bits, straight alpha.
+// Work on R, G, B, A pixels of 8 bits, straight alpha. What takes a watch is for images of any size; what takes a count of pixels is
+// called for parts of them.
 
 /// Copies an image as Exif's `orientation` (1 ... 8) says it is to be seen. For 5 ... 8 the copy is `height` x `width`.
-void icodec_orient(
+bool icodec_orient(
     const uint8_t *from, size_t from_stride, uint32_t width, uint32_t height, int orientation, uint8_t *to,
-    size_t to_stride);
+    size_t to_stride, const icodec_watch *watch, icodec_error *error);
 
 /// Whether every pixel's alpha is 255.
 bool icodec_is_opaque(const uint8_t *pixels, size_t count);
@@ -23,9 +24,14 @@ void icodec_flatten(const uint8_t *from, uint8_t *to, size_t count, uint8_t red,
 void icodec_desaturate(const uint8_t *from, uint8_t *to, size_t count);
 
 /// A Gaussian blur of the given standard deviation (pixels), as three box blurs; colours are weighted by alpha.
-bool icodec_blur(const uint8_t *from, uint8_t *to, uint32_t width, uint32_t height, double sigma);
+bool icodec_blur(
+    const uint8_t *from, uint8_t *to, uint32_t width, uint32_t height, double sigma, const icodec_watch *watch,
+    icodec_error *error);
 
-/// Counts the distinct pixels, up to 256, into `palette` (4 bytes each) and writes each pixel's index. 0: there are more.
-uint32_t icodec_index_pixels(const uint8_t *pixels, size_t count, uint8_t *palette, uint8_t *indices);
+/// Counts the distinct pixels, up to 256, into `palette` (4 bytes each) and writes each pixel's index. `*colors` is 0 when there are
+/// more of them.
+bool icodec_index_pixels(
+    const uint8_t *pixels, size_t count, uint8_t *palette, uint8_t *indices, uint32_t *colors, const icodec_watch *watch,
+    icodec_error *error);
 
 #endif

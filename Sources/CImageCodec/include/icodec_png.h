@@ -10,6 +10,9 @@ icodec_png *icodec_png_open(const icodec_source *source, const icodec_limits *li
 
 void icodec_png_describe(const icodec_png *png, icodec_description *description);
 
+/// When the calls that follow are to end; until then it is the limits' watch.
+void icodec_png_set_watch(icodec_png *png, const icodec_watch *watch);
+
 /// Starts decoding to R, G, B, A.
 bool icodec_png_start(icodec_png *png, icodec_error *error);
 
@@ -34,6 +37,7 @@ typedef struct {
     const uint8_t *palette; // R, G, B, A
     const uint8_t *indices; // one byte a pixel
     bool has_alpha, gray;
+    uint64_t memory; // bytes that the file may take
     const uint8_t *icc;
     size_t icc_size;
     const uint8_t *exif;
@@ -43,6 +47,6 @@ typedef struct {
 /// Encodes R, G, B, A rows; `*bytes` is freed by `free`.
 bool icodec_png_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, const icodec_png_options *options,
-    uint8_t **bytes, size_t *count, icodec_error *error);
+    const icodec_watch *watch, uint8_t **bytes, size_t *count, icodec_error *error);
 
 #endif

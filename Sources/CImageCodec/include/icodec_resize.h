@@ -29,8 +29,8 @@ icodec_resizer *icodec_resizer_create(
 /// Bytes that `icodec_resizer_create` will allocate.
 uint64_t icodec_resizer_memory(const icodec_axis *horizontal, const icodec_axis *vertical);
 
-/// Rows of the source that the filter needs before the first row that it looks at: they may be passed over.
-void icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row);
+/// Takes the next row of the source. False when the watch ends the work: then the resizer may only be destroyed.
+bool icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row, const icodec_watch *watch, icodec_error *error);
 
 /// Whether all rows are written; further source rows would change nothing.
 bool icodec_resizer_is_done(const icodec_resizer *resizer);

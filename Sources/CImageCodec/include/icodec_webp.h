@@ -16,20 +16,23 @@ bool icodec_webp_describe(
     const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_description *description,
     icodec_webp_frame *frame, icodec_error *error);
 
-/// Decodes a frame to R, G, B, A of the given size: the frame's, or a smaller one.
+/// Decodes a frame to R, G, B, A of the given size: the frame's, or a smaller one. The limits' watch is looked at between parts of the
+/// data, as many of them as there are millions of pixels.
 bool icodec_webp_decode(
-    const icodec_webp_frame *frame, const icodec_limits *limits, bool is_lossless, uint8_t *pixels, uint32_t width,
+    const icodec_webp_frame *frame, const icodec_limits *limits, uint8_t *pixels, uint32_t width,
     uint32_t height, size_t stride, icodec_error *error);
 
 typedef struct {
     float quality; // 0 ... 100
     bool lossless;
     int method; // 0 ... 6
+    bool saves_memory; // at the cost of time
+    uint64_t memory; // bytes that the file may take
 } icodec_webp_options;
 
 /// Encodes R, G, B, A rows to a file of one image chunk; `*bytes` is freed by `free`.
 bool icodec_webp_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t stride, bool has_alpha,
-    const icodec_webp_options *options, uint8_t **bytes, size_t *count, icodec_error *error);
+    const icodec_webp_options *options, const icodec_watch *watch, uint8_t **bytes, size_t *count, icodec_error *error);
 
 #endif

@@ -20,23 +20,27 @@ extension ImageCache {
     public func preview(ofEntry id: Int64, _ sizing: ImageSizing) async throws(ImageCacheError) -> EntryPreview? {
         let pipeline = pipeline
         let decoder = ImageDecoder.ofPreviews
-        let found = try await executor.run { [self] () throws(ImageCacheError) -> (StoredBody, Int)? in
+        let found = try await executor.run { [self] () throws(ImageCacheError) -> (StoredBody, Int, Int)? in
             try translating {
                 guard let entry = try store.entry(id), let body = try store.open(entry),
                     let source = try? ImageSource(duplicating: body.descriptor),
-                    let info = try? ImageInfo.read(source, limits: decoder.limits)
+                    let header = try? decoder.header(of: source), let target = try? decoder.target(sizing, of: header)
                 else { return nil }
-                return (body, ImagePipeline.memory(for: info, []))
+                let encoding = ImageEncoder.png().memory(width: target.width, height: target.height, isOpaque: false)
+                return (body, header.memory(at: target.scale) + target.memory + encoding, header.pixelCount)
             }
         }
-        guard let (body, memory) = found else { return nil }
+        guard let (body, memory, cost) = found else { return nil }
         // Behind whatever clients wait for.
-        return try await pipeline.slots.run(priority: .background, memory: memory, on: pipeline.decoding) {
+        let turn = DecodingSlots.Turn(priority: .background, owner: nil, cost: cost)
+        let renderer = pipeline.renderer
+        return try await renderer.slots.run(turn, memory: { memory }, on: renderer.executor) {
+            let budget = ImageBudget(limits: decoder.limits)
             guard let source = try? ImageSource(duplicating: body.descriptor),
-                let image = try? decoder.decode(source, to: sizing)
+                let image = try? decoder.decode(source, to: sizing, within: budget)
             else { return nil }
             let encoder: ImageEncoder = image.isOpaque ? .jpeg(quality: 75) : .png()
-            return (try? encoder.encode(image)).map { EntryPreview(bytes: $0, format: encoder.format) }
+            return (try? encoder.encode(image, within: budget)).map { EntryPreview(bytes: $0, format: encoder.format) }
         }
     }
 }

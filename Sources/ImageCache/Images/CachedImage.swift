@@ -44,6 +44,9 @@ public struct Thumbnail: Sendable {
     public let freshness: DerivedFreshness
     /// The original's `Last-Modified`, as its origin wrote it.
     public let lastModified: String?
+    /// The fault of the original that was passed over (``DecodedImage/damage``): damaged data in a JPEG, or with
+    /// ``ImageDecoder/allowTruncated`` missing ones. Nil: there is none.
+    public let damage: ImageCodecError?
     let made: MadeImage
 
     init?(_ made: MadeImage, _ source: ImageSourceKind) {
@@ -59,6 +62,7 @@ public struct Thumbnail: Sendable {
         self.entityTag = entityTag
         freshness = made.response.freshness
         lastModified = made.response.lastModified
+        damage = made.damage
         self.made = made
     }
 }
@@ -78,6 +82,8 @@ final class MadeImage: Sendable {
     /// Until when the original is fresh. Afterwards it must be asked for before this is used.
     let freshUntil: Date
     let response: Response
+    /// What was wrong with the original and was passed over.
+    let damage: ImageCodecError?
     /// Of the bytes of an encoded image; of pixels there is none.
     let entityTag: EntityTag?
 
@@ -92,12 +98,16 @@ final class MadeImage: Sendable {
         }
     }
 
-    init(_ content: Content, original: Int64, generation: Generation, freshUntil: Date, response: Response) {
+    init(
+        _ content: Content, original: Int64, generation: Generation, freshUntil: Date, response: Response,
+        damage: ImageCodecError?
+    ) {
         self.content = content
         self.generation = generation
         self.original = original
         self.freshUntil = freshUntil
         self.response = response
+        self.damage = damage
         entityTag = Self.entityTag(of: content)
     }
 

@@ -1,25 +1,58 @@
+import ImageCodec
 import Locking
 import Transfer
 
-/// Limits concurrent decodes by count and memory; the others wait in order of priority, then of arrival, with clients taking turns.
+/// Limits how many decodes run at a time, by threads and by memory; the others wait in order of priority, and within a priority so
+/// that each client gets its share, and of a client's share each original.
 ///
-/// A burst of large images so takes its turns instead of adding up.
+/// A burst of large images so takes its turns instead of adding up, and many sizes of one original do not hold up the others.
 final class DecodingSlots: Sendable {
+    /// Which place a decode has in the line.
+    struct Turn: Sendable {
+        var priority: TransferPriority
+        /// Those of one owner take their turns with those of others.
+        var owner: ImageKey.Original?
+        /// A measure of the work: pixels.
+        var cost: Int
+        /// The client that the work is charged to; nil is one, too: nobody in particular.
+        var client: String?
+    }
+
     private struct Waiter {
-        let priority: TransferPriority
-        let tag: UInt64
-        let memory: Int
-        let turn = Promise<Void>()
+        let turn: Turn
+        /// Bytes; asked for when it is the next.
+        let memory: @Sendable () -> Int
+        /// Where its owner stands: what the owner has had before it, in a line that all owners go along at the same pace.
+        let start: Double
+        let admission = Promise<Int>()
     }
 
     private struct State {
         var running = 0
         var memory = 0
-        /// By priority, then by tag, then by arrival.
+        /// By priority, then by start, then by arrival.
         var waiters: [Waiter] = []
-        var order = FairOrder()
+        var line = FairLine()
+        var shares = FairShares()
         /// The most memory that was ever granted at a time.
         var peak = 0
+        /// The memory of the one whose turn is next, once it was asked for.
+        var nextMemory: (waiter: Promise<Int>, bytes: Int)?
+
+        /// The one whose turn is next: of those with the highest priority the first of the client that has had least.
+        var next: Int? {
+            guard let priority = waiters.first?.turn.priority else { return nil }
+            return waiters.prefix { $0.turn.priority == priority }.indices.min {
+                shares.standing(of: waiters[$0].turn.client) < shares.standing(of: waiters[$1].turn.client)
+            }
+        }
+
+        mutating func memory(of waiter: Waiter) -> Int {
+            if let nextMemory, nextMemory.waiter === waiter.admission { return nextMemory.bytes }
+            let bytes = waiter.memory()
+            nextMemory = (waiter.admission, bytes)
+            return bytes
+        }
     }
 
     private let width: Int
@@ -35,39 +68,43 @@ final class DecodingSlots: Sendable {
     }
 
     var peakMemory: Int { state.withLock { $0.peak } }
+    var waiting: Int { state.withLock { $0.waiters.count } }
+    var running: Int { state.withLock { $0.running } }
 
     /// Runs `work` when it is its turn, on the executor's threads.
+    ///
+    /// - Parameter memory: Gives the bytes that it takes, always the same; called when no other decode is before it any more.
     func run<Value: Sendable>(
-        priority: TransferPriority, client: String? = nil, memory: Int, on executor: BlockingExecutor,
+        _ turn: Turn, memory: @escaping @Sendable () -> Int, on executor: BlockingExecutor,
         _ work: @escaping @Sendable () throws(ImageCacheError) -> Value
     ) async throws(ImageCacheError) -> Value {
-        guard await enter(priority, client, memory) else { throw .cancelled }
+        guard let memory = await enter(turn, memory) else { throw .cancelled }
         defer { leave(memory) }
         return try await executor.run(work)
     }
 
-    /// False when the task was cancelled while it waited.
-    private func enter(_ priority: TransferPriority, _ client: String?, _ memory: Int) async -> Bool {
-        if Task.isCancelled { return false }
-        let (waiter, first) = state.withLock { state in
-            let waiter = Waiter(priority: priority, tag: state.order.tag(for: client), memory: memory)
-            let place = state.waiters.firstIndex {
-                $0.priority == priority ? $0.tag > waiter.tag : $0.priority < priority
-            }
-            state.waiters.insert(waiter, at: place ?? state.waiters.count)
-            return (waiter, admitted(&state))
+    /// - Returns: The memory that it was granted; nil when the task was cancelled while it waited.
+    private func enter(_ turn: Turn, _ memory: @escaping @Sendable () -> Int) async -> Int? {
+        if Task.isCancelled { return nil }
+        let (admission, first) = state.withLock { state in
+            let waiter = Waiter(turn: turn, memory: memory, start: state.line.enter(turn))
+            let place = state.waiters.firstIndex { Self.isBefore(waiter, $0) } ?? state.waiters.count
+            state.waiters.insert(waiter, at: place)
+            return (waiter.admission, admitted(&state))
         }
         begin(first)
-        if await waiter.turn.value() != nil { return true }
-        let (isOver, next) = state.withLock { state in
-            let index = state.waiters.firstIndex { $0.turn === waiter.turn }
-            if let index { state.waiters.remove(at: index) }
+        if let granted = await admission.value() { return granted }
+        let (wasWaiting, next) = state.withLock { state in
+            let index = state.waiters.firstIndex { $0.admission === admission }
+            if let index {
+                state.line.leave(state.waiters.remove(at: index).turn)
+            }
             // It may have been the one that the others waited behind.
             return (index != nil, admitted(&state))
         }
         begin(next)
         // Its turn may have come at the same moment.
-        return !isOver
+        return wasWaiting ? nil : admission.settled()
     }
 
     private func leave(_ memory: Int) {
@@ -79,26 +116,75 @@ final class DecodingSlots: Sendable {
         begin(next)
     }
 
-    private func begin(_ waiters: [Waiter]) {
-        for waiter in waiters { waiter.turn.fulfill(()) }
+    private func begin(_ waiters: [(Waiter, Int)]) {
+        for (waiter, memory) in waiters { waiter.admission.fulfill(memory) }
     }
 
-    private func mayRun(_ waiter: Waiter, _ state: State) -> Bool {
-        state.running == 0 || (state.running < width && state.memory + waiter.memory <= memoryLimit)
+    private static func isBefore(_ left: Waiter, _ right: Waiter) -> Bool {
+        if left.turn.priority != right.turn.priority { return left.turn.priority > right.turn.priority }
+        return left.start < right.start
     }
 
-    /// Those whose turn it is now. The first in line is never overtaken, so that a large one gets its turn.
-    private func admitted(_ state: inout State) -> [Waiter] {
-        var next: [Waiter] = []
-        while let first = state.waiters.first, mayRun(first, state) {
-            state.waiters.removeFirst()
-            state.order.serve(first.tag)
+    /// Those whose turn it is now. None is overtaken for want of memory, so that a large one gets its turn.
+    private func admitted(_ state: inout State) -> [(Waiter, Int)] {
+        var admitted: [(Waiter, Int)] = []
+        while state.running < width, let index = state.next {
+            let memory = state.memory(of: state.waiters[index])
+            guard state.running == 0 || state.memory + memory <= memoryLimit else { break }
+            let waiter = state.waiters.remove(at: index)
+            state.line.begin(waiter.turn, start: waiter.start)
+            state.shares.charge(waiter.turn.client, waiter.turn.cost)
             state.running += 1
-            state.memory += first.memory
+            state.memory += memory
             state.peak = max(state.peak, state.memory)
-            next.append(first)
+            admitted.append((waiter, memory))
         }
-        if state.waiters.isEmpty { state.order.reset() }
-        return next
+        if state.waiters.isEmpty { state.shares = FairShares() }
+        return admitted
+    }
+}
+
+/// Start-time fair queueing: each owner's work is lined up behind its own, and time goes on as work is begun, shared by those who wait.
+struct FairLine {
+    private struct Owner {
+        var finish: Double
+        var waiting = 0
+    }
+
+    private var now = 0.0
+    private var owners: [ImageKey.Original: Owner] = [:]
+
+    var count: Int { owners.count }
+
+    /// - Returns: where the work stands.
+    mutating func enter(_ turn: DecodingSlots.Turn) -> Double {
+        guard let name = turn.owner else { return now }
+        let start = max(now, owners[name]?.finish ?? 0)
+        owners[name, default: Owner(finish: 0)].finish = start + Double(turn.cost)
+        owners[name]?.waiting += 1
+        return start
+    }
+
+    mutating func begin(_ turn: DecodingSlots.Turn, start: Double) {
+        now = max(now, start) + Double(turn.cost) / Double(max(1, owners.count { $0.value.waiting > 0 }))
+        left(turn)
+    }
+
+    /// Work that will not be done takes no part in its owner's share.
+    mutating func leave(_ turn: DecodingSlots.Turn) {
+        if let name = turn.owner { owners[name]?.finish -= Double(turn.cost) }
+        left(turn)
+    }
+
+    private mutating func left(_ turn: DecodingSlots.Turn) {
+        guard let name = turn.owner, let owner = owners[name] else { return }
+        owners[name]?.waiting -= 1
+        // One whose share is in the past is as good as new.
+        if owner.waiting <= 1, owner.finish <= now { owners[name] = nil }
+        if owners.allSatisfy({ $0.value.waiting == 0 }) {
+            owners = [:]
+        } else if owners.count > 256 {
+            owners = owners.filter { $0.value.waiting > 0 || $0.value.finish > now }
+        }
     }
 }

@@ -4,8 +4,9 @@ public import MemoryCache
 extension ImageCache {
     /// A decoded image: from memory, from disk, or decoded now, straight to the size that was asked for.
     ///
-    /// Equal requests share one download and one decode, and requests for several sizes of one original the download and,
-    /// where they come in time, the decode. Each caller may cancel alone. Decodes run on threads of their own, as many at a
+    /// Equal requests share one download and one decode, and requests for several sizes of one original the download and, where they
+    /// come in time and their pixels come of the same decoded rows, the decode; an image is the same whatever else is asked for. Each
+    /// caller may cancel alone, and what nobody waits for any more ends while it runs. Decodes run on threads of their own, as many at a
     /// time as ``Configuration/maxDecodes`` says and their memory allows.
     ///
     /// - Throws: What ``file(for:)`` throws, and ``ImageCacheError/Code/undecodable(_:)``.
@@ -116,6 +117,8 @@ public struct ImageStatistics: Sendable {
     public var resizes = 0
     /// Images that were encoded for a caller.
     public var encodes = 0
+    /// Images that were made of originals with damaged data.
+    public var damaged = 0
     /// The most bytes that running decodes were reckoned to take at a time.
     public internal(set) var peakDecodingMemory = 0
     /// The memory cache: what is in it, hits, misses, purges.

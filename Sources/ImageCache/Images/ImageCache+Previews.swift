@@ -81,8 +81,9 @@ private struct GrowingPreview {
         }
         hasBetter = false
         last = now
+        let budget = ImageBudget(limits: request.decoder.limits)
         for processor in request.processors {
-            guard let processed = try? processor.process(image) else { return nil }
+            guard let processed = try? processor.process(image, within: budget) else { return nil }
             image = processed
         }
         return image

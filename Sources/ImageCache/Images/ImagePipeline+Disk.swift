@@ -78,28 +78,34 @@ extension ImagePipeline {
             decoder.color = request.decoder.color
             decoder.keepsMetadata = request.decoder.keepsMetadata
             // What cannot be read any more is made anew.
-            guard let image = try? decoder.decode(ImageSource(bytes)) else { return nil }
+            guard var image = try? decoder.decode(ImageSource(bytes)) else { return nil }
+            image.damage = found.record.damage
             content = .pixels(image)
         }
         return MadeImage(
-            content, original: found.record.original, generation: generation, freshUntil: freshUntil, response: response
-        )
+            content, original: found.record.original, generation: generation, freshUntil: freshUntil, response: response,
+            damage: found.record.damage)
     }
 
     /// Stores what was made beside its original. False when it could not be: then it is made anew when it is wanted again.
-    func store(_ image: MadeImage, _ recipe: ImageRecipe, _ file: CachedFile) -> Bool {
-        let (width, height): (Int, Int)
+    func store(
+        _ image: MadeImage, _ recipe: ImageRecipe, _ file: CachedFile, within budget: ImageBudget
+    ) -> Bool {
+        let (width, height, format): (Int, Int, ImageFormat)
         let bytes: [UInt8]
         switch image.content {
-        case .encoded(let encoded, _, let encodedWidth, let encodedHeight):
-            (bytes, width, height) = (encoded, encodedWidth, encodedHeight)
+        case .encoded(let encoded, let encodedFormat, let encodedWidth, let encodedHeight):
+            (bytes, width, height, format) = (encoded, encodedWidth, encodedHeight, encodedFormat)
         case .pixels(let pixels):
-            guard let encoded = try? recipe.storedEncoder.encode(pixels) else { return false }
-            (bytes, width, height) = (encoded, pixels.width, pixels.height)
+            let encoder = recipe.storedEncoder
+            guard let encoded = try? encoder.encode(pixels, within: budget) else { return false }
+            (bytes, width, height, format) = (encoded, pixels.width, pixels.height, encoder.format)
         }
         let original = file.body.entry
         let response = ResponseRecord(url: original.url, response: file.response)
-        let record = MadeImageRecord(original: original.id, width: width, height: height, response: response)
+        let record = MadeImageRecord(
+            original: original.id, width: width, height: height, format: format, damage: image.damage,
+            response: response)
         let key = original.key.ofMadeImages
         do throws(StoreError) {
             let writer = try loader.store.beginBody(for: key)

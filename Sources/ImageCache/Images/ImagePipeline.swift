@@ -8,18 +8,17 @@ import Transfer
 
 /// The way of an image: memory, what was made before and is on disk, the original on disk, the network.
 ///
-/// Equal requests share everything. Requests for several sizes of one original that come before it is decoded share its
-/// download and one decode.
+/// Equal requests share everything. Requests for several sizes of one original share its download, and a decode where their pixels
+/// come of the same decoded rows (``ImageRenderer``).
 final class ImagePipeline: Sendable {
     let memory: MemoryCache<ImageKey, MadeImage>
     let loader: Loader
     private let monitor: MemoryPressureMonitor?
-    let slots: DecodingSlots
-    let decoding: BlockingExecutor
+    let renderer: ImageRenderer
     let blocking: BlockingExecutor
     let loadFile: @Sendable (FileRequest) async throws(ImageCacheError) -> CachedFile
     private let works = Locked<[WorkKey: SharedWork<Made>]>([:])
-    private let groups = Locked<[DecodingGroup.Key: DecodingGroup]>([:])
+    private let groups = Locked<[OriginalGroup.Key: OriginalGroup]>([:])
     private let counts = Locked(ImageStatistics())
 
     /// What requests have in common that wait for one image. What began before an invalidation is for those who asked before.
@@ -50,17 +49,13 @@ final class ImagePipeline: Sendable {
         memory = MemoryCache(
             limits: configuration.memory, held: .objects, monitor: monitor,
             clock: MemoryCacheClock(date: configuration.now, elapsed: MemoryCacheClock.system.elapsed))
-        slots = DecodingSlots(width: configuration.maxDecodes, memoryLimit: configuration.decodingMemory)
-        decoding = BlockingExecutor(width: max(1, configuration.maxDecodes))
+        renderer = ImageRenderer(configuration: configuration, rules: loader.rules, counts: counts)
     }
 
-    deinit {
-        decoding.close()
-        monitor?.stop()
-    }
+    deinit { monitor?.stop() }
 
     var statistics: ImageStatistics { counts.withLock { $0 } }
-    var peakDecodingMemory: Int { slots.peakMemory }
+    var peakDecodingMemory: Int { renderer.slots.peakMemory }
 
     func made(_ request: ImageRequest, _ output: ImageRecipe.Output) async throws(ImageCacheError) -> Made {
         guard request.file.method == .get else {
@@ -109,93 +104,68 @@ final class ImagePipeline: Sendable {
     // MARK: Making
 
     private func make(_ request: ImageRequest, _ key: ImageKey) async throws(ImageCacheError) -> Made {
-        var original: CachedFile?
+        let job = RenderJob(request, key)
         switch try await storedImage(request, key.recipe) {
         case .made(let stored):
             keep(stored, for: key)
             return Made(image: stored, source: .thumbnail)
-        case .outdated(let file): original = file
-        case .none: break
-        }
-        while true {
-            let results = try await share(request, key, original).value()
-            // Without one, the decode had begun when this request joined: another round, the original is here by now.
-            if let result = results[key.recipe] { return try result.get() }
+        case .outdated(let original):
+            let header = try await header(of: original, request.decoder)
+            renderer.add([job], original, header, keep: keep)
+            return try await job.value()
+        case .none:
+            let interest = share(job)
+            defer { withExtendedLifetime(interest) {} }
+            return try await job.value()
         }
     }
 
-    /// Joins those who wait for the same original, or begins.
-    ///
-    /// - Parameter original: the file, when it is here already.
-    private func share(
-        _ request: ImageRequest, _ key: ImageKey, _ original: CachedFile?
-    ) -> DecodingGroup.Work.Interest {
-        let groupKey = DecodingGroup.Key(request, loader.store.generation(of: key.original.url).epoch)
+    /// Joins those who wait for the same original, or loads it.
+    private func share(_ job: RenderJob) -> OriginalGroup.Work.Interest {
+        let groupKey = OriginalGroup.Key(job.request, loader.store.generation(of: job.key.original.url).epoch)
         while true {
             let (group, isNew) = groups.withLock { groups in
-                if let group = groups[groupKey], group.add(key.recipe) { return (group, false) }
-                let group = DecodingGroup(first: key.recipe) { [weak self] work in self?.forget(work, groupKey) }
+                if let group = groups[groupKey] { return (group, false) }
+                let group = OriginalGroup { [weak self] work in self?.forget(work, groupKey) }
                 groups[groupKey] = group
                 return (group, true)
             }
-            guard let interest = group.work.join() else {
+            guard let interest = group.work.join(), group.add(job) else {
                 forget(group.work, groupKey)
                 continue
             }
-            if !isNew { loader.raise(request.file) }
+            if !isNew { loader.raise(job.request.file) }
             if isNew {
-                group.work.start { [self] () async throws(ImageCacheError) in
-                    try await make(request, key, original, group)
-                }
+                group.work.start { [self] () async throws(ImageCacheError) in await load(job.request, for: group) }
             }
             return interest
         }
     }
 
-    private func forget(_ work: DecodingGroup.Work, _ key: DecodingGroup.Key) {
+    private func forget(_ work: OriginalGroup.Work, _ key: OriginalGroup.Key) {
         groups.withLock { if $0[key]?.work === work { $0[key] = nil } }
     }
 
-    /// Gets the original, and makes of it what the whole group wants.
-    private func make(
-        _ request: ImageRequest, _ key: ImageKey, _ original: CachedFile?, _ group: DecodingGroup
-    ) async throws(ImageCacheError) -> DecodingGroup.Results {
-        let file = if let original { original } else { try await loadFile(request.file) }
-        let decoder = request.decoder
-        let needed = try await blocking.run { () throws(ImageCacheError) in
-            do throws(ImageCodecError) {
-                let info = try ImageInfo.read(ImageSource(file), limits: decoder.limits)
-                return Self.memory(for: info, group.recipes)
-            } catch {
-                throw ImageCacheError(error, file)
-            }
-        }
-        return try await slots.run(
-            priority: request.file.priority, client: request.file.client, memory: needed, on: decoding
-        ) { [self] in
-            let recipes = group.close()
-            let made = ImageMaking(
-                file: file, decoder: decoder, rules: loader.rules, ownLifetime: request.file.ownLifetime,
-                now: loader.now(), counts: counts
-            ).make(recipes)
-            let results = made.mapValues { result in
-                result.map { Made(image: $0, source: .original(file.source)) }
-            }
-            if file.isStored { keep(made, of: file, request, key) }
-            return results
+    /// Gets the original, and has everything made of it that the group wants.
+    private func load(_ request: ImageRequest, for group: OriginalGroup) async {
+        do throws(ImageCacheError) {
+            let file = try await loadFile(request.file)
+            let header = try await header(of: file, request.decoder)
+            renderer.add(group.close(), file, header, keep: keep)
+        } catch {
+            for job in group.close() { job.fulfill(.failure(error)) }
         }
     }
 
-    /// Bytes that a decode takes at a time, as far as the header tells.
-    static func memory(for info: ImageInfo, _ recipes: Set<ImageRecipe>) -> Int {
-        let pixels = info.width * info.height
-        let streams = 16 << 20
-        // Several sizes are made of one decoded image; a single one row by row, where the format allows it.
-        let decoded = recipes.count > 1 || recipes.contains { $0.sizing == nil } ? pixels * 4 : 0
-        switch info.format {
-        case .jpeg: return streams + decoded + (info.isProgressive ? pixels * 3 : 0)
-        case .png: return streams + max(decoded, info.isProgressive ? pixels * 4 : 0)
-        default: return streams + max(decoded, pixels * 4)
+    private func header(
+        of file: CachedFile, _ decoder: ImageDecoder
+    ) async throws(ImageCacheError) -> ImageHeader {
+        try await blocking.run { () throws(ImageCacheError) in
+            do throws(ImageCodecError) {
+                return try decoder.header(of: ImageSource(file))
+            } catch {
+                throw ImageCacheError(error, file)
+            }
         }
     }
 
@@ -205,25 +175,12 @@ final class ImagePipeline: Sendable {
         memory.insert(image, for: key, cost: image.cost)
     }
 
-    private func keep(
-        _ made: [ImageRecipe: Result<MadeImage, ImageCacheError>], of file: CachedFile, _ request: ImageRequest,
-        _ key: ImageKey
-    ) {
-        var isStored = false
-        for (recipe, result) in made {
-            guard case .success(let image) = result else { continue }
-            keep(image, for: ImageKey(of: key, recipe: recipe))
-            if request.storing != .originalOnly, !recipe.isOriginal { isStored = store(image, recipe, file) }
-        }
+    private func keep(_ image: MadeImage, _ planned: PlannedJob, _ budget: ImageBudget) {
+        let (job, request) = (planned.job, planned.job.request)
+        keep(image, for: job.key)
+        guard request.storing != .originalOnly, !job.recipe.isOriginal else { return }
+        let isStored = store(image, job.recipe, planned.file, within: budget)
         // What fails here costs room, nothing else.
-        if isStored, request.storing == .processedOnly { _ = try? loader.store.remove(file.body.entry) }
-    }
-}
-
-extension ImageKey {
-    /// Another thing made of the same original.
-    fileprivate init(of key: ImageKey, recipe: ImageRecipe) {
-        self = key
-        self.recipe = recipe
+        if isStored, request.storing == .processedOnly { _ = try? loader.store.remove(planned.file.body.entry) }
     }
 }

@@ -4,7 +4,8 @@ public import ImageCodec
 public struct ImageProcessor: Sendable, Hashable {
     /// What tells this step from others: part of the key that its result is cached under.
     public let identity: String
-    private let change: @Sendable (DecodedImage) throws(ImageCodecError) -> DecodedImage
+    private let change: @Sendable (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage
+    private let footprint: @Sendable (inout RenderingFootprint) -> Void
 
     /// A step of the application's own.
     ///
@@ -14,11 +15,34 @@ public struct ImageProcessor: Sendable, Hashable {
     public init(
         identity: String, _ change: @escaping @Sendable (DecodedImage) throws(ImageCodecError) -> DecodedImage
     ) {
-        self.identity = identity
-        self.change = change
+        self.init(identity) { image, budget throws(ImageCodecError) in
+            let changed = try budget.charging { () throws(ImageCodecError) in try change(image) }
+            try budget.check(changed)
+            return changed
+        } footprint: {
+            $0.memory = max($0.memory, $0.area * 8)
+            $0.mayHaveAlpha = true
+        }
     }
 
-    func process(_ image: DecodedImage) throws(ImageCodecError) -> DecodedImage { try change(image) }
+    private init(
+        _ identity: String,
+        _ change: @escaping @Sendable (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage,
+        footprint: @escaping @Sendable (inout RenderingFootprint) -> Void
+    ) {
+        self.identity = identity
+        self.change = change
+        self.footprint = footprint
+    }
+
+    func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+        try change(image, budget)
+    }
+
+    func add(to footprint: inout RenderingFootprint) {
+        footprint.pixels += footprint.area
+        self.footprint(&footprint)
+    }
 
     public static func == (left: Self, right: Self) -> Bool { left.identity == right.identity }
     public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
@@ -27,15 +51,25 @@ public struct ImageProcessor: Sendable, Hashable {
 extension ImageProcessor {
     /// Brings the image to another size.
     public static func resize(_ sizing: ImageSizing) -> ImageProcessor {
-        ImageProcessor(identity: "resize(\(sizing.recipe))") { image throws(ImageCodecError) in
-            try image.resized(to: sizing)
+        ImageProcessor("resize(\(sizing.recipe))") { image, budget throws(ImageCodecError) in
+            try image.resized(to: sizing, within: budget)
+        } footprint: { footprint in
+            guard let size = try? sizing.result(width: footprint.width, height: footprint.height) else { return }
+            footprint.memory = max(footprint.memory, size.memory)
+            (footprint.width, footprint.height) = (size.width, size.height)
+            footprint.pixels += footprint.area
+            if sizing.fit == .contain { footprint.mayHaveAlpha = true }
         }
     }
 
     /// Keeps a part, in pixels from the upper left; what lies outside the image is an error.
     public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageProcessor {
-        ImageProcessor(identity: "crop(\(x),\(y),\(width)x\(height))") { image throws(ImageCodecError) in
-            try image.cropped(x: x, y: y, width: width, height: height)
+        ImageProcessor("crop(\(x),\(y),\(width)x\(height))") { image, budget throws(ImageCodecError) in
+            try image.cropped(x: x, y: y, width: width, height: height, within: budget)
+        } footprint: { footprint in
+            guard (1...footprint.width).contains(width), (1...footprint.height).contains(height) else { return }
+            (footprint.width, footprint.height) = (width, height)
+            footprint.memory = max(footprint.memory, footprint.area * 4)
         }
     }
 
@@ -43,24 +77,47 @@ extension ImageProcessor {
     ///
     /// - Parameter radius: in pixels of the image as it is then.
     public static func roundedCorners(radius: Double) -> ImageProcessor {
-        ImageProcessor(identity: "corners(\(radius))") { image throws(ImageCodecError) in
-            try image.roundingCorners(radius: radius)
+        ImageProcessor("corners(\(radius))") { image, budget throws(ImageCodecError) in
+            try image.roundingCorners(radius: radius, within: budget)
+        } footprint: {
+            $0.addCopies(1, withAlpha: true)
         }
     }
 
     /// Keeps the largest circle in the middle.
     public static var circle: ImageProcessor {
-        ImageProcessor(identity: "circle") { image throws(ImageCodecError) in try image.circled() }
+        ImageProcessor("circle") { image, budget throws(ImageCodecError) in
+            try image.circled(within: budget)
+        } footprint: {
+            $0.addCopies(2, withAlpha: true)
+        }
     }
 
     public static var grayscale: ImageProcessor {
-        ImageProcessor(identity: "grayscale") { image throws(ImageCodecError) in try image.grayscaled() }
+        ImageProcessor("grayscale") { image, budget throws(ImageCodecError) in
+            try image.grayscaled(within: budget)
+        } footprint: {
+            $0.addCopies(1)
+        }
     }
 
     /// A Gaussian blur.
     ///
     /// - Parameter sigma: its standard deviation in pixels.
     public static func blur(sigma: Double) -> ImageProcessor {
-        ImageProcessor(identity: "blur(\(sigma))") { image throws(ImageCodecError) in try image.blurred(sigma: sigma) }
+        ImageProcessor("blur(\(sigma))") { image, budget throws(ImageCodecError) in
+            try image.blurred(sigma: sigma, within: budget)
+        } footprint: { footprint in
+            footprint.addCopies(DecodedImage.blurFactor)
+            footprint.pixels += footprint.area * DecodedImage.blurFactor
+        }
+    }
+}
+
+extension RenderingFootprint {
+    /// A step that holds so many images of the same size beside the one that it changes.
+    fileprivate mutating func addCopies(_ count: Int, withAlpha: Bool = false) {
+        memory = max(memory, area * 4 * count)
+        if withAlpha { mayHaveAlpha = true }
     }
 }

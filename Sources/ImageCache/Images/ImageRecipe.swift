@@ -68,19 +68,6 @@ struct ImageRecipe: Sendable, Hashable {
         // A processor's identity may hold anything.
         return parts.map { "\($0.utf8.count):\($0)" }.joined(separator: " ")
     }
-
-    /// The parts of a ``text`` for people.
-    static func readable(_ text: String) -> String {
-        var rest = text.utf8[...]
-        var parts: [String] = []
-        while let colon = rest.firstIndex(of: UInt8(ascii: ":")), let count = Int(Substring(rest[..<colon])),
-            let end = rest.index(rest.index(after: colon), offsetBy: count, limitedBy: rest.endIndex)
-        {
-            parts.append(String(Substring(rest[rest.index(after: colon)..<end])))
-            rest = rest[end...].dropFirst()
-        }
-        return parts.joined(separator: " ")
-    }
 }
 
 extension ImageSizing {

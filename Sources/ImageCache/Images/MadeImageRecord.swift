@@ -8,11 +8,16 @@ struct MadeImageRecord: Sendable {
     /// In pixels.
     var width: Int
     var height: Int
+    /// Of the stored file; nil in records of earlier versions.
+    var format: ImageFormat?
+    /// What was wrong with the original and was passed over.
+    var damage: ImageCodecError?
     /// The original's response: what is known of its freshness when the original itself is gone.
     var response: ResponseRecord
 
-    private static let formatVersion: UInt8 = 0x81
-    private static let fixedSize = 25
+    private static let formatVersion: UInt8 = 0x82
+    /// Before that, format and damage were not recorded.
+    private static let formerVersion: UInt8 = 0x81
 
     var encoded: [UInt8] {
         var writer = FieldWriter()
@@ -20,28 +25,54 @@ struct MadeImageRecord: Sendable {
         writer.write(original)
         writer.write(Int64(width))
         writer.write(Int64(height))
+        writer.write(format?.rawValue)
+        writer.write(UInt8(damage == nil ? 0 : damage?.code == .truncated ? 2 : 1))
+        if let damage {
+            writer.write(damage.format?.rawValue)
+            writer.write(damage.reason)
+        }
         return writer.bytes + response.encoded
     }
 
     /// `nil` for bytes that are something else.
     init?(decoding bytes: [UInt8]) {
         var reader = FieldReader(bytes)
-        guard reader.readByte() == Self.formatVersion, let original = reader.readInt64(),
+        guard let version = reader.readByte(), version == Self.formatVersion || version == Self.formerVersion,
+            let original = reader.readInt64(),
             let width = reader.readInt64().flatMap(Int.init(exactly:)),
-            let height = reader.readInt64().flatMap(Int.init(exactly:)), bytes.count > Self.fixedSize,
-            let response = ResponseRecord(decoding: Array(bytes[Self.fixedSize...]))
+            let height = reader.readInt64().flatMap(Int.init(exactly:))
         else { return nil }
+        if version == Self.formatVersion {
+            guard let format = reader.readOptionalString(), let damage = Self.damage(&reader) else { return nil }
+            self.format = format.flatMap { ImageFormat(rawValue: $0) }
+            self.damage = damage
+        }
+        guard let response = ResponseRecord(decoding: reader.rest) else { return nil }
         self.original = original
         self.width = width
         self.height = height
         self.response = response
     }
 
-    init(original: Int64, width: Int, height: Int, response: ResponseRecord) {
+    init(
+        original: Int64, width: Int, height: Int, format: ImageFormat?, damage: ImageCodecError?,
+        response: ResponseRecord
+    ) {
         self.original = original
         self.width = width
         self.height = height
+        self.format = format
+        self.damage = damage
         self.response = response
+    }
+
+    /// `.some(nil)`: no damage; `nil`: the bytes are something else.
+    private static func damage(_ reader: inout FieldReader) -> ImageCodecError?? {
+        guard let kind = reader.readByte(), kind <= 2 else { return nil }
+        guard kind > 0 else { return .some(nil) }
+        guard let format = reader.readOptionalString(), let reason = reader.readString() else { return nil }
+        return ImageCodecError(
+            kind == 2 ? .truncated : .corrupt, format: format.flatMap { ImageFormat(rawValue: $0) }, reason)
     }
 }
 

@@ -58,6 +58,8 @@ struct FieldReader {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isAtEnd: Bool { position == bytes.count }
+    /// What was not read yet.
+    var rest: [UInt8] { Array(bytes[position...]) }
 
     mutating func readByte() -> UInt8? {
         guard position < bytes.count else { return nil }

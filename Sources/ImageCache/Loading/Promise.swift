@@ -20,6 +20,9 @@ final class Promise<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(returning: value) }
     }
 
+    /// The value if it has come.
+    func settled() -> Value? { state.withLock { $0.value } }
+
     /// The value, or `nil` when the calling task is cancelled before it comes.
     func value() async -> Value? {
         let id = state.withLock { state in

@@ -38,8 +38,10 @@ final class ColorConversion {
     deinit { icodec_transform_destroy(transform) }
 
     /// Converts pixels in place.
-    func apply(to pixels: PixelBuffer) {
+    func apply(to pixels: PixelBuffer, _ budget: ImageBudget) throws(ImageCodecError) {
         guard let transform else { return }
-        icodec_transform_apply(transform, pixels.bytes, pixels.byteCount / 4)
+        try budget.measured { watch, error in
+            icodec_transform_apply(transform, pixels.bytes, pixels.byteCount / 4, &watch, &error)
+        }
     }
 }

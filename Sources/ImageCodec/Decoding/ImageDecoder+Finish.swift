@@ -10,25 +10,16 @@ struct StoredPlan {
 }
 
 extension ImageDecoder {
-    var loweredLimits: icodec_limits { limits.lowered(allowTruncated: allowTruncated) }
-
     /// - Throws: `invalidArgument` for a box without sides, `limitExceeded` when the result would be too large.
     func plan(
-        _ sizing: ImageSizing?, _ header: ImageHeader, _ format: ImageFormat
+        _ sizing: ImageSizing?, _ header: ImageHeader
     ) throws(ImageCodecError) -> StoredPlan {
         let orientation = appliesOrientation ? header.exif?.orientation ?? .up : .up
         let size = header.size(orientation)
         let plan =
             try sizing.map { (sizing) throws(ImageCodecError) in try ResizePlan(sizing, of: size) }
             ?? ResizePlan(keeping: size)
-        for made in [plan.scaled, plan.result] {
-            guard made.width <= limits.side, made.height <= limits.side,
-                made.width * made.height <= limits.pixels
-            else {
-                throw ImageCodecError(
-                    .limitExceeded, format: format, "a result of \(made.width) x \(made.height) pixels")
-            }
-        }
+        for made in [plan.scaled, plan.result] { try limits.check(made, format: header.format) }
         let (scaled, window) = plan.stored(orientation)
         return StoredPlan(scaled: scaled, window: window, orientation: orientation, seen: plan)
     }
@@ -36,13 +27,13 @@ extension ImageDecoder {
     /// The last steps: turn the image, choose the part by sight, put it on a canvas.
     func finish(
         _ pixels: PixelBuffer, _ plan: StoredPlan, _ sizing: ImageSizing?, mayHaveAlpha: Bool, profile: [UInt8]?,
-        exif: ExifBlock?, damage: ImageCodecError?
+        exif: ExifBlock?, damage: ImageCodecError?, within budget: ImageBudget
     ) throws(ImageCodecError) -> DecodedImage {
         var image = DecodedImage(
             width: plan.window.width, height: plan.window.height, pixels: pixels, mayHaveAlpha: mayHaveAlpha)
         image.profile = profile
         image.exif = appliesOrientation ? exif?.reset : exif?.bytes
         image.damage = damage
-        return try image.oriented(plan.orientation).completed(plan.seen, sizing)
+        return try image.oriented(plan.orientation, within: budget).completed(plan.seen, sizing, within: budget)
     }
 }

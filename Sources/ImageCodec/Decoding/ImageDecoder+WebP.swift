@@ -1,52 +1,39 @@
 internal import CImageCodec
 
 extension ImageDecoder {
-    func decodeWebP(_ source: ImageSource, _ sizing: ImageSizing?) throws(ImageCodecError) -> DecodedImage {
+    func decodeWebP(_ source: ImageSource, _ pass: DecodingPass) throws(ImageCodecError) {
         // libwebp wants all bytes at once.
-        try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) -> DecodedImage in
-            try decodeWebP(WebPReader(bytes, limits: loweredLimits), sizing)
+        try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
+            let reader = try pass.shared { (watch) throws(ImageCodecError) in
+                try WebPReader(bytes, limits: limits.lowered(allowTruncated: allowTruncated, watch))
+            }
+            try decodeWebP(reader, pass)
         }
     }
 
-    private func decodeWebP(_ reader: WebPReader, _ sizing: ImageSizing?) throws(ImageCodecError) -> DecodedImage {
+    private func decodeWebP(_ reader: WebPReader, _ pass: DecodingPass) throws(ImageCodecError) {
         let header = reader.header
-        let plan = try plan(sizing, header, .webp)
-        let decoded = Self.size(decoding: reader, for: plan.scaled)
         let mayHaveAlpha = header.description.has_alpha || allowTruncated
-        let resizing = Resizing(
-            extent: (Double(decoded.width), Double(decoded.height)), source: decoded, scaled: plan.scaled,
-            window: plan.window, hasAlpha: mayHaveAlpha, linear: usesLinearLight)
-        let result = plan.window.width * plan.window.height * 4
-        let whole = decoded.width * decoded.height * 4
-        try limits.check(
-            memory: result * (plan.orientation == .up ? 1 : 2) + reader.memory
-                + (resizing.isIdentity ? 0 : whole + resizing.memory),
-            format: .webp)
-        let pixels = try PixelBuffer(byteCount: result)
-        let damage: ImageCodecError?
-        if resizing.isIdentity {
-            damage = try reader.decode(into: pixels, size: decoded)
-        } else {
-            let all = try PixelBuffer(byteCount: whole)
-            damage = try reader.decode(into: all, size: decoded)
-            try resizing.run(all, into: pixels)
+        let lanes = lanes(header, pass, hasAlpha: mayHaveAlpha, linear: usesLinearLight)
+        guard let first = lanes.first else { return }
+        let decoded = header.size(at: first.target.scale)
+        let isDirect = lanes.count == 1 && first.resizer.resizing.isIdentity
+        let all = isDirect ? first.resizer.pixels : try PixelBuffer(byteCount: decoded.width * decoded.height * 4)
+        let damage = try pass.shared { (watch) throws(ImageCodecError) in
+            try reader.decode(into: all, size: decoded, watch)
         }
-        let conversion = ColorConversion(header, color)
-        conversion.apply(to: pixels)
-        return try finish(
-            pixels, plan, sizing, mayHaveAlpha: mayHaveAlpha, profile: conversion.keptProfile,
-            exif: keepsMetadata ? header.exif : nil, damage: damage)
+        if !isDirect { RowFeed(lanes: lanes, pass: pass).run(all, decoded) }
+        let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
+        finish(lanes, header, conversion, mayHaveAlpha: mayHaveAlpha, damage: damage)
     }
 
     /// libwebp's scaler averages areas, which is well as long as the better filter still has something to do: to three times the
     /// size that is wanted.
-    private static func size(decoding reader: WebPReader, for scaled: ResizePlan.Size) -> ResizePlan.Size {
-        let stored = reader.header.size
+    static func webPScale(of header: ImageHeader, for scaled: ResizePlan.Size) -> DecodingScale {
         let width = scaled.width * 3
         let height = scaled.height * 3
-        guard reader.fillsCanvas, width <= stored.width, height <= stored.height, width < stored.width else {
-            return stored
-        }
-        return ResizePlan.Size(width: width, height: height)
+        guard header.description.fills_canvas, width <= header.width, height <= header.height, width < header.width
+        else { return .whole }
+        return .size(width: width, height: height)
     }
 }

@@ -28,27 +28,22 @@ public struct ImageDecoder: Sendable {
 
     public init() {}
 
-    /// Decodes at the stored size.
-    public func decode(_ source: ImageSource) throws(ImageCodecError) -> DecodedImage {
-        try decode(source, sizing: nil)
-    }
-
-    /// Decodes straight to a size.
-    public func decode(_ source: ImageSource, to sizing: ImageSizing) throws(ImageCodecError) -> DecodedImage {
-        try decode(source, sizing: sizing)
+    /// Decodes a file, at the stored size or straight to another.
+    ///
+    /// - Parameters:
+    ///   - sizing: The size to bring it to; nil: as it is stored.
+    ///   - budget: What the image may cost, from here to whatever else is given the same budget. Default: a new one with ``limits``.
+    public func decode(
+        _ source: ImageSource, to sizing: ImageSizing? = nil, within budget: ImageBudget? = nil
+    ) throws(ImageCodecError) -> DecodedImage {
+        let budget = budget ?? ImageBudget(limits: limits)
+        let output = DecodingOutput(sizing, budget)
+        decode(source, [output], cancellation: budget.cancellation)
+        return try output.take()
     }
 
     /// What the header says, without decoding pixels.
     public func info(_ source: ImageSource) throws(ImageCodecError) -> ImageInfo {
         try ImageInfo(source, limits: limits)
-    }
-
-    private func decode(_ source: ImageSource, sizing: ImageSizing?) throws(ImageCodecError) -> DecodedImage {
-        let format = try source.format()
-        try limits.check(source, format: format)
-        if format == .webp { return try decodeWebP(source, sizing) }
-        return try source.lend { (lent) throws(ImageCodecError) -> DecodedImage in
-            format == .png ? try decodePNG(lent, sizing) : try decodeJPEG(lent, sizing)
-        }
     }
 }

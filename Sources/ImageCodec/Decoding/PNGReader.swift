@@ -13,7 +13,7 @@ final class PNGReader: RowReading {
         self.png = png
         var description = icodec_description()
         icodec_png_describe(png, &description)
-        header = ImageHeader(description)
+        header = ImageHeader(description, .png, fileSize: source.size)
     }
 
     deinit { icodec_png_close(png) }
@@ -22,14 +22,18 @@ final class PNGReader: RowReading {
     var height: Int { header.height }
     var isInterlaced: Bool { header.description.interlaced }
 
-    func start() throws(ImageCodecError) {
+    func start(_ watch: inout icodec_watch) throws(ImageCodecError) {
         var error = icodec_error()
+        icodec_png_set_watch(png, &watch)
         guard icodec_png_start(png, &error) else { throw ImageCodecError(error, format: .png) }
     }
 
-    func read(into rows: UnsafeMutablePointer<UInt8>, count: Int) throws(ImageCodecError) -> Int {
+    func read(
+        into rows: UnsafeMutablePointer<UInt8>, count: Int, _ watch: inout icodec_watch
+    ) throws(ImageCodecError) -> Int {
         var error = icodec_error()
         var got: UInt32 = 0
+        icodec_png_set_watch(png, &watch)
         guard icodec_png_rows(png, rows, width * 4, UInt32(count), &got, &error) else {
             throw ImageCodecError(error, format: .png)
         }
@@ -37,16 +41,18 @@ final class PNGReader: RowReading {
     }
 
     /// Reads an interlaced image.
-    func readAll(into pixels: PixelBuffer) throws(ImageCodecError) {
+    func readAll(into pixels: PixelBuffer, _ watch: inout icodec_watch) throws(ImageCodecError) {
         var error = icodec_error()
+        icodec_png_set_watch(png, &watch)
         guard icodec_png_image(png, pixels.bytes, width * 4, &error) else {
             throw ImageCodecError(error, format: .png)
         }
     }
 
     /// Checks what is behind the pixels.
-    func finish() throws(ImageCodecError) {
+    func finish(_ watch: inout icodec_watch) throws(ImageCodecError) {
         var error = icodec_error()
+        icodec_png_set_watch(png, &watch)
         guard icodec_png_finish(png, &error) else { throw ImageCodecError(error, format: .png) }
     }
 

@@ -24,6 +24,21 @@ struct Resizing {
         flags = (hasAlpha ? Int32(ICODEC_RESIZE_ALPHA) : 0) | (linear ? Int32(ICODEC_RESIZE_LINEAR) : 0)
     }
 
+    /// The resize of a file's rows at the scale that its decoder gives them. libjpeg rounds sizes up; the filter counts with the exact
+    /// ones.
+    init(_ header: ImageHeader, _ scale: DecodingScale, _ plan: StoredPlan, hasAlpha: Bool, linear: Bool) {
+        let source = header.size(at: scale)
+        var extent = (Double(source.width), Double(source.height))
+        var correction = 0.0
+        if case .eighths(let eighths) = scale {
+            extent = (Double(header.width * eighths) / 8, Double(header.height * eighths) / 8)
+            correction = ImageDecoder.correction(eighths)
+        }
+        self.init(
+            extent: extent, source: source, scaled: plan.scaled, window: plan.window, hasAlpha: hasAlpha,
+            linear: linear, correction: correction)
+    }
+
     /// Whether nothing is to be done.
     var isIdentity: Bool { Self.isIdentity(horizontal) && Self.isIdentity(vertical) }
 
@@ -34,56 +49,58 @@ struct Resizing {
     /// Bytes that the filter and the rows under way take.
     var memory: Int {
         var (across, down) = (horizontal, vertical)
-        return Int(icodec_resizer_memory(&across, &down)) + rowsAtATime * Int(horizontal.source) * 4
+        return Int(clamping: icodec_resizer_memory(&across, &down)) + rowsAtATime * Int(horizontal.source) * 4
     }
 
     /// Rows that are read at once: about 128 KiB, so that they are still in the processor's cache when they are filtered.
     var rowsAtATime: Int { max(1, min(16, (128 << 10) / (Int(horizontal.source) * 4))) }
-
-    /// Takes a reader's rows to pixels of the window's size. Rows that a cut file lacks count as transparent.
-    func run(_ reader: some RowReading, into pixels: PixelBuffer) throws(ImageCodecError) {
-        let stride = Int(horizontal.source) * 4
-        if isIdentity {
-            _ = try reader.read(into: pixels.bytes, count: reader.height)
-            return
-        }
-        let rows = try PixelBuffer(byteCount: rowsAtATime * stride)
-        let resizer = try CResizer(self, into: pixels)
-        var seen = 0
-        while seen < reader.height {
-            let got = try reader.read(into: rows.bytes, count: min(rowsAtATime, reader.height - seen))
-            if got == 0 { break }
-            for index in 0..<got { resizer.push(rows.bytes + index * stride) }
-            seen += got
-        }
-        if seen < reader.height {
-            memset(rows.bytes, 0, stride)
-            for _ in seen..<reader.height { resizer.push(rows.bytes) }
-        }
-    }
-
-    /// The same for pixels that are all there.
-    func run(_ source: PixelBuffer, into pixels: PixelBuffer) throws(ImageCodecError) {
-        let stride = Int(horizontal.source) * 4
-        let resizer = try CResizer(self, into: pixels)
-        for row in 0..<Int(vertical.source) { resizer.push(source.bytes + row * stride) }
-    }
 }
 
-/// Owns the C target's resizer.
-private final class CResizer {
-    private let resizer: OpaquePointer
+/// Takes an image's rows from the top and writes the resized image.
+final class RowResizer {
+    let resizing: Resizing
+    /// Of the window's size.
+    let pixels: PixelBuffer
+    /// The C target's resizer; nil where rows stay as they are.
+    private let resizer: OpaquePointer?
+    private var copied = 0
 
-    init(_ resizing: Resizing, into pixels: PixelBuffer) throws(ImageCodecError) {
+    /// - Throws: `outOfMemory`.
+    init(_ resizing: Resizing) throws(ImageCodecError) {
+        self.resizing = resizing
+        let stride = Int(resizing.horizontal.count) * 4
+        pixels = try PixelBuffer(byteCount: stride * Int(resizing.vertical.count))
+        guard !resizing.isIdentity else {
+            resizer = nil
+            return
+        }
         var (across, down) = (resizing.horizontal, resizing.vertical)
-        guard
-            let resizer = icodec_resizer_create(
-                &across, &down, resizing.flags, pixels.bytes, Int(resizing.horizontal.count) * 4)
-        else { throw .outOfMemory }
+        guard let resizer = icodec_resizer_create(&across, &down, resizing.flags, pixels.bytes, stride) else {
+            throw .outOfMemory
+        }
         self.resizer = resizer
     }
 
     deinit { icodec_resizer_destroy(resizer) }
 
-    func push(_ row: UnsafePointer<UInt8>) { icodec_resizer_push(resizer, row) }
+    /// Takes the next rows.
+    ///
+    /// - Parameter step: Bytes from one row to the next; 0 for the same row again and again.
+    func push(
+        _ rows: UnsafePointer<UInt8>, count: Int, step: Int, _ watch: inout icodec_watch
+    ) throws(ImageCodecError) {
+        let width = Int(resizing.horizontal.source)
+        let between = max(1, icodec_watch.step / width)
+        for index in 0..<count {
+            if index % between == between - 1 { try watch.check() }
+            let row = rows + index * step
+            guard let resizer else {
+                memcpy(pixels.bytes + copied * width * 4, row, width * 4)
+                copied += 1
+                continue
+            }
+            var error = icodec_error()
+            guard icodec_resizer_push(resizer, row, &watch, &error) else { throw ImageCodecError(error, format: nil) }
+        }
+    }
 }

@@ -6,38 +6,9 @@ protocol RowReading {
     var width: Int { get }
     var height: Int { get }
     /// Reads the next rows; fewer than `count` at the end of the image, and where a cut file's data end.
-    func read(into rows: UnsafeMutablePointer<UInt8>, count: Int) throws(ImageCodecError) -> Int
-}
-
-/// What a file's header says, copied from the C target.
-struct ImageHeader {
-    var width: Int
-    var height: Int
-    var description: icodec_description
-    var profile: [UInt8]?
-    var exif: ExifBlock?
-
-    init(_ description: icodec_description) {
-        self.description = description
-        width = Int(description.width)
-        height = Int(description.height)
-        if let icc = description.icc, description.icc_size > 0 {
-            profile = Array(UnsafeBufferPointer(start: icc, count: description.icc_size))
-        }
-        if let bytes = description.exif, description.exif_size > 0 {
-            exif = ExifBlock(Array(UnsafeBufferPointer(start: bytes, count: description.exif_size)))
-        }
-        // They point into the decoder.
-        self.description.icc = nil
-        self.description.exif = nil
-    }
-
-    var size: ResizePlan.Size { ResizePlan.Size(width: width, height: height) }
-
-    /// The size as it is to be seen.
-    func size(_ orientation: ImageOrientation) -> ResizePlan.Size {
-        orientation.swapsSides ? ResizePlan.Size(width: height, height: width) : size
-    }
+    func read(
+        into rows: UnsafeMutablePointer<UInt8>, count: Int, _ watch: inout icodec_watch
+    ) throws(ImageCodecError) -> Int
 }
 
 /// A JPEG that is being read. Not Sendable: one thread at a time.
@@ -57,7 +28,7 @@ final class JPEGReader: RowReading {
         self.jpeg = jpeg
         var description = icodec_description()
         icodec_jpeg_describe(jpeg, &description)
-        header = ImageHeader(description)
+        header = ImageHeader(description, .jpeg, fileSize: source.size)
     }
 
     deinit { icodec_jpeg_close(jpeg) }
@@ -65,22 +36,33 @@ final class JPEGReader: RowReading {
     /// - Parameters:
     ///   - eighths: The scale, 1 … 8 eighths of the size.
     ///   - rawCMYK: Whether a CMYK image is given as ink, for its profile to convert.
-    func start(eighths: Int, rawCMYK: Bool) throws(ImageCodecError) {
+    func start(eighths: Int, rawCMYK: Bool, _ watch: inout icodec_watch) throws(ImageCodecError) {
         var error = icodec_error()
         var size: (UInt32, UInt32) = (0, 0)
+        icodec_jpeg_set_watch(jpeg, &watch)
         guard icodec_jpeg_start(jpeg, Int32(eighths), rawCMYK, &size.0, &size.1, &error) else {
             throw ImageCodecError(error, format: .jpeg)
         }
         (width, height) = (Int(size.0), Int(size.1))
     }
 
-    func read(into rows: UnsafeMutablePointer<UInt8>, count: Int) throws(ImageCodecError) -> Int {
+    func read(
+        into rows: UnsafeMutablePointer<UInt8>, count: Int, _ watch: inout icodec_watch
+    ) throws(ImageCodecError) -> Int {
         var error = icodec_error()
         var got: UInt32 = 0
+        icodec_jpeg_set_watch(jpeg, &watch)
         guard icodec_jpeg_rows(jpeg, rows, width * 4, UInt32(count), &got, &error) else {
             throw ImageCodecError(error, format: .jpeg)
         }
         return Int(got)
+    }
+
+    /// Looks at what is behind the last row.
+    func finish(_ watch: inout icodec_watch) throws(ImageCodecError) {
+        var error = icodec_error()
+        icodec_jpeg_set_watch(jpeg, &watch)
+        guard icodec_jpeg_finish(jpeg, &error) else { throw ImageCodecError(error, format: .jpeg) }
     }
 
     /// The first fault that was passed over.

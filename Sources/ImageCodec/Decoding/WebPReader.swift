@@ -16,25 +16,21 @@ struct WebPReader {
         }
         self.frame = frame
         self.limits = limits
-        header = ImageHeader(description)
+        header = ImageHeader(description, .webp, fileSize: bytes.count)
     }
 
     /// Whether the first frame is all of the canvas; else the rest of the canvas is transparent.
-    var fillsCanvas: Bool {
-        frame.x == 0 && frame.y == 0 && Int(frame.width) == header.width && Int(frame.height) == header.height
-    }
-
-    var isLossless: Bool { header.description.is_lossless }
-
-    /// Bytes that libwebp takes beside the pixels: a lossless image is held whole, at its stored size.
-    var memory: Int { isLossless ? header.width * header.height * 4 : header.width * 256 }
+    private var fillsCanvas: Bool { header.description.fills_canvas }
 
     /// Decodes the first frame, at its size or (when it fills the canvas) a smaller one.
     ///
     /// - Returns: What the image lacks, where that is allowed.
-    func decode(into pixels: PixelBuffer, size: ResizePlan.Size) throws(ImageCodecError) -> ImageCodecError? {
+    func decode(
+        into pixels: PixelBuffer, size: ResizePlan.Size, _ watch: icodec_watch
+    ) throws(ImageCodecError) -> ImageCodecError? {
         var error = icodec_error()
         var (frame, limits) = (frame, limits)
+        limits.watch = watch
         let start = fillsCanvas ? 0 : (Int(frame.y) * header.width + Int(frame.x)) * 4
         let (width, height) = fillsCanvas ? (size.width, size.height) : (Int(frame.width), Int(frame.height))
         guard Int(frame.x + frame.width) <= header.width, Int(frame.y + frame.height) <= header.height else {
@@ -42,7 +38,7 @@ struct WebPReader {
         }
         guard
             icodec_webp_decode(
-                &frame, &limits, isLossless, pixels.bytes + start, UInt32(width), UInt32(height), size.width * 4, &error
+                &frame, &limits, pixels.bytes + start, UInt32(width), UInt32(height), size.width * 4, &error
             )
         else {
             let failure = ImageCodecError(error, format: .webp)

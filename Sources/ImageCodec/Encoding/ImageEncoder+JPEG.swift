@@ -1,7 +1,9 @@
 internal import CImageCodec
 
 extension ImageEncoder {
-    func encodeJPEG(_ image: DecodedImage, _ options: JPEGOptions) throws(ImageCodecError) -> [UInt8] {
+    func encodeJPEG(
+        _ image: DecodedImage, _ options: JPEGOptions, _ budget: ImageBudget, _ memory: Int
+    ) throws(ImageCodecError) -> [UInt8] {
         guard (1...100).contains(options.quality) else {
             throw ImageCodecError(.invalidArgument, format: .jpeg, "a quality of \(options.quality), not 1 ... 100")
         }
@@ -9,11 +11,13 @@ extension ImageEncoder {
             throw ImageCodecError(
                 .invalidArgument, format: .jpeg, "\(image.width) x \(image.height) pixels, a side may have 65500")
         }
-        let opaque = try image.flattened(onto: options.background)
+        let opaque = try image.flattened(onto: options.background, within: budget)
         var lowered = icodec_jpeg_options()
         lowered.quality = Int32(options.quality)
         lowered.progressive = options.isProgressive
-        lowered.gray = icodec_is_gray(opaque.pixels.bytes, opaque.width * opaque.height)
+        lowered.optimized = options.holdsCoefficients(image.width * image.height)
+        lowered.memory = UInt64(clamping: memory)
+        lowered.gray = try opaque.isGray(within: budget)
         lowered.sampling =
             switch options.subsampling {
             case .yes420: Int32(ICODEC_SAMPLING_420)
@@ -23,21 +27,32 @@ extension ImageEncoder {
         // A profile of colours does not go with an image of gray.
         let profile = image.profile ?? []
         if !profile.isEmpty { lowered.gray = false }
-        var error = icodec_error()
         var bytes: UnsafeMutablePointer<UInt8>?
         var count = 0
-        let done = profile.withUnsafeBufferPointer { profile in
-            (image.exif ?? []).withUnsafeBufferPointer { exif in
+        try profile.withUnsafeBufferPointer { (profile) throws(ImageCodecError) in
+            try (image.exif ?? []).withUnsafeBufferPointer { (exif) throws(ImageCodecError) in
                 lowered.icc = profile.baseAddress
                 lowered.icc_size = profile.count
                 lowered.exif = exif.baseAddress
                 lowered.exif_size = exif.count
-                return icodec_jpeg_encode(
-                    opaque.pixels.bytes, UInt32(image.width), UInt32(image.height), image.bytesPerRow, &lowered, &bytes,
-                    &count, &error)
+                try budget.measured(.jpeg) { watch, error in
+                    icodec_jpeg_encode(
+                        opaque.pixels.bytes, UInt32(image.width), UInt32(image.height), image.bytesPerRow, &lowered,
+                        &watch, &bytes, &count, &error)
+                }
             }
         }
-        guard done else { throw ImageCodecError(error, format: .jpeg) }
         return Self.take(bytes, count)
+    }
+}
+
+extension DecodedImage {
+    /// Whether red, green and blue are equal in every pixel.
+    func isGray(within budget: ImageBudget) throws(ImageCodecError) -> Bool {
+        var isGray = true
+        try budget.eachPart(width * height) { part in
+            isGray = isGray && icodec_is_gray(pixels.bytes + part.lowerBound * 4, part.count)
+        }
+        return isGray
     }
 }

@@ -1,7 +1,9 @@
 internal import CImageCodec
 
 extension ImageEncoder {
-    func encodePNG(_ image: DecodedImage, _ options: PNGOptions) throws(ImageCodecError) -> [UInt8] {
+    func encodePNG(
+        _ image: DecodedImage, _ options: PNGOptions, _ budget: ImageBudget, _ memory: Int
+    ) throws(ImageCodecError) -> [UInt8] {
         guard (0...9).contains(options.level) else {
             throw ImageCodecError(.invalidArgument, format: .png, "a level of \(options.level), not 0 ... 9")
         }
@@ -10,9 +12,10 @@ extension ImageEncoder {
         var indices: [UInt8] = []
         var colors: UInt32 = 0
         if options.usesPalette {
-            indices = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-                if let start = buffer.baseAddress {
-                    colors = icodec_index_pixels(image.pixels.bytes, count, &palette, start)
+            indices = try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized throws(ImageCodecError) in
+                guard let start = buffer.baseAddress else { return }
+                try budget.measured(.png) { watch, error in
+                    icodec_index_pixels(image.pixels.bytes, count, &palette, start, &colors, &watch, &error)
                 }
                 initialized = colors > 0 ? count : 0
             }
@@ -20,32 +23,33 @@ extension ImageEncoder {
         var lowered = icodec_png_options()
         lowered.level = Int32(options.level)
         lowered.colors = colors
+        lowered.memory = UInt64(clamping: memory)
         lowered.has_alpha = !image.isOpaque
         // A profile of colours does not go with an image of gray.
-        lowered.gray = image.isOpaque && image.profile == nil && icodec_is_gray(image.pixels.bytes, count)
+        if image.isOpaque, image.profile == nil { lowered.gray = try image.isGray(within: budget) }
         let profile = image.profile ?? []
         let exif = image.exif ?? []
-        var error = icodec_error()
         var bytes: UnsafeMutablePointer<UInt8>?
         var length = 0
-        let done = profile.withUnsafeBufferPointer { profile in
-            exif.withUnsafeBufferPointer { exif in
-                palette.withUnsafeBufferPointer { palette in
-                    indices.withUnsafeBufferPointer { indices in
+        try profile.withUnsafeBufferPointer { (profile) throws(ImageCodecError) in
+            try exif.withUnsafeBufferPointer { (exif) throws(ImageCodecError) in
+                try palette.withUnsafeBufferPointer { (palette) throws(ImageCodecError) in
+                    try indices.withUnsafeBufferPointer { (indices) throws(ImageCodecError) in
                         lowered.icc = profile.baseAddress
                         lowered.icc_size = profile.count
                         lowered.exif = exif.baseAddress
                         lowered.exif_size = exif.count
                         lowered.palette = palette.baseAddress
                         lowered.indices = indices.baseAddress
-                        return icodec_png_encode(
-                            image.pixels.bytes, UInt32(image.width), UInt32(image.height), image.bytesPerRow, &lowered,
-                            &bytes, &length, &error)
+                        try budget.measured(.png) { watch, error in
+                            icodec_png_encode(
+                                image.pixels.bytes, UInt32(image.width), UInt32(image.height), image.bytesPerRow,
+                                &lowered, &watch, &bytes, &length, &error)
+                        }
                     }
                 }
             }
         }
-        guard done else { throw ImageCodecError(error, format: .png) }
         return Self.take(bytes, length)
     }
 }

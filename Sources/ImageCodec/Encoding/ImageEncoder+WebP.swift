@@ -1,7 +1,9 @@
 internal import CImageCodec
 
 extension ImageEncoder {
-    func encodeWebP(_ image: DecodedImage, _ options: WebPOptions) throws(ImageCodecError) -> [UInt8] {
+    func encodeWebP(
+        _ image: DecodedImage, _ options: WebPOptions, _ budget: ImageBudget, _ memory: Int
+    ) throws(ImageCodecError) -> [UInt8] {
         guard options.quality >= 0, options.quality <= 100, (0...6).contains(options.effort) else {
             throw ImageCodecError(
                 .invalidArgument, format: .webp,
@@ -12,15 +14,15 @@ extension ImageEncoder {
                 .invalidArgument, format: .webp, "\(image.width) x \(image.height) pixels, a side may have 16383")
         }
         var lowered = icodec_webp_options(
-            quality: Float(options.quality), lossless: options.isLossless, method: Int32(options.effort))
-        var error = icodec_error()
+            quality: Float(options.quality), lossless: options.isLossless, method: Int32(options.effort),
+            saves_memory: options.savesMemory(image.width * image.height), memory: UInt64(clamping: memory))
         var bytes: UnsafeMutablePointer<UInt8>?
         var count = 0
-        guard
+        try budget.measured(.webp) { watch, error in
             icodec_webp_encode(
                 image.pixels.bytes, UInt32(image.width), UInt32(image.height), image.bytesPerRow, !image.isOpaque,
-                &lowered, &bytes, &count, &error)
-        else { throw ImageCodecError(error, format: .webp) }
+                &lowered, &watch, &bytes, &count, &error)
+        }
         let file = Self.take(bytes, count)
         guard image.profile != nil || image.exif != nil else { return file }
         return WebPContainer.extended(

@@ -25,6 +25,10 @@ public struct ImageEncoder: Sendable, Hashable {
         public var background = ImageSizing.Color.white
 
         public init(quality: Int = 80) { self.quality = quality }
+
+        /// Whether the encoder holds all coefficients of an image of so many pixels: to write it in scans, or with Huffman tables of
+        /// its own, which are worth a few per cent, and no hundreds of megabytes.
+        func holdsCoefficients(_ pixels: Int) -> Bool { isProgressive || pixels <= 1 << 25 }
     }
 
     public struct PNGOptions: Sendable, Hashable {
@@ -47,6 +51,9 @@ public struct ImageEncoder: Sendable, Hashable {
             self.quality = quality
             self.isLossless = isLossless
         }
+
+        /// Whether an image of so many pixels is encoded with less memory and more time.
+        func savesMemory(_ pixels: Int) -> Bool { pixels > 1 << 22 }
     }
 
     public enum Options: Sendable, Hashable {
@@ -76,13 +83,40 @@ public struct ImageEncoder: Sendable, Hashable {
 
     /// Encodes an image.
     ///
+    /// - Parameters:
+    ///   - image: what to encode.
+    ///   - budget: What it may cost. Default: anything.
     /// - Throws: `invalidArgument` for options out of range and sizes that the format cannot hold (a JPEG at most 65,500, a
-    ///   WebP at most 16,383 pixels a side), `outOfMemory`.
-    public func encode(_ image: DecodedImage) throws(ImageCodecError) -> [UInt8] {
+    ///   WebP at most 16,383 pixels a side), `outOfMemory`, and what `budget` forbids.
+    public func encode(
+        _ image: DecodedImage, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> [UInt8] {
+        let needed = image.cost + memory(width: image.width, height: image.height, isOpaque: image.isOpaque)
+        try budget.check(memory: needed, format: format)
+        // The file grows by doubling, and is copied at last.
+        let left = (budget.limits.memory - needed) / 3
+        return switch options {
+        case .jpeg(let options): try encodeJPEG(image, options, budget, left)
+        case .png(let options): try encodePNG(image, options, budget, left)
+        case .webp(let options): try encodeWebP(image, options, budget, left)
+        }
+    }
+
+    /// Bytes that encoding an image of a size takes beside its pixels and the file.
+    package func memory(width: Int, height: Int, isOpaque: Bool) -> Int {
+        let (pixels, lines) = (width * height, width * 256 + (1 << 19))
         switch options {
-        case .jpeg(let options): try encodeJPEG(image, options)
-        case .png(let options): try encodePNG(image, options)
-        case .webp(let options): try encodeWebP(image, options)
+        case .jpeg(let options):
+            let flattened = isOpaque ? 0 : pixels * 4
+            // Two bytes a coefficient.
+            let samples = options.subsampling == .yes420 ? 3 : options.subsampling == .yes422 ? 4 : 6
+            return lines + flattened + (options.holdsCoefficients(pixels) ? pixels * samples : 0)
+        case .png(let options): return lines + (options.usesPalette ? pixels : 0)
+        case .webp(let options):
+            // The most that was measured with libwebp 1.2.4, of noise. Without loss, as which alpha is always written, it keeps several
+            // tables.
+            if options.isLossless { return lines + pixels * 72 }
+            return lines + pixels * (isOpaque ? options.savesMemory(pixels) ? 6 : 28 : 44)
         }
     }
 

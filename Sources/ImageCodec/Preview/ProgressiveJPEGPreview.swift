@@ -71,7 +71,9 @@ public final class ProgressiveJPEGPreview {
     }
 
     private func makeHandle() throws(ImageCodecError) -> OpaquePointer {
-        var limits = decoder.limits.lowered(allowTruncated: true)
+        // Each part has a time of its own, and may come on another thread.
+        let watch = icodec_watch(deadline: .infinity, stop: nil)
+        var limits = decoder.limits.lowered(allowTruncated: true, watch)
         var error = icodec_error()
         guard let handle = icodec_jpeg_preview_create(&limits, &error) else {
             throw ImageCodecError(error, format: .jpeg)
@@ -92,49 +94,65 @@ public final class ProgressiveJPEGPreview {
     private func start() throws(ImageCodecError) {
         var description = icodec_description()
         icodec_jpeg_preview_describe(handle, &description)
-        let header = ImageHeader(description)
+        let header = ImageHeader(description, .jpeg, fileSize: 0)
         guard header.description.interlaced else {
             isPassedOver = true
             return
         }
-        let plan = try decoder.plan(sizing, header, .jpeg)
-        let eighths = ImageDecoder.eighths(of: header.size, for: plan.scaled)
+        let target = try decoder.target(sizing, of: header)
+        guard case .eighths(let eighths) = target.scale else { return }
         let conversion = ColorConversion(header, decoder.color)
         var error = icodec_error()
         var size: (UInt32, UInt32) = (0, 0)
         guard icodec_jpeg_preview_start(handle, Int32(eighths), conversion.takesInk, &size.0, &size.1, &error) else {
             throw ImageCodecError(error, format: .jpeg)
         }
-        let resizing = Resizing(jpeg: header, eighths: eighths, plan, linear: decoder.usesLinearLight, conversion)
+        let resizing = Resizing(
+            header, target.scale, target.plan, hasAlpha: false,
+            linear: decoder.usesLinearLight && !conversion.takesInk)
         started = Started(
-            plan: plan, resizing: resizing, conversion: conversion, exif: decoder.keepsMetadata ? header.exif : nil,
+            plan: target.plan, resizing: resizing, conversion: conversion,
+            exif: decoder.keepsMetadata ? header.exif : nil,
             width: Int(size.0), height: Int(size.1))
     }
 
     /// The image as far as it is known; nil before the first scan is complete.
     public func image() throws(ImageCodecError) -> DecodedImage? {
         guard let started, !isPassedOver, scans > 0 else { return nil }
-        let window = started.plan.window
-        try decoder.limits.check(
-            memory: window.width * window.height * 8 + started.resizing.memory, format: .jpeg)
-        let pixels = try PixelBuffer(byteCount: window.width * window.height * 4)
+        let budget = ImageBudget(limits: decoder.limits)
+        let resizer = try RowResizer(started.resizing)
         var error = icodec_error()
         guard icodec_jpeg_preview_begin(handle, &error) else { throw ImageCodecError(error, format: .jpeg) }
         shown = scans
         let rows = Rows(handle: handle, width: started.width, height: started.height)
-        try started.resizing.run(rows, into: pixels)
-        started.conversion.apply(to: pixels)
+        try rows.feed(resizer, budget)
+        try started.conversion.apply(to: resizer.pixels, budget)
         return try decoder.finish(
-            pixels, started.plan, sizing, mayHaveAlpha: false, profile: started.conversion.keptProfile,
-            exif: started.exif, damage: nil)
+            resizer.pixels, started.plan, sizing, mayHaveAlpha: false, profile: started.conversion.keptProfile,
+            exif: started.exif, damage: nil, within: budget)
     }
 
-    private struct Rows: RowReading {
+    private struct Rows {
         let handle: OpaquePointer?
         let width: Int
         let height: Int
 
-        func read(into rows: UnsafeMutablePointer<UInt8>, count: Int) throws(ImageCodecError) -> Int {
+        /// All rows, into a filter.
+        func feed(_ resizer: RowResizer, _ budget: ImageBudget) throws(ImageCodecError) {
+            let rowsAtATime = resizer.resizing.rowsAtATime
+            let rows = try PixelBuffer(byteCount: rowsAtATime * width * 4)
+            var seen = 0
+            while seen < height {
+                let got = try read(into: rows.bytes, count: min(rowsAtATime, height - seen))
+                if got == 0 { break }
+                try budget.measured { (watch) throws(ImageCodecError) in
+                    try resizer.push(rows.bytes, count: got, step: width * 4, &watch)
+                }
+                seen += got
+            }
+        }
+
+        private func read(into rows: UnsafeMutablePointer<UInt8>, count: Int) throws(ImageCodecError) -> Int {
             var error = icodec_error()
             var got: UInt32 = 0
             guard icodec_jpeg_preview_rows(handle, rows, width * 4, UInt32(count), &got, &error) else {

@@ -4,16 +4,19 @@ internal import Glibc
 extension DecodedImage {
     /// A part of the image, counted in pixels from the upper left.
     ///
-    /// - Throws: `invalidArgument` when the part is empty or not all within the image, `outOfMemory`.
-    public func cropped(x: Int, y: Int, width: Int, height: Int) throws(ImageCodecError) -> DecodedImage {
+    /// - Throws: `invalidArgument` when the part is empty or not all within the image, `outOfMemory`, and what `budget` forbids.
+    public func cropped(
+        x: Int, y: Int, width: Int, height: Int, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
         guard x >= 0, y >= 0, width > 0, height > 0, x <= self.width - width, y <= self.height - height else {
             throw ImageCodecError(
                 .invalidArgument,
                 "a part of \(width) x \(height) at \(x), \(y) of an image of \(self.width) x \(self.height)")
         }
         if width == self.width, height == self.height { return self }
+        try budget.check(memory: cost + width * height * 4)
         let part = try PixelBuffer(byteCount: width * height * 4)
-        for row in 0..<height {
+        try budget.eachRow(height, width) { row in
             memcpy(part.bytes + row * width * 4, pixels.bytes + (y + row) * bytesPerRow + x * 4, width * 4)
         }
         return replacing(part, width: width, height: height)
@@ -22,25 +25,51 @@ extension DecodedImage {
     /// The image on a larger one, its upper left at x, y; what it leaves free is transparent or of a colour, upon which the image
     /// is put too.
     func placed(
-        on size: ResizePlan.Size, x: Int, y: Int, background: ImageSizing.Color?
+        on size: ResizePlan.Size, x: Int, y: Int, background: ImageSizing.Color?, within budget: ImageBudget
     ) throws(ImageCodecError) -> DecodedImage {
+        try budget.check(memory: cost + size.width * size.height * 4)
         let canvas = try PixelBuffer(byteCount: size.width * size.height * 4)
-        for row in 0..<height {
+        try budget.eachRow(height, width) { row in
             memcpy(canvas.bytes + ((y + row) * size.width + x) * 4, pixels.bytes + row * bytesPerRow, bytesPerRow)
         }
         let image = replacing(canvas, width: size.width, height: size.height, mayHaveAlpha: true)
-        return try background.map { (color) throws(ImageCodecError) in try image.flattened(onto: color) } ?? image
+        guard let background else { return image }
+        return try image.flattened(onto: background, within: budget)
     }
 
     /// What a plan still asks for once the image is scaled and upright.
-    func completed(_ plan: ResizePlan, _ sizing: ImageSizing?) throws(ImageCodecError) -> DecodedImage {
+    func completed(
+        _ plan: ResizePlan, _ sizing: ImageSizing?, within budget: ImageBudget
+    ) throws(ImageCodecError) -> DecodedImage {
         if let cut = plan.cut, let position = sizing?.position {
-            let (x, y) = SightCrop(self, cut, position).place
-            return try cropped(x: x, y: y, width: cut.width, height: cut.height)
+            let (x, y) = try budget.measured { (watch) throws(ImageCodecError) in
+                try SightCrop(self, cut, position).place(&watch)
+            }
+            return try cropped(x: x, y: y, width: cut.width, height: cut.height, within: budget)
         }
         if let canvas = plan.canvas {
-            return try placed(on: canvas.size, x: canvas.x, y: canvas.y, background: sizing?.background)
+            return try placed(
+                on: canvas.size, x: canvas.x, y: canvas.y, background: sizing?.background, within: budget)
         }
         return self
+    }
+}
+
+extension ImageBudget {
+    /// Works on rows of pixels, one after another, as long as there is time.
+    func eachRow(_ count: Int, _ width: Int, _ work: (Int) -> Void) throws(ImageCodecError) {
+        let between = max(1, icodec_watch.step * 4 / max(1, width))
+        try measured { (watch) throws(ImageCodecError) in
+            for row in 0..<count {
+                if row % between == between - 1 { try watch.check() }
+                work(row)
+            }
+        }
+    }
+
+    /// Works on parts of so many pixels, one after another, as long as there is time.
+    func eachPart(_ count: Int, _ work: (Range<Int>) -> Void) throws(ImageCodecError) {
+        let step = icodec_watch.step * 4
+        try eachRow((count + step - 1) / step, step) { work($0 * step..<min(count, ($0 + 1) * step)) }
     }
 }

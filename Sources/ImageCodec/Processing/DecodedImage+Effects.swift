@@ -3,56 +3,81 @@ internal import Glibc
 
 extension DecodedImage {
     /// The image without colour: the luma of ITU-R BT.709.
-    public func grayscaled() throws(ImageCodecError) -> DecodedImage {
+    public func grayscaled(within budget: ImageBudget = .unlimited) throws(ImageCodecError) -> DecodedImage {
+        try budget.check(memory: cost * 2)
         let gray = try PixelBuffer(byteCount: cost)
-        icodec_desaturate(pixels.bytes, gray.bytes, width * height)
+        try budget.eachPart(width * height) { part in
+            icodec_desaturate(pixels.bytes + part.lowerBound * 4, gray.bytes + part.lowerBound * 4, part.count)
+        }
         return replacing(gray, width: width, height: height)
     }
 
     /// The image with a Gaussian blur.
     ///
     /// - Parameter sigma: The standard deviation in pixels; 0 changes nothing.
-    /// - Throws: `invalidArgument` for a sigma below 0 or above 1000, `outOfMemory`.
-    public func blurred(sigma: Double) throws(ImageCodecError) -> DecodedImage {
+    /// - Throws: `invalidArgument` for a sigma below 0 or above 1000, `outOfMemory`, and what `budget` forbids.
+    public func blurred(
+        sigma: Double, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
         guard sigma >= 0, sigma <= 1000 else { throw ImageCodecError(.invalidArgument, "a blur of \(sigma) pixels") }
         guard sigma > 0 else { return self }
+        try budget.check(memory: cost * Self.blurFactor)
         let soft = try PixelBuffer(byteCount: cost)
-        guard icodec_blur(pixels.bytes, soft.bytes, UInt32(width), UInt32(height), sigma) else { throw .outOfMemory }
+        try budget.measured { watch, error in
+            icodec_blur(pixels.bytes, soft.bytes, UInt32(width), UInt32(height), sigma, &watch, &error)
+        }
         return replacing(soft, width: width, height: height)
     }
 
     /// The image with corners rounded by circles, anti-aliased; what is cut off is transparent.
     ///
     /// - Parameter radius: In pixels; more than half of the shorter side counts as half of it.
-    /// - Throws: `invalidArgument` for a radius below 0, `outOfMemory`.
-    public func roundingCorners(radius: Double) throws(ImageCodecError) -> DecodedImage {
+    /// - Throws: `invalidArgument` for a radius below 0, `outOfMemory`, and what `budget` forbids.
+    public func roundingCorners(
+        radius: Double, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
         guard radius >= 0 else { throw ImageCodecError(.invalidArgument, "a radius of \(radius) pixels") }
         let radius = min(radius, Double(min(width, height)) / 2)
         guard radius > 0 else { return self }
+        try budget.check(memory: cost * 2)
         let round = try PixelBuffer(byteCount: cost)
-        memcpy(round.bytes, pixels.bytes, cost)
+        try budget.eachRow(height, width) { row in
+            memcpy(round.bytes + row * bytesPerRow, pixels.bytes + row * bytesPerRow, bytesPerRow)
+        }
         let reach = Int(radius.rounded(.up))
-        for y in 0..<reach {
-            for x in 0..<reach {
-                // How much of the pixel lies within the circle, by the distance of its centre.
-                let distance = hypot(radius - Double(x) - 0.5, radius - Double(y) - 0.5)
-                let share = min(max(radius - distance + 0.5, 0), 1)
-                if share == 1 || Double(x) >= radius || Double(y) >= radius { continue }
-                // A set: on a very small image corners meet in one pixel, which counts once.
-                for place in Set([x, width - 1 - x].flatMap { x in [y, height - 1 - y].map { $0 * width + x } }) {
-                    let alpha = round.bytes + place * 4 + 3
+        try budget.eachRow(reach, reach * 8) { y in cutCorners(of: round, row: y, radius: radius) }
+        return replacing(round, width: width, height: height, mayHaveAlpha: true)
+    }
+
+    /// What four circles leave of the row that is `y` from the top, and of the one that is so far from the bottom.
+    private func cutCorners(of round: PixelBuffer, row y: Int, radius: Double) {
+        guard Double(y) < radius else { return }
+        var x = 0
+        while Double(x) < radius {
+            // How much of the pixel lies within the circle, by the distance of its centre.
+            let distance = hypot(radius - Double(x) - 0.5, radius - Double(y) - 0.5)
+            let share = min(max(radius - distance + 0.5, 0), 1)
+            if share == 1 { return }
+            // On a very small image corners meet in one pixel, which counts once.
+            for row in y == height - 1 - y ? [y] : [y, height - 1 - y] {
+                for column in x == width - 1 - x ? [x] : [x, width - 1 - x] {
+                    let alpha = round.bytes + (row * width + column) * 4 + 3
                     alpha.pointee = UInt8((Double(alpha.pointee) * share).rounded())
                     if alpha.pointee == 0 { memset(alpha - 3, 0, 3) }
                 }
             }
+            x += 1
         }
-        return replacing(round, width: width, height: height, mayHaveAlpha: true)
     }
 
     /// The largest circle in the middle of the image, the rest of its square transparent.
-    public func circled() throws(ImageCodecError) -> DecodedImage {
+    public func circled(within budget: ImageBudget = .unlimited) throws(ImageCodecError) -> DecodedImage {
         let side = min(width, height)
-        let square = try cropped(x: (width - side) / 2, y: (height - side) / 2, width: side, height: side)
-        return try square.roundingCorners(radius: Double(side) / 2)
+        let square = try cropped(
+            x: (width - side) / 2, y: (height - side) / 2, width: side, height: side, within: budget)
+        return try square.roundingCorners(radius: Double(side) / 2, within: budget)
     }
+
+    /// A blur holds the image before and after, and twice as floats.
+    package static let blurFactor = 10
 }

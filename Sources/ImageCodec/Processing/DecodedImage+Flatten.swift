@@ -2,10 +2,17 @@ internal import CImageCodec
 
 extension DecodedImage {
     /// The image upon a colour, opaque.
-    public func flattened(onto color: ImageSizing.Color) throws(ImageCodecError) -> DecodedImage {
+    public func flattened(
+        onto color: ImageSizing.Color, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
         guard !isOpaque else { return self }
+        try budget.check(memory: cost * 2)
         let pixels = try PixelBuffer(byteCount: cost)
-        icodec_flatten(self.pixels.bytes, pixels.bytes, width * height, color.red, color.green, color.blue)
+        try budget.eachPart(width * height) { part in
+            icodec_flatten(
+                self.pixels.bytes + part.lowerBound * 4, pixels.bytes + part.lowerBound * 4, part.count, color.red,
+                color.green, color.blue)
+        }
         return replacing(pixels, width: width, height: height, mayHaveAlpha: false)
     }
 }

@@ -2,13 +2,18 @@ internal import CImageCodec
 
 extension DecodedImage {
     /// The image turned to be seen as an Exif orientation says.
-    public func oriented(_ orientation: ImageOrientation) throws(ImageCodecError) -> DecodedImage {
+    public func oriented(
+        _ orientation: ImageOrientation, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
         guard orientation != .up else { return self }
+        try budget.check(memory: cost * 2)
         let turned = try PixelBuffer(byteCount: cost)
         let columns = orientation.swapsSides ? height : width
-        icodec_orient(
-            pixels.bytes, bytesPerRow, UInt32(width), UInt32(height), Int32(orientation.rawValue), turned.bytes,
-            columns * 4)
+        try budget.measured { watch, error in
+            icodec_orient(
+                pixels.bytes, bytesPerRow, UInt32(width), UInt32(height), Int32(orientation.rawValue), turned.bytes,
+                columns * 4, &watch, &error)
+        }
         return replacing(turned, width: columns, height: orientation.swapsSides ? width : height)
     }
 

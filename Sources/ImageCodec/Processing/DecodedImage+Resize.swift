@@ -1,3 +1,20 @@
+internal import CImageCodec
+
+extension ImageSizing {
+    /// The size that an image comes out with, and the bytes that resizing takes beside it.
+    package func result(width: Int, height: Int) throws(ImageCodecError) -> (width: Int, height: Int, memory: Int) {
+        let size = ResizePlan.Size(width: width, height: height)
+        let plan = try ResizePlan(self, of: size)
+        try DecodingLimits.unlimited.check(plan.scaled, format: nil)
+        try DecodingLimits.unlimited.check(plan.result, format: nil)
+        let stored = StoredPlan(scaled: plan.scaled, window: plan.window, orientation: .up, seen: plan)
+        let resizing = Resizing(
+            extent: (Double(width), Double(height)), source: size, scaled: plan.scaled, window: plan.window,
+            hasAlpha: true, linear: false)
+        return (plan.result.width, plan.result.height, resizing.memory + stored.memory)
+    }
+}
+
 extension DecodedImage {
     /// The image at another size, filtered by Lanczos-3 with alpha-weighted colours.
     ///
@@ -6,24 +23,32 @@ extension DecodedImage {
     /// - Parameters:
     ///   - sizing: the box, and how the image gets into it.
     ///   - usesLinearLight: Whether light is averaged instead of sRGB values.
-    /// - Throws: `invalidArgument` for a box without sides, `outOfMemory`.
+    ///   - budget: What it may cost. Default: anything.
+    /// - Throws: `invalidArgument` for a box without sides, `outOfMemory`, and what `budget` forbids.
     public func resized(
-        to sizing: ImageSizing, usesLinearLight: Bool = false
+        to sizing: ImageSizing, usesLinearLight: Bool = false, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {
-        let plan = try ResizePlan(sizing, of: ResizePlan.Size(width: width, height: height))
-        return try resized(scaled: plan.scaled, window: plan.window, linear: usesLinearLight).completed(plan, sizing)
+        let size = ResizePlan.Size(width: width, height: height)
+        let plan = try ResizePlan(sizing, of: size)
+        for made in [plan.scaled, plan.result] { try budget.limits.check(made, format: nil) }
+        return try resized(scaled: plan.scaled, window: plan.window, linear: usesLinearLight, within: budget)
+            .completed(plan, sizing, within: budget)
     }
 
     /// Scales the image and keeps a part of it.
     func resized(
-        scaled: ResizePlan.Size, window: ResizePlan.Rectangle, linear: Bool
+        scaled: ResizePlan.Size, window: ResizePlan.Rectangle, linear: Bool, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {
         let resizing = Resizing(
             extent: (Double(width), Double(height)), source: ResizePlan.Size(width: width, height: height),
             scaled: scaled, window: window, hasAlpha: !isOpaque, linear: linear)
         if resizing.isIdentity { return self }
-        let pixels = try PixelBuffer(byteCount: window.width * window.height * 4)
-        try resizing.run(self.pixels, into: pixels)
-        return replacing(pixels, width: window.width, height: window.height)
+        let (columns, rows) = (Int(resizing.horizontal.count), Int(resizing.vertical.count))
+        try budget.check(memory: cost + resizing.memory + columns * rows * 4)
+        let resizer = try RowResizer(resizing)
+        try budget.measured { (watch) throws(ImageCodecError) in
+            try resizer.push(pixels.bytes, count: height, step: bytesPerRow, &watch)
+        }
+        return replacing(resizer.pixels, width: columns, height: rows)
     }
 }

@@ -1,3 +1,4 @@
+internal import CImageCodec
 internal import Glibc
 
 /// Finds the part of an image that says most. The part spans one side of the image whole and is moved along the other.
@@ -13,12 +14,14 @@ struct SightCrop {
     }
 
     /// Where the part's upper left is.
-    var place: (x: Int, y: Int) {
+    func place(_ watch: inout icodec_watch) throws(ImageCodecError) -> (x: Int, y: Int) {
         let moves = part.width < image.width
         let count = moves ? image.width - part.width : image.height - part.height
         guard count > 0 else { return (0, 0) }
         let length = moves ? part.width : part.height
-        let offset = position == .entropy ? byEntropy(moves, count, length) : byAttention(moves, count, length)
+        let offset =
+            position == .entropy
+            ? try byEntropy(moves, count, length, &watch) : try byAttention(moves, count, length, &watch)
         return moves ? (offset, 0) : (0, offset)
     }
 
@@ -27,6 +30,9 @@ struct SightCrop {
         moves ? (index * 4, image.bytesPerRow, image.height) : (index * image.bytesPerRow, 4, image.width)
     }
 
+    /// A score takes a few hundred steps even of a short line.
+    private func linesBetweenLooks(_ moves: Bool) -> Int { max(1, icodec_watch.step / (512 + line(0, moves).count)) }
+
     private func luma(_ offset: Int) -> Int {
         let pixel = image.pixels.bytes + offset
         let value = Int(pixel[0]) * 54 + Int(pixel[1]) * 183 + Int(pixel[2]) * 19
@@ -34,17 +40,24 @@ struct SightCrop {
     }
 
     /// The part whose luma has the highest Shannon entropy; the most central of equals.
-    private func byEntropy(_ moves: Bool, _ count: Int, _ length: Int) -> Int {
+    private func byEntropy(
+        _ moves: Bool, _ count: Int, _ length: Int, _ watch: inout icodec_watch
+    ) throws(ImageCodecError) -> Int {
         var histogram = [Int](repeating: 0, count: 256)
         func add(_ index: Int, _ sign: Int) {
             let (start, step, pixels) = line(index, moves)
             for pixel in 0..<pixels { histogram[luma(start + pixel * step)] += sign }
         }
-        for index in 0..<length { add(index, 1) }
+        let between = linesBetweenLooks(moves)
+        for index in 0..<length {
+            if index % between == between - 1 { try watch.check() }
+            add(index, 1)
+        }
         var scores: [Double] = []
         for offset in 0...count {
             // The number of pixels is the same everywhere, so the sum of n log n orders as the entropy does, backwards.
             scores.append(-histogram.reduce(0) { $1 > 1 ? $0 + Double($1) * log2(Double($1)) : $0 })
+            if offset % between == between - 1 { try watch.check() }
             if offset < count {
                 add(offset, -1)
                 add(offset + length, 1)
@@ -54,9 +67,15 @@ struct SightCrop {
     }
 
     /// The part with most of edges, saturation and the colours of skin.
-    private func byAttention(_ moves: Bool, _ count: Int, _ length: Int) -> Int {
+    private func byAttention(
+        _ moves: Bool, _ count: Int, _ length: Int, _ watch: inout icodec_watch
+    ) throws(ImageCodecError) -> Int {
         var sums: [Double] = [0]
-        for index in 0..<(count + length) { sums.append(sums[index] + attention(line(index, moves))) }
+        let between = linesBetweenLooks(moves)
+        for index in 0..<(count + length) {
+            if index % between == between - 1 { try watch.check() }
+            sums.append(sums[index] + attention(line(index, moves)))
+        }
         return Self.best((0...count).map { sums[$0 + length] - sums[$0] })
     }
 

@@ -47,6 +47,7 @@ public struct ServerConfiguration: Sendable {
     var maxImageBytes: Int64 = 64 << 20
     var maxPixels = 100_000_000
     var imageTimeout: Duration = .seconds(30)
+    var damagedImages = DamagedImages.serve
 
     // Limits.
     var maxURLLength = 8 << 10

@@ -103,8 +103,18 @@ extension Setting {
         ) { keyFileProblem($0) }.reloadable,
         bytes("max-image-bytes", \.maxImageBytes, atLeast: 1, "The largest original that an image is made of.")
             .reloadable,
-        count("max-pixels", \.maxPixels, 1...2_000_000_000, "The most pixels that an original may have.").reloadable,
-        time("image-timeout", \.imageTimeout, "CPU time that an image may take.").reloadable,
+        count("max-pixels", \.maxPixels, 1...2_000_000_000, "The most pixels of an original, and of an image.")
+            .reloadable,
+        time("image-timeout", \.imageTimeout, "CPU time that an image may take, from decoding to encoding.").reloadable,
+        Setting(
+            name: "damaged", placeholder: "serve|refuse",
+            help: "Images of originals with damaged data: served for a minute at a time, or refused with 422.",
+            isReloadable: true,
+            read: { text, configuration in
+                guard let damaged = DamagedImages(rawValue: text) else { return "is neither serve nor refuse" }
+                configuration.damagedImages = damaged
+                return nil
+            }, text: { $0.damagedImages.rawValue }, copy: { $1.damagedImages = $0.damagedImages }),
     ]
 
     private static let limits: [Setting] = [

@@ -19,6 +19,8 @@ struct ImageRules: Sendable {
     var signer: URLSigner?
     /// Of originals: pixels, bytes, memory, CPU time.
     var limits = DecodingLimits()
+    /// What becomes of images whose original has damaged data.
+    var damaged = DamagedImages.serve
     /// How originals are fetched.
     var transfer = TransferOptions()
     /// What is asked of origins beside the URL. The same for all clients, who share what comes of it.
@@ -30,6 +32,14 @@ struct ImageRules: Sendable {
 
     /// - Parameter origin: the origin's URL without a slash at its end.
     init(origin: String) { self.origin = OriginBase(origin) }
+}
+
+/// What becomes of an image whose original has damaged data, so that a part of it is not what it was.
+enum DamagedImages: String, Sendable, CaseIterable {
+    /// It is served, for a minute at a time.
+    case serve
+    /// It is refused with 422 (Unprocessable Content).
+    case refuse
 }
 
 /// One image to be had, as its URL and the client's fields ask for it.

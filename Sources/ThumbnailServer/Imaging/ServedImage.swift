@@ -15,6 +15,11 @@ struct ServedImage {
     }
 
     func response(to exchange: Exchange, _ rules: ImageRules, at now: Date) -> Response {
+        if let damage = thumbnail.damage, rules.damaged == .refuse {
+            var response = Response.failure(422, "image-damaged", "The original is damaged.")
+            response.detail = "\(damage)"
+            return response
+        }
         var fields = representationFields(at: now)
         let outcome = CacheOutcome(thumbnail.source)
         var (status, range) = (HTTPResponse.Status.ok, 0..<thumbnail.bytes.count)
@@ -24,6 +29,7 @@ struct ServedImage {
         fields[.via] = "1.1 \(name)"
         fields[.cacheStatus] =
             "\(name); \(outcome == .hit || outcome == .stale ? "hit" : "fwd=\(outcome.forwardReason)")"
+            + (thumbnail.damage == nil ? "" : "; detail=damaged")
         if rules.tellsTiming { ServerTiming.append(outcome, since: exchange.received, to: &fields) }
         if status != .notModified { fields[.contentLength] = String(range.count) }
         let hasContent = exchange.method != .head && status != .notModified && status != .rangeNotSatisfiable
@@ -38,7 +44,7 @@ struct ServedImage {
         var fields = HTTPFields()
         fields.reserveCapacity(12)
         fields[.contentType] = thumbnail.format.mediaType
-        fields[.cacheControl] = thumbnail.freshness.cacheControl(at: now, notAfter: order.expiry)
+        fields[.cacheControl] = thumbnail.freshness.cacheControl(at: now, notAfter: lastUse(now))
         fields[.eTag] = thumbnail.entityTag.text
         fields[.lastModified] = thumbnail.lastModified
         fields[.acceptRanges] = "bytes"
@@ -48,6 +54,17 @@ struct ServedImage {
         fields[.contentDisposition] = "inline"
         return fields
     }
+
+    /// When the image must not be used any more: with the URL's signature, and soon if the original is damaged, which its origin may
+    /// mend. In seconds since 1970; nil: when its original must not.
+    private func lastUse(_ now: Date) -> Int64? {
+        guard thumbnail.damage != nil else { return order.expiry }
+        // A lifetime ends with the last second.
+        let soon = Int64(now.timeIntervalSince1970) + Self.secondsOfDamaged - 1
+        return min(order.expiry ?? soon, soon)
+    }
+
+    private static let secondsOfDamaged: Int64 = 60
 
     // MARK: Conditions and ranges
 

@@ -22,6 +22,7 @@ extension ServerConfiguration {
         rules.limits.pixels = maxPixels
         rules.limits.bytes = Int(clamping: maxImageBytes)
         rules.limits.seconds = imageTimeout / .seconds(1)
+        rules.damaged = damagedImages
         rules.transfer = imageTransfer
         rules.name = viaName
         rules.tellsTiming = tellsTiming

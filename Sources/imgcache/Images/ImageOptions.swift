@@ -199,8 +199,22 @@ struct DecodingOptions: ParsableArguments {
     @Flag(help: "Take what is there of a file that ends early.")
     var allowTruncated = false
 
+    @Flag(help: "Refuse a JPEG with damaged data, with exit code 5, instead of warning about it.")
+    var strict = false
+
     @Option(help: ArgumentHelp("Refuse images of more pixels (default 100000000).", valueName: "n"))
     var maxPixels: Int?
+
+    /// Warns of what is wrong with an image that is made all the same.
+    ///
+    /// - Throws: with `--strict`, instead.
+    func check(_ damage: ImageCodecError?, of source: String, quiet: Bool) throws {
+        // A cut is no news to who said --allow-truncated.
+        guard let damage, damage.code != .truncated || strict else { return }
+        let text = "\(FileRequest(source).urlWithoutUserinfo): \(damage)"
+        if strict { throw Failure(.wrongBytes, text) }
+        if !quiet { Output.warning("\(text); what there is is shown".forTerminal) }
+    }
 
     var decoder: ImageDecoder {
         var decoder = ImageDecoder()

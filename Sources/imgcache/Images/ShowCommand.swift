@@ -37,6 +37,7 @@ struct ShowCommand: AsyncParsableCommand {
             let graphics = graphics ?? TerminalGraphics.known(on: STDOUT_FILENO)
             let columns = min(width ?? screen.columns, screen.columns)
             let image = try await image(to: screen.sizing(columns: columns, for: graphics))
+            try decoding.check(image.damage, of: source, quiet: fetching.messages.quiet)
             Output.result(try graphics.drawing(of: image))
             Output.exit(.done)
         } catch let error as ImageCodecError {

@@ -11,6 +11,8 @@ struct ThumbResult: RunResult {
     var width: Int?
     var height: Int?
     var bytes: Int?
+    /// What was wrong with the original and was passed over.
+    var damage: String?
     var seconds = 0.0
     var exitStatus = ExitStatus.done
     var error: String?
@@ -19,7 +21,7 @@ struct ThumbResult: RunResult {
     init(source: String) { self.source = source }
 
     private enum CodingKeys: String, CodingKey {
-        case source, output, from, format, width, height, bytes, seconds, error, kind
+        case source, output, from, format, width, height, bytes, damage, seconds, error, kind
         case exitStatus = "exit_code"
     }
 
@@ -27,6 +29,7 @@ struct ThumbResult: RunResult {
         format = "\(thumbnail.format)".lowercased()
         (width, height) = (thumbnail.width, thumbnail.height)
         bytes = thumbnail.bytes.count
+        damage = thumbnail.damage.map { "\($0)" }
         from =
             switch thumbnail.source {
             case .memory: "memory"
@@ -39,6 +42,7 @@ struct ThumbResult: RunResult {
         self.format = format.rawValue
         (width, height) = (image.width, image.height)
         self.bytes = bytes
+        damage = image.damage.map { "\($0)" }
         from = "file"
     }
 }

@@ -67,11 +67,14 @@ struct ThumbRun: Sendable {
                 if source.isWebURL {
                     let thumbnail = try await openedCache().thumbnail(for: request(source), as: encoder)
                     result.fill(thumbnail)
+                    try check(thumbnail.damage, source)
                     result.output = try deliver(thumbnail.bytes, source)
                 } else {
-                    let image = try decoder.decode(file(source), to: sizing)
-                    let bytes = try encoder.encode(image)
+                    let budget = ImageBudget(limits: decoder.limits)
+                    let image = try decoder.decode(file(source), to: sizing, within: budget)
+                    let bytes = try encoder.encode(image, within: budget)
                     result.fill(image, bytes: bytes.count, format)
+                    try check(image.damage, source)
                     result.output = try deliver(bytes, source)
                 }
             } catch let error as ImageCodecError {
@@ -82,6 +85,10 @@ struct ThumbRun: Sendable {
             }
         }
         return result
+    }
+
+    private func check(_ damage: ImageCodecError?, _ source: String) throws {
+        try options.decoding.check(damage, of: source, quiet: options.fetching.messages.quiet)
     }
 
     /// A local file, with the SHA-256 that it should have.

@@ -60,6 +60,9 @@ struct CacheMetrics: Sendable {
         text.add("imgcache_images_decoded_total", .counter, images.decodes, help: "Files that were decoded.")
         text.add("imgcache_images_resized_total", .counter, images.resizes, help: "Images that were resized.")
         text.add("imgcache_images_encoded_total", .counter, images.encodes, help: "Images that were encoded.")
+        text.add(
+            "imgcache_images_damaged_total", .counter, images.damaged,
+            help: "Images that were made of damaged originals.")
         let kinds = [("files", answers)] + (images.memory.map { [("images", $0)] } ?? [])
         func add(
             _ name: String, _ kind: PrometheusText.Kind, _ place: KeyPath<MemoryCacheStatistics, Int>, _ help: String

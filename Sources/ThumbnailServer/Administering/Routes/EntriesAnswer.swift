@@ -45,9 +45,8 @@ extension EntriesAnswer.Entry {
         freshness = FreshnessWords(entry.explanation(at: now, rules: rules))
         let fields = entry.record?.response.fields
         let declared = fields?[.contentType].map { $0.prefix { $0 != ";" }.lowercased() }
-        // What the cache made says its own format; its record is the original's.
-        let made = entry.recipe.flatMap { recipe in ImageFormat.allCases.first { recipe.contains($0.rawValue) } }
-        type = made?.mediaType ?? declared
+        // What the cache made has a format of its own; its record is the original's.
+        type = entry.recipe == nil ? declared : entry.format?.mediaType
         if entry.recipe == nil {
             status = entry.record.map { $0.response.status.code }.flatMap { (200..<300).contains($0) ? nil : $0 }
             etag = fields?[.eTag]

@@ -1,0 +1,42 @@
+import ImageCodec
+
+/// What a step takes for an image of a size, and the size that comes out.
+struct RenderingFootprint {
+    var width: Int
+    var height: Int
+    /// Bytes at a time, beside the image that it begins with.
+    var memory = 0
+    /// A measure of the work: pixels that are written.
+    var pixels = 0
+    var mayHaveAlpha: Bool
+
+    var area: Int { width * height }
+}
+
+extension ImageRecipe {
+    /// What the effects and the encoder take.
+    func footprint(of target: DecodingTarget, mayHaveAlpha: Bool) -> RenderingFootprint {
+        var all = RenderingFootprint(width: target.width, height: target.height, mayHaveAlpha: mayHaveAlpha)
+        for processor in processors { processor.add(to: &all) }
+        var most = 0
+        for encoder in output.encoders {
+            let memory = encoder.memory(width: all.width, height: all.height, isOpaque: !all.mayHaveAlpha)
+            // The file: seldom so large, but it may be.
+            most = max(most, memory + all.area * (encoder.format == .png ? 4 : 2))
+        }
+        all.memory = max(all.memory, most)
+        all.pixels += all.area
+        return all
+    }
+}
+
+extension ImageRecipe.Output {
+    /// The encoders that may be used. Pixels are stored as PNG.
+    fileprivate var encoders: [ImageEncoder] {
+        switch self {
+        case .pixels: [.png(level: 1)]
+        case .encoded(let encoder): [encoder]
+        case .likeOriginal(let options): [ImageEncoder(.jpeg(options)), .png()]
+        }
+    }
+}

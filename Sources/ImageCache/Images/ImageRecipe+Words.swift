@@ -1,0 +1,102 @@
+/// A recipe's text in words, for people: "256 × 192, fit inside, JPEG quality 80".
+extension ImageRecipe {
+    /// - Parameter text: An ``ImageRecipe/text``; what is not known of it stands as it is.
+    static func words(_ text: String) -> String {
+        var parts = parts(text)
+        guard !parts.isEmpty else { return text }
+        let output = parts.count > 1 ? parts.removeLast() : nil
+        var words = sizing(parts.removeFirst())
+        words += parts.map(step)
+        if let output { words += encoder(output) }
+        return words.joined(separator: ", ")
+    }
+
+    private static func parts(_ text: String) -> [String] {
+        var rest = text.utf8[...]
+        var parts: [String] = []
+        while let colon = rest.firstIndex(of: UInt8(ascii: ":")), let count = Int(Substring(rest[..<colon])),
+            let end = rest.index(rest.index(after: colon), offsetBy: count, limitedBy: rest.endIndex)
+        {
+            parts.append(String(Substring(rest[rest.index(after: colon)..<end])))
+            rest = rest[end...].dropFirst()
+        }
+        return parts
+    }
+
+    private static func sizing(_ text: String) -> [String] {
+        // A position may hold commas: at(x: 0.5, y: 0.25).
+        let members = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let sides = members[0].split(separator: "x", omittingEmptySubsequences: false)
+        guard sides.count == 2, members.count > 1 else { return text == "whole" ? ["original size"] : [text] }
+        let box =
+            sides[1].isEmpty ? "\(sides[0]) wide" : sides[0].isEmpty ? "\(sides[1]) high" : "\(sides[0]) × \(sides[1])"
+        return [box, "fit \(members[1])"]
+            + members.dropFirst(2).map { member in
+                let (name, value) = pair(member)
+                return switch name {
+                case "at": "position \(value)"
+                case "enlarge": "enlarged"
+                case "dpr": "\(number(value)) pixels for one"
+                case "on": "on \(color(value))"
+                default: member
+                }
+            }
+    }
+
+    private static func step(_ text: String) -> String {
+        switch text {
+        case "truncated": "also truncated"
+        case "profile": "profile kept"
+        case "metadata": "metadata kept"
+        case "unturned": "not turned"
+        case "linear": "linear light"
+        default:
+            // blur(2.5), corners(12.0)
+            if text.hasSuffix(")"), let open = text.firstIndex(of: "("), !text.hasPrefix("resize") {
+                "\(text[..<open]) \(number(text[text.index(after: open)...].dropLast()))"
+            } else {
+                text
+            }
+        }
+    }
+
+    private static func encoder(_ text: String) -> [String] {
+        var members = text.split(separator: ",").map(String.init)
+        var words: [String] = []
+        if members.first == "like" {
+            words.append("format of the original")
+            members.removeFirst()
+        }
+        guard let format = members.first else { return [text] }
+        let options = Dictionary(members.dropFirst().map(pair)) { first, _ in first }
+        let quality = options["q"].map { "quality \(number($0))" } ?? ""
+        switch format {
+        case "jpeg": words.append("JPEG \(quality)")
+        case "png": words.append(options["level"].map { $0 == "6" ? "PNG" : "PNG level \($0)" } ?? "PNG")
+        case "webp": words.append(options["lossless"] == nil ? "WebP \(quality)" : "lossless WebP")
+        case "pixels": words.append("pixels")
+        default: words.append(text)
+        }
+        if options["progressive"] != nil { words.append("progressive") }
+        if options["none444"] != nil { words.append("full chroma") }
+        if let background = options["on"] { words.append("on \(color(background))") }
+        return words
+    }
+
+    private static func pair(_ member: String) -> (String, String) {
+        guard let equals = member.firstIndex(of: "=") else { return (member, "") }
+        return (String(member[..<equals]), String(member[member.index(after: equals)...]))
+    }
+
+    /// Without a fraction of nothing.
+    private static func number(_ text: some StringProtocol) -> String {
+        text.hasSuffix(".0") ? String(text.dropLast(2)) : String(text)
+    }
+
+    /// 255.204.0 as #ffcc00.
+    private static func color(_ text: String) -> String {
+        let parts = text.split(separator: ".").compactMap { UInt8($0) }
+        guard parts.count == 3 else { return text }
+        return "#" + parts.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

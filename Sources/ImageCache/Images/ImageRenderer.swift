@@ -1,0 +1,71 @@
+import FoundationEssentials
+import HTTPCaching
+import ImageCodec
+import Locking
+
+/// Decodes, resizes, processes and encodes, in turns.
+///
+/// Jobs of one original that come from the same decoded rows share that decode, never more than it: an image does not depend on the
+/// others that are made at the same time.
+final class ImageRenderer: Sendable {
+    /// Called with each image before those who wait for it get it.
+    typealias Keep = @Sendable (MadeImage, PlannedJob, ImageBudget) -> Void
+
+    let slots: DecodingSlots
+    let executor: BlockingExecutor
+    let counts: Locked<ImageStatistics>
+    let rules: CacheRules
+    let now: @Sendable () -> Date
+    private let memoryLimit: Int
+    /// Those that may still be joined.
+    private let batches = Locked<[RenderBatch.Key: RenderBatch]>([:])
+
+    init(configuration: ImageCache.Configuration, rules: CacheRules, counts: Locked<ImageStatistics>) {
+        self.counts = counts
+        self.rules = rules
+        now = configuration.now
+        memoryLimit = configuration.decodingMemory / 4
+        slots = DecodingSlots(width: configuration.maxDecodes, memoryLimit: configuration.decodingMemory)
+        executor = BlockingExecutor(width: max(1, configuration.maxDecodes))
+    }
+
+    deinit { executor.close() }
+
+    /// Gives each job its place; the images come by ``RenderJob/value()``, each as soon as it is made.
+    func add(_ jobs: [RenderJob], _ file: CachedFile, _ header: ImageHeader, keep: @escaping Keep) {
+        var new: [(RenderBatch.Key, RenderBatch)] = []
+        for job in jobs where !job.cancellation.isCancelled {
+            do throws(ImageCodecError) {
+                if let batch = add(try PlannedJob(job, file, header)) { new.append(batch) }
+            } catch {
+                job.fulfill(.failure(ImageCacheError(error, file)))
+            }
+        }
+        // Not before all of them have found theirs.
+        for (key, batch) in new { batch.start { await self.run(batch, key, keep) } }
+    }
+
+    /// - Returns: the batch, when it is a new one.
+    private func add(_ planned: PlannedJob) -> (RenderBatch.Key, RenderBatch)? {
+        let key = RenderBatch.Key(planned)
+        return batches.withLock { batches in
+            if let batch = batches[key], batch.add(planned) { return nil }
+            let batch = RenderBatch(planned, memoryLimit: memoryLimit)
+            batches[key] = batch
+            return (key, batch)
+        }
+    }
+
+    private func run(_ batch: RenderBatch, _ key: RenderBatch.Key, _ keep: @escaping Keep) async {
+        do throws(ImageCacheError) {
+            let file = batch.first.job.request.file
+            let turn = DecodingSlots.Turn(
+                priority: file.priority, owner: batch.first.job.key.original, cost: batch.cost, client: file.client)
+            try await slots.run(turn, memory: { batch.close() }, on: executor) { [self] in render(batch, keep) }
+        } catch {
+            _ = batch.close()
+            for planned in batch.jobs { planned.job.fulfill(.failure(error)) }
+        }
+        batches.withLock { if $0[key] === batch { $0[key] = nil } }
+    }
+}

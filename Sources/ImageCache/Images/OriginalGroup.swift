@@ -1,0 +1,49 @@
+import DiskStore
+import ImageCodec
+import Locking
+
+/// The requests that wait for one original: it is loaded once, and all that came meanwhile is rendered of it together.
+final class OriginalGroup: Sendable {
+    typealias Work = SharedWork<Void>
+
+    /// Properties that requests must have in common.
+    struct Key: Hashable {
+        private let file: FlightKey
+        private let limits: DecodingLimits
+
+        /// - Parameter epoch: the original's, when it was asked for.
+        init(_ request: ImageRequest, _ epoch: Generation.Epoch) {
+            file = FlightKey(request.file, in: epoch)
+            limits = request.decoder.limits
+        }
+    }
+
+    private struct State {
+        var jobs: [RenderJob] = []
+        var isClosed = false
+    }
+
+    let work: Work
+    private let state = Locked(State())
+
+    /// - Parameter onEnd: see ``SharedWork``.
+    init(onEnd: @escaping @Sendable (Work) -> Void) { work = Work(onEnd: onEnd) }
+
+    /// False when it is too late.
+    func add(_ job: RenderJob) -> Bool {
+        state.withLock { state in
+            if state.isClosed { return false }
+            state.jobs.append(job)
+            return true
+        }
+    }
+
+    /// Takes the jobs out; nobody joins any more.
+    func close() -> [RenderJob] {
+        state.withLock { state in
+            state.isClosed = true
+            defer { state.jobs = [] }
+            return state.jobs
+        }
+    }
+}

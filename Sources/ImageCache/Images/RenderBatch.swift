@@ -1,0 +1,108 @@
+import ImageCodec
+import Locking
+import Transfer
+
+/// Jobs that one decode serves: images of one original whose pixels come from the same decoded rows. Each is made of those rows on
+/// its own, so that it comes out as it would alone.
+final class RenderBatch: Sendable {
+    /// Properties that the jobs have in common.
+    struct Key: Hashable {
+        private enum Body: Hashable {
+            case stored(Int64)
+            case passing(ObjectIdentifier)
+        }
+
+        private let body: Body
+        private let decoding: ImageRecipe.Decoding
+        private let limits: DecodingLimits
+        private let scale: DecodingScale
+        private let priority: TransferPriority
+
+        init(_ planned: PlannedJob) {
+            let (file, request) = (planned.file, planned.job.request)
+            body = file.isStored ? .stored(file.body.entry.id) : .passing(ObjectIdentifier(file.body))
+            decoding = ImageRecipe.Decoding(request.decoder)
+            limits = request.decoder.limits
+            scale = planned.target.scale
+            priority = request.file.priority
+        }
+    }
+
+    private struct State {
+        var jobs: [PlannedJob]
+        var memory: Int
+        var pixels: Int
+        var isClosed = false
+        var isAbandoned = false
+        var task: Task<Void, Never>?
+    }
+
+    /// A batch is bounded, so that its images do not keep each other, nor those of other originals, waiting for long.
+    private static let mostJobs = 8
+    private static let mostPixels = 1 << 23
+
+    let first: PlannedJob
+    /// Stops the decode that the jobs share.
+    let cancellation = ImageCancellation()
+    private let memoryLimit: Int
+    private let state: Locked<State>
+
+    init(_ first: PlannedJob, memoryLimit: Int) {
+        self.first = first
+        self.memoryLimit = memoryLimit
+        let decoder = first.header.memory(at: first.target.scale)
+        state = Locked(State(jobs: [first], memory: decoder + first.memory, pixels: first.pixels))
+        first.job.join(self)
+    }
+
+    /// False when it is too late, or too much.
+    func add(_ planned: PlannedJob) -> Bool {
+        let isAdded = state.withLock { state in
+            guard !state.isClosed, !state.isAbandoned, state.jobs.count < Self.mostJobs,
+                state.pixels + planned.pixels <= Self.mostPixels, state.memory + planned.memory <= memoryLimit
+            else { return false }
+            state.jobs.append(planned)
+            state.memory += planned.memory
+            state.pixels += planned.pixels
+            return true
+        }
+        if isAdded { planned.job.join(self) }
+        return isAdded
+    }
+
+    /// Nobody joins any more.
+    /// - Returns: bytes of memory that the batch takes.
+    func close() -> Int {
+        state.withLock { state in
+            state.isClosed = true
+            return state.memory
+        }
+    }
+
+    /// The jobs, those first that are done soonest.
+    var jobs: [PlannedJob] { state.withLock { $0.jobs }.sorted { $0.pixels < $1.pixels } }
+
+    /// A measure of the work, for turns: pixels.
+    var cost: Int { first.header.pixelCount + state.withLock { $0.pixels } }
+
+    /// Starts the work; it is cancelled when all jobs are.
+    func start(_ work: @escaping @Sendable () async -> Void) {
+        let task = Task { await work() }
+        let isAbandoned = state.withLock { state in
+            state.task = task
+            return state.isAbandoned
+        }
+        if isAbandoned { task.cancel() }
+    }
+
+    func jobWasCancelled() {
+        let task = state.withLock { state -> Task<Void, Never>?? in
+            guard !state.isAbandoned, state.jobs.allSatisfy(\.job.cancellation.isCancelled) else { return nil }
+            state.isAbandoned = true
+            return .some(state.task)
+        }
+        guard let task else { return }
+        cancellation.cancel()
+        task?.cancel()
+    }
+}

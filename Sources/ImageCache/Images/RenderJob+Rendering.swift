@@ -1,0 +1,102 @@
+import FoundationEssentials
+import HTTPCaching
+import ImageCodec
+import Locking
+
+extension ImageRenderer {
+    /// Decodes once, then makes each job's image. Blocks the thread for as long as that takes.
+    func render(_ batch: RenderBatch, _ keep: Keep) {
+        let jobs = batch.jobs
+        let outputs = jobs.map { planned in
+            let request = planned.job.request
+            return DecodingOutput(
+                request.sizing, ImageBudget(limits: request.decoder.limits, cancellation: planned.job.cancellation))
+        }
+        counts.withLock { counts in
+            counts.decodes += 1
+            counts.resizes += jobs.count { $0.job.request.sizing != nil }
+        }
+        let file = batch.first.file
+        do throws(ImageCodecError) {
+            try batch.first.job.request.decoder.decode(ImageSource(file), outputs, cancellation: batch.cancellation)
+        } catch {
+            for planned in jobs { planned.job.fulfill(.failure(ImageCacheError(error, file))) }
+        }
+        for (planned, output) in zip(jobs, outputs) {
+            do throws(ImageCodecError) {
+                let image = try image(planned, try output.take(), output.budget)
+                if planned.file.isStored { keep(image, planned, output.budget) }
+                planned.job.fulfill(.success(.init(image: image, source: .original(planned.file.source))))
+            } catch {
+                planned.job.fulfill(.failure(ImageCacheError(error, planned.file)))
+            }
+        }
+    }
+
+    /// The steps after the decode.
+    private func image(
+        _ planned: PlannedJob, _ decoded: DecodedImage, _ budget: ImageBudget
+    ) throws(ImageCodecError) -> MadeImage {
+        let (recipe, file) = (planned.job.recipe, planned.file)
+        var image = decoded
+        for processor in recipe.processors { image = try processor.process(image, within: budget) }
+        var content = MadeImage.Content.pixels(image)
+        if let encoder = recipe.output.encoder(for: image, of: planned.header.format) {
+            counts.withLock { $0.encodes += 1 }
+            content = .encoded(
+                try encoder.encode(image, within: budget), encoder.format, width: image.width, height: image.height)
+        }
+        if image.damage != nil { counts.withLock { $0.damaged += 1 } }
+        let time = now()
+        return MadeImage(
+            content, original: file.body.entry.id, generation: file.generation,
+            freshUntil: file.freshUntil(time, rules, planned.job.request.file.ownLifetime),
+            response: MadeImage.Response(file.response, rules: rules, at: time), damage: image.damage)
+    }
+}
+
+extension ImageRecipe.Output {
+    /// How an image is encoded; nil: it stays pixels.
+    ///
+    /// - Parameter original: the format of the file that it was made of.
+    func encoder(for image: DecodedImage, of original: ImageFormat) -> ImageEncoder? {
+        switch self {
+        case .pixels: nil
+        case .encoded(let encoder): encoder
+        case .likeOriginal(let jpeg):
+            switch original {
+            case .jpeg: ImageEncoder(.jpeg(jpeg))
+            case .png: .png()
+            default: image.isOpaque ? ImageEncoder(.jpeg(jpeg)) : .png()
+            }
+        }
+    }
+}
+
+extension ImageSource {
+    init(_ file: CachedFile) throws(ImageCodecError) { try self.init(duplicating: file.body.descriptor) }
+}
+
+extension CachedFile {
+    /// Until when it may be used without a word to the origin.
+    ///
+    /// What must be confirmed before each use (`no-cache`, or behind a redirect that may lead elsewhere next time) never may.
+    func freshUntil(_ now: Date, _ rules: CacheRules, _ ownLifetime: OwnLifetime?) -> Date {
+        guard let left = cacheStatus.timeToLive,
+            !rules.freshness(of: response, at: now, ownLifetime: ownLifetime).mustValidate
+        else { return .distantPast }
+        return now.addingTimeInterval(Double(left))
+    }
+}
+
+extension ImageCacheError {
+    /// What the codec says of a file.
+    init(_ error: ImageCodecError, _ file: CachedFile) {
+        guard error.code != .cancelled else {
+            self = .cancelled
+            return
+        }
+        self.init(
+            .undecodable(error.code), url: file.finalURL, path: file.path, message: "\(error)", cause: error)
+    }
+}

@@ -1,0 +1,66 @@
+import ImageCodec
+import Locking
+
+/// One image that is to be made of an original for those who wait for it.
+final class RenderJob: Sendable {
+    let request: ImageRequest
+    let key: ImageKey
+    /// Stops the work when nobody waits for it any more, also while it runs.
+    let cancellation = ImageCancellation()
+    private let result = Promise<Result<ImagePipeline.Made, ImageCacheError>>()
+    private let batch = Locked<RenderBatch?>(nil)
+
+    init(_ request: ImageRequest, _ key: ImageKey) {
+        self.request = request
+        self.key = key
+    }
+
+    var recipe: ImageRecipe { key.recipe }
+
+    func fulfill(_ outcome: Result<ImagePipeline.Made, ImageCacheError>) { result.fulfill(outcome) }
+
+    /// The image. When the calling task is cancelled, the work for it ends.
+    func value() async throws(ImageCacheError) -> ImagePipeline.Made {
+        let outcome = await withTaskCancellationHandler {
+            await result.value()
+        } onCancel: {
+            cancel()
+        }
+        return try (outcome ?? .failure(.cancelled)).get()
+    }
+
+    /// Notes the batch that the job is part of.
+    func join(_ batch: RenderBatch) {
+        self.batch.withLock { $0 = batch }
+        // It may have been cancelled at the same moment.
+        if cancellation.isCancelled { batch.jobWasCancelled() }
+    }
+
+    private func cancel() {
+        cancellation.cancel()
+        batch.withLock { $0 }?.jobWasCancelled()
+    }
+}
+
+/// A job, what it needs of its original, and what that costs.
+struct PlannedJob: Sendable {
+    let job: RenderJob
+    let file: CachedFile
+    let header: ImageHeader
+    let target: DecodingTarget
+    /// Bytes that it takes at a time, beside the decoder's.
+    let memory: Int
+    /// A measure of its work beside the decode: pixels.
+    let pixels: Int
+
+    /// - Throws: the error with which it would end.
+    init(_ job: RenderJob, _ file: CachedFile, _ header: ImageHeader) throws(ImageCodecError) {
+        self.job = job
+        self.file = file
+        self.header = header
+        target = try job.request.decoder.target(job.request.sizing, of: header)
+        let rendering = job.recipe.footprint(of: target, mayHaveAlpha: header.mayHaveAlpha)
+        memory = target.memory + rendering.memory
+        pixels = target.width * target.height + rendering.pixels
+    }
+}

@@ -1,0 +1,39 @@
+internal import CImageCodec
+
+/// What a file's header says, copied from the C target.
+///
+/// `@unchecked Sendable`: values all of it; the description's pointers are set to nil.
+package struct ImageHeader: @unchecked Sendable {
+    package let format: ImageFormat
+    var width: Int
+    var height: Int
+    var description: icodec_description
+    var profile: [UInt8]?
+    var exif: ExifBlock?
+    /// Bytes of the file.
+    let fileSize: Int
+
+    init(_ description: icodec_description, _ format: ImageFormat, fileSize: Int) {
+        self.format = format
+        self.fileSize = fileSize
+        self.description = description
+        width = Int(description.width)
+        height = Int(description.height)
+        if let icc = description.icc, description.icc_size > 0 {
+            profile = Array(UnsafeBufferPointer(start: icc, count: description.icc_size))
+        }
+        if let bytes = description.exif, description.exif_size > 0 {
+            exif = ExifBlock(Array(UnsafeBufferPointer(start: bytes, count: description.exif_size)))
+        }
+        // They point into the decoder.
+        self.description.icc = nil
+        self.description.exif = nil
+    }
+
+    var size: ResizePlan.Size { ResizePlan.Size(width: width, height: height) }
+
+    /// The size as it is to be seen.
+    func size(_ orientation: ImageOrientation) -> ResizePlan.Size {
+        orientation.swapsSides ? ResizePlan.Size(width: height, height: width) : size
+    }
+}

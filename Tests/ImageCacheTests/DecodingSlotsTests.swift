@@ -1,0 +1,106 @@
+import Glibc
+import HTTPCaching
+import Locking
+import Testing
+import Transfer
+
+@testable import ImageCache
+
+@Suite(.timeLimit(.minutes(1))) struct DecodingSlotsTests {
+    private let executor = BlockingExecutor(width: 4)
+
+    private func original(_ name: String) -> ImageKey.Original { ImageKey.Original(url: name, owner: nil) }
+
+    /// The order in which turns come that are asked for, in the order given, while another one runs.
+    private func order(
+        _ turns: [(name: String, turn: DecodingSlots.Turn, memory: Int)], memoryLimit: Int = 100
+    ) async -> [String] {
+        let slots = DecodingSlots(width: 1, memoryLimit: memoryLimit)
+        let (isHeld, order) = (Locked(true), Locked<[String]>([]))
+        let held = DecodingSlots.Turn(priority: .normal, owner: nil, cost: 1)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                _ = try? await slots.run(held, memory: { 1 }, on: executor) {
+                    while isHeld.withLock({ $0 }) { usleepBriefly() }
+                }
+            }
+            while slots.waiting + slots.running < 1 { await Task.yield() }
+            for (index, one) in turns.enumerated() {
+                group.addTask {
+                    _ = try? await slots.run(one.turn, memory: { one.memory }, on: executor) {
+                        order.withLock { $0.append(one.name) }
+                    }
+                }
+                while slots.waiting < index + 1 { await Task.yield() }
+            }
+            isHeld.withLock { $0 = false }
+        }
+        return order.withLock { $0 }
+    }
+
+    private func turn(_ owner: String, cost: Int = 10, _ priority: TransferPriority = .normal) -> DecodingSlots.Turn {
+        DecodingSlots.Turn(priority: priority, owner: original(owner), cost: cost)
+    }
+
+    @Test func `an original with many sizes does not hold up the others`() async {
+        var turns = (1...6).map { ("a\($0)", turn("a"), 1) }
+        turns += [("b1", turn("b"), 1), ("c1", turn("c"), 1), ("b2", turn("b"), 1)]
+        let order = await order(turns)
+        // One of each, before the second of any.
+        #expect(Set(order.prefix(3)) == ["a1", "b1", "c1"], "\(order)")
+        #expect(order.firstIndex(of: "b2").map { $0 < 6 } == true, "\(order)")
+        #expect(order.filter { $0.hasPrefix("a") } == (1...6).map { "a\($0)" })
+    }
+
+    @Test func `a client with many originals does not hold up the others`() async {
+        func turn(_ client: String, _ original: String) -> DecodingSlots.Turn {
+            var turn = self.turn(original)
+            turn.client = client
+            return turn
+        }
+        var turns = (1...6).map { ("a\($0)", turn("ann", "a\($0)"), 1) }
+        turns += [("b1", turn("ben", "b"), 1), ("b2", turn("ben", "c"), 1)]
+        let order = await order(turns)
+        #expect(Set(order.prefix(2)) == ["a1", "b1"], "\(order)")
+        #expect(Set(order.prefix(4)) == ["a1", "a2", "b1", "b2"], "\(order)")
+    }
+
+    @Test func `a large original pays for its share; priority comes before it`() async {
+        let order = await order([
+            ("large1", turn("large", cost: 100), 1), ("large2", turn("large", cost: 100), 1),
+            ("small1", turn("small", cost: 10), 1), ("small2", turn("small", cost: 10), 1),
+            ("small3", turn("small", cost: 10), 1), ("urgent", turn("large", cost: 100, .high), 1),
+        ])
+        #expect(order.first == "urgent", "\(order)")
+        #expect(order.last == "large2", "\(order)")
+    }
+
+    @Test func `what an original's cancelled sizes would have taken is not charged`() {
+        var line = FairLine()
+        let a = turn("a", cost: 100)
+        #expect(line.enter(a) == 0)
+        #expect(line.enter(a) == 100)
+        line.leave(a)
+        #expect(line.enter(a) == 100)
+    }
+
+    @Test func `owners that come and go leave nothing behind`() {
+        var line = FairLine()
+        var last = 0.0
+        for index in 0..<5000 {
+            let turns = [turn("x\(index)"), turn("y\(index)")]
+            let starts = turns.map { line.enter($0) }
+            #expect(starts.allSatisfy { $0 >= last })
+            line.begin(turns[0], start: starts[0])
+            #expect(line.count <= 257 + 2)
+            // The other waits on, as at a busy place.
+            if index % 2 == 0 { line.begin(turns[1], start: starts[1]) } else { line.leave(turns[1]) }
+            last = starts[0]
+        }
+    }
+}
+
+private func usleepBriefly() {
+    var request = timespec(tv_sec: 0, tv_nsec: 1_000_000)
+    nanosleep(&request, nil)
+}
