@@ -69,7 +69,10 @@ extension Loader {
     /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4), and what was made of that:
     /// the asker's own, and what is everybody's.
     func invalidate(after head: ResponseHead, _ job: Job) {
-        let response = HTTPResponse(status: head.status, headerFields: head.fields)
+        invalidate(after: HTTPResponse(status: head.status, headerFields: head.fields), job)
+    }
+
+    func invalidate(after response: HTTPResponse, _ job: Job) {
         for url in rules.urlsInvalidated(by: response, to: job.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
             answers.forget(url)
