@@ -11,14 +11,13 @@ extension CacheRules {
     ///   - stored: What is stored under its key.
     ///   - now: The time to reckon ages by.
     public func decide(_ request: CacheRequest, stored: [StoredResponse], now: Date) -> CacheDecision {
-        switch request.policy {
-        case .reloadIgnoringLocalCacheData: return forward(.bypass)
-        case .reloadIgnoringLocalAndRemoteCacheData: return forward(.bypass, fields: [.cacheControl: "no-cache"])
-        default: break
-        }
         let directives = RequestDirectives(request.fields)
         let decision: CacheDecision
-        if request.method != .get && request.method != .head && !request.isQuery {
+        if request.policy == .reloadIgnoringLocalCacheData {
+            decision = forward(.bypass)
+        } else if request.policy == .reloadIgnoringLocalAndRemoteCacheData {
+            decision = forward(.bypass, fields: [.cacheControl: "no-cache"])
+        } else if request.method != .get && request.method != .head && !request.isQuery {
             decision = forward(.method)
         } else {
             switch select(request, stored: stored, now: now) {

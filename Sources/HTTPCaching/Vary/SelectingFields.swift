@@ -13,6 +13,9 @@ public struct SelectingFields: Sendable, Hashable {
         /// have it.
         public var digest: [UInt8]?
 
+        /// A digest's bytes.
+        public static let digestSize = 32
+
         public init(name: String, digest: [UInt8]?) {
             self.name = name
             self.digest = digest

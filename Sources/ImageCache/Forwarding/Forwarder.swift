@@ -285,27 +285,44 @@ final class Forwarder: Sendable {
         let url = request.url
         let job = try Job(passing: request)
         let opening = Promise<Opening>()
-        let loader = loader
+        let (loader, warnings) = (loader, warnings)
         let status = CacheStatus(
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
-        let task = Task(executorPreference: executor) {
+        let flight = Flight { _ in }
+        guard let interest = flight.join() else { throw .cancelled }
+        flight.start(on: executor, priority: nil) { flight in
             do throws(ImageCacheError) {
-                try await loader.pass(job, status) { opening.fulfill($0) }
+                return .success(
+                    try await loader.pass(job, status, flight: flight, warnings) { opening.fulfill($0) })
             } catch {
-                opening.fulfill(.failed(error.with(url: url)))
+                let error = error.with(url: url)
+                opening.fulfill(.failed(error))
+                return .failure(error)
             }
         }
-        guard let opened = await opening.value() else {
-            task.cancel()
-            throw .cancelled
-        }
+        guard let opened = await opening.value() else { throw .cancelled }
         switch opened {
         case .passed(let head, let status, let body):
-            return ForwardedAnswer(
-                head, AnswerContent(.passed(PassedBody.Reader(body)), length: head.contentLength), status)
+            // Before the client has the head: its next request must not be answered with what this one made invalid.
+            if !isSafe {
+                await withTaskExecutorPreference(executor) {
+                    _ = loader.invalidate(after: head, job, loader.store.generation(of: job.url))
+                }
+            }
+            let reader = PassedBody.Reader(body, keeping: interest)
+            return ForwardedAnswer(head, AnswerContent(.passed(reader), length: head.contentLength), status)
+        case .growing(let response, let status, let version, let growth):
+            var body = GrowingBody(growth: growth, interest: interest, url: job.url, version: version)
+            let head = HTTPResponse(status: response.status, headerFields: response.fields)
+            guard case .complete(let length?) = response.extent else {
+                return ForwardedAnswer(head, AnswerContent(.growing(body), length: nil), status)
+            }
+            body.range = 0..<length
+            body.awaitsStoring = true
+            return ForwardedAnswer(head, AnswerContent(.growing(body), length: length), status)
         case .head(let head, let status): return ForwardedAnswer(head, nil, status)
         case .failed(let error): throw error
-        case .file, .growing: throw ImageCacheError(.store(.io), message: "a passed answer is not stored")
+        case .file: throw ImageCacheError(.store(.io), message: "a passed answer is not stored")
         }
     }
 }

@@ -150,8 +150,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     }
 
     private func storing(for head: ResponseHead) -> Storing? {
-        guard let whole else { return nil }
-        if head.status == .ok || head.status == .partialContent { return whole }
+        if let whole, head.status == .ok || head.status == .partialContent { return whole }
         return try? makeStoring()
     }
 

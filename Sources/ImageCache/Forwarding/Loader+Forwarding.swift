@@ -114,29 +114,64 @@ extension Loader {
         return try await interest.outcome().get()
     }
 
-    /// Sends a request on whose answer is not stored. Returns when the answer has ended.
+    /// Sends a request on whose response answers nobody else, but for a POST's that says it answers a later GET (RFC 9110
+    /// section 9.3.3). Returns when the response has ended.
+    ///
+    /// - Returns: what was stored.
+    /// - Throws: `.notStorable` after a response that went past the store.
     func pass(
-        _ job: Job, _ status: CacheStatus, opening: @escaping @Sendable (Opening) -> Void
-    ) async throws(ImageCacheError) {
-        let sink = ForwardingSink(job: job, rules: rules) { beginning in
-            guard case .passed(let head, let body) = beginning else { return }
-            var status = status
-            status.forwardStatus = head.status.code
-            opening(.passed(rules.passedHead(head), status, body))
-        }
+        _ job: Job, _ status: CacheStatus, flight: Flight, _ warnings: StoreWarnings,
+        opening: @escaping @Sendable (Opening) -> Void
+    ) async throws(ImageCacheError) -> CachedFile {
+        let generation = store.generation(of: job.url)
+        let sink = ForwardingSink(
+            job: job, rules: rules, flight: flight,
+            makeStoring: { [store, rules] in
+                guard job.request.method == .post else { throw CancellationError() }
+                let writer = try store.beginBody(for: job.key.ofStatus)
+                writer.epoch = generation.epoch
+                return .init(
+                    download: DownloadSink(job: job, rules: rules, writer: writer, flight: flight), writer: writer)
+            }, warnings: warnings,
+            began: { beginning in
+                var status = status
+                switch beginning {
+                case .stored(let response, let version):
+                    status.forwardStatus = response.status.code
+                    status.stored = true
+                    opening(.growing(response, status, version: version, flight.growth))
+                case .passed(let head, let body):
+                    status.forwardStatus = head.status.code
+                    opening(.passed(rules.passedHead(head), status, body))
+                }
+            })
         let result: TransferResult
         do throws(TransferError) {
             result = try await engine.run(
                 job.transferRequest(adding: HTTPFields()), into: sink, events: job.reportInterim)
         } catch {
             sink.passed?.finish(.failure(ImageCacheError(error)))
+            sink.leavePartials()
             throw ImageCacheError(error)
         }
-        invalidate(after: result.head, job, store.generation(of: job.url))
-        if let passed = sink.passed { return passed.finish(.success(())) }
+        let after = invalidate(after: result.head, job, generation)
         var status = status
         status.forwardStatus = result.head.status.code
-        opening(.head(rules.passedHead(result.head), status))
+        if let passed = sink.passed {
+            passed.finish(.success(()))
+        } else if let target = sink.target {
+            do throws(ImageCacheError) {
+                return try store(
+                    result, sink: target.download, writer: target.writer, job: job, status, after)
+            } catch {
+                warnings.note(error)
+                if error.isOfAlteredPartial { sink.leavePartials() } else { sink.giveUnstored(target) }
+                throw error
+            }
+        } else {
+            opening(.head(rules.passedHead(result.head), status))
+        }
+        throw ImageCacheError(.notStorable, url: job.url, message: "was passed on, and must not be stored")
     }
 
     private func openStale(

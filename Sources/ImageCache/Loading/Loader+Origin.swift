@@ -102,8 +102,12 @@ extension Loader {
     /// - Returns: The generation that its own response belongs to.
     @discardableResult
     func invalidate(after head: ResponseHead, _ job: Job, _ generation: Generation) -> Generation {
+        invalidate(after: HTTPResponse(status: head.status, headerFields: head.fields), job, generation)
+    }
+
+    @discardableResult
+    func invalidate(after response: HTTPResponse, _ job: Job, _ generation: Generation) -> Generation {
         var generation = generation
-        let response = HTTPResponse(status: head.status, headerFields: head.fields)
         for url in rules.urlsInvalidated(by: response, to: job.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
             answers.forget(url)

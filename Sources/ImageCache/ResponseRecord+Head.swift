@@ -1,0 +1,56 @@
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+extension ResponseRecord {
+    init(_ head: ResponseHead, answering job: Job, rules: CacheRules) {
+        let response = rules.stored(
+            HTTPResponse(status: head.status, headerFields: head.fields), to: job.cacheRequest,
+            redirects: head.storedRedirects, finalURL: head.finalURL, requestTime: head.requestTime,
+            responseTime: head.responseTime)
+        self.init(url: job.url, response: response)
+    }
+
+    /// What proves that a later answer is of the same representation; `nil` when nothing does.
+    var validator: ResumeValidator? { head.resumeValidator }
+
+    /// A date that may prove the same.
+    var strongLastModified: String? { head.strongLastModified }
+
+    private var head: ResponseHead {
+        ResponseHead(
+            status: response.status, fields: response.fields, finalURL: finalURL, requestTime: response.requestTime,
+            responseTime: response.responseTime)
+    }
+
+    /// Whether a request with these fields asks for the same representation, as far as `Vary` tells (RFC 9111 section 4.1).
+    ///
+    /// Two languages of a page that were saved in the same second have the same Last-Modified, and servers give the plain
+    /// and the compressed form the same ETag: the validator alone would join them. After `Vary: *`, where nothing can be
+    /// compared, a strong ETag must do: it is unique among all representations of a resource (RFC 9110 section 8.8.3).
+    func mayBeContinued(by fields: HTTPFields, rules: CacheRules) -> Bool {
+        rules.variantKey(of: fields, for: response.fields, redirects: response.redirects) == nil
+            ? response.fields[.eTag] != nil : rules.isSelected(response, by: fields)
+    }
+
+    /// Takes over what a 206 (Partial Content), or a 416 that proves the body complete, says anew (RFC 9111 section 3.4).
+    mutating func update(by head: ResponseHead, to request: CacheRequest, rules: CacheRules) {
+        // What a 416 says is about its own error page, but for the validator, which was compared.
+        let fields = head.status == .partialContent ? head.fields : HTTPFields()
+        response = rules.freshened(
+            response, by: fields, request: request.fields, redirects: head.storedRedirects, finalURL: head.finalURL,
+            requestTime: head.requestTime, responseTime: head.responseTime)
+    }
+}
+
+extension ResponseHead {
+    /// The redirects on the way here, as the caching rules see them: without where they led, which is of no use to a
+    /// later decision and may hold a password.
+    var storedRedirects: [StoredHead] {
+        redirects.map { hop in
+            var fields = hop.fields
+            fields[.location] = nil
+            return StoredHead(status: hop.status, fields: fields)
+        }
+    }
+}

@@ -1,0 +1,1 @@
+../../../../../Sources/ImageCache/Loading/FieldCoding.swift

@@ -1,0 +1,1 @@
+../../../../../Sources/imgcache/Fetch/OutputName.swift

@@ -1,0 +1,244 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+
+/// A run of random requests, changes, failures and interruptions against one cache directory, whose every response is held
+/// against the model.
+struct History {
+    let origin: HistoryOrigin
+    let directory: String
+    let isShared: Bool
+    /// The paths of this history; other histories in the same directory have others.
+    let paths: [String]
+    private var model: HistoryModel
+    private var random: SeededGenerator
+    private var cache: ImageCache
+    /// Caches that were left open, as a killed process leaves its directory.
+    private var abandoned: [ImageCache] = []
+    private(set) var log: [String] = []
+    private(set) var tally = Tally()
+    /// How much the origin had sent when the request before this one was made: small bodies are loaded to their end though
+    /// nobody reads them, and shared.
+    private var startBefore = 0
+
+    /// How often what happened: a test that never hits the cache proves nothing.
+    struct Tally {
+        var requests = 0
+        var hits = 0
+        var revalidations = 0
+        var resumptions = 0
+        var errors = 0
+    }
+
+    struct Violation: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    init(_ number: Int, seed: UInt64, origin: HistoryOrigin, directory: String, isShared: Bool) throws {
+        self.origin = origin
+        self.directory = directory
+        self.isShared = isShared
+        model = HistoryModel(isShared: isShared)
+        random = SeededGenerator(seed: seed)
+        paths = (0..<2).map { "/\(number)/\($0)" }
+        cache = try Self.open(directory, origin, isShared)
+        origin.state.withLock { ($0.emissions, $0.failures) = ([], 0) }
+        Emission.Identity.forgetBodies()
+        for path in paths { change(path) }
+    }
+
+    private static func open(_ directory: String, _ origin: HistoryOrigin, _ isShared: Bool) throws -> ImageCache {
+        var configuration = ImageCache.Configuration()
+        configuration.rules = CacheRules(mode: isShared ? .shared : .private)
+        configuration.now = { origin.state.withLock { $0.now } }
+        configuration.store.capacity = 4 << 20
+        configuration.store.minimumFreeSpace = 0
+        configuration.watchesMemoryPressure = false
+        configuration.sweepsInBackground = false
+        configuration.maxVariants = 3
+        return try ImageCache(directory: directory, configuration: configuration)
+    }
+
+    mutating func run(steps: Int) async throws {
+        do {
+            for _ in 0..<steps { try await step() }
+            await close()
+        } catch {
+            await close()
+            throw error
+        }
+    }
+
+    private func close() async {
+        for cache in abandoned + [cache] { await cache.close() }
+    }
+
+    // MARK: Steps
+
+    private mutating func step() async throws {
+        let path = paths[Int.random(in: 0..<paths.count, using: &random)]
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<58: try await ask(request(path))
+        case 58..<68: change(path)
+        case 68..<80: advance()
+        case 80..<85: try remove(path)
+        case 85..<90: try await post(path)
+        case 90..<96: fail()
+        case 96..<97: try evict()
+        default: try await reopen()
+        }
+    }
+
+    private mutating func pick<Value>(_ values: [Value]) -> Value {
+        values[Int.random(in: 0..<values.count, using: &random)]
+    }
+
+    private mutating func change(_ path: String) {
+        var resource = HistoryResource()
+        resource.cacheControl = pick([
+            "max-age=60", "max-age=60", "max-age=600", "public, max-age=60", "s-maxage=60", "no-store", "no-cache",
+            "private, max-age=60", "max-age=60, must-revalidate", "max-age=10, stale-while-revalidate=100", nil, nil,
+        ])
+        resource.validator = pick(HistoryResource.Validator.allCases + [.strong, .strong])
+        resource.vary = pick([nil, nil, nil, "Accept-Language", "Cookie"])
+        resource.status = pick([200, 200, 200, 200, 200, 200, 200, 404])
+        resource.size = pick([0, 1, 90, 90, 500, 500, 500, 5000, 5000, 300_000, 600_000])
+        origin.state.withLock { state in
+            resource.version = (state.resources[path]?.version ?? 0) + 1
+            state.resources[path] = resource
+        }
+        note("\(path) is now \(resource)")
+    }
+
+    private mutating func advance() {
+        let seconds = Double(pick([0, 1, 5, 30, 61, 61, 120, 700, 100_000, -1, -50]))
+        origin.state.withLock { $0.now += seconds }
+        note("\(Int(seconds)) s later")
+    }
+
+    private mutating func fail() {
+        let failure = pick([
+            HistoryOrigin.Failure.status(503), .status(500), .cut(after: 0), .cut(after: 40), .cut(after: 280_000),
+            .cut(after: 550_000),
+        ])
+        let times = pick([1, 1, 2, 4])
+        origin.state.withLock { ($0.failure, $0.failures) = (failure, times) }
+        note("the next \(times) requests: \(failure)")
+    }
+
+    private mutating func remove(_ path: String) throws {
+        try cache.remove(FileRequest(origin.url(path)))
+        model.removed(path, scope: nil, after: count)
+        note("removed \(path)")
+    }
+
+    private mutating func evict() throws {
+        _ = try cache.prune(to: 0)
+        note("evicted all")
+    }
+
+    private mutating func post(_ path: String) async throws {
+        var request = FileRequest(origin.url(path))
+        request.method = .post
+        request.body = [1]
+        let answer = try? await cache.exchange(request)
+        guard answer?.head.status == .noContent else { return note("POST \(path) failed") }
+        model.removed(path, scope: nil, after: count)
+        note("POST \(path)")
+    }
+
+    private mutating func reopen() async throws {
+        if Bool.random(using: &random) { await cache.close() } else { abandoned.append(cache) }
+        cache = try Self.open(directory, origin, isShared)
+        note("opened anew")
+    }
+
+    // MARK: Requests
+
+    private mutating func request(_ path: String) -> HistoryRequest {
+        var request = HistoryRequest(path: path)
+        request.language = pick([nil, "de", "en"])
+        request.cookie = pick([nil, nil, nil, "a=1", "a=2"])
+        request.authorization = pick([nil, nil, nil, nil, "Bearer 1", "Bearer 2"])
+        request.isOdd = pick([false, false, false, false, false, false, false, true])
+        request.cacheControl = pick([nil, nil, nil, nil, nil, "no-cache", "max-age=0", "only-if-cached"])
+        if pick([false, false, false, false, true]) {
+            request.policy = pick([
+                .returnCacheDataElseLoad, .returnCacheDataDontLoad, .reloadIgnoringLocalCacheData,
+                .reloadRevalidatingCacheData,
+            ])
+        }
+        if pick([false, false, false, false, false, true]) {
+            let start = pick([0, 10, 270_000])
+            request.range = start..<start + pick([1, 50, 1000])
+        }
+        return request
+    }
+
+    private mutating func ask(_ request: HistoryRequest) async throws {
+        let start = origin.state.withLock { ($0.emissions.count, $0.failed) }
+        tally.requests += 1
+        let isFile = request.range == nil && Int.random(in: 0..<3, using: &random) == 0
+        let response: (status: Int, body: [UInt8], how: String)
+        do {
+            response = try await isFile ? file(request) : exchange(request)
+        } catch {
+            tally.errors += 1
+            return note("\(request): \(error)")
+        }
+        note("\(request): \(response.status), \(response.body.count) bytes, \(response.how)")
+        let (emissions, failed, now) = origin.state.withLock { ($0.emissions, $0.failed, $0.now) }
+        if emissions.count == start.0 { tally.hits += 1 }
+        tally.revalidations += emissions[start.0...].count { $0.kind == .confirmation }
+        tally.resumptions += emissions[start.0...].count { $0.kind == .part }
+        // What has no body of the resource: not in the cache, a range beyond the end, the client's own condition.
+        if [504, 416, 304].contains(response.status) { return }
+        defer { startBefore = start.0 }
+        let objection = model.objection(
+            to: response.body, status: response.status, for: request, emissions, since: start.0,
+            joined: response.how.contains("collapsed") ? startBefore : start.0, hasFailed: failed > start.1, now: now)
+        guard let objection else { return }
+        let lines = String(decoding: response.body, as: UTF8.self).split(separator: "\n").map(String.init)
+        let runs = lines.indices.filter { $0 == 0 || lines[$0] != lines[$0 - 1] }.prefix(8).map {
+            "\($0): \(lines[$0])"
+        }
+        throw Violation(
+            description: "\(request) was answered with \(objection)\nbody: \(runs)\nsent: \(emissions[start.0...])\n"
+                + log.joined(separator: "\n"))
+    }
+
+    private func file(_ request: HistoryRequest) async throws -> (Int, [UInt8], String) {
+        let file = try await cache.file(for: request.fileRequest(origin.url(request.path)))
+        return (200, try Array(Data(contentsOf: URL(filePath: file.path))), "\(file.source)")
+    }
+
+    private func exchange(_ request: HistoryRequest) async throws -> (Int, [UInt8], String) {
+        let fileRequest = request.fileRequest(origin.url(request.path))
+        if let ready = cache.readyAnswer(to: fileRequest) { return (ready.head.status.code, ready.body, "memory") }
+        let answer = try await cache.exchange(fileRequest)
+        var body: [UInt8] = []
+        if let content = answer.content {
+            for try await piece in content { body += try piece.read() }
+        }
+        return (answer.head.status.code, body, answer.head.headerFields[.cacheStatus] ?? "")
+    }
+
+    private var count: Int { origin.state.withLock { $0.emissions.count } }
+
+    private mutating func note(_ line: String) { log.append(line) }
+}
+
+extension AnswerContent.Piece {
+    fileprivate func read() throws -> [UInt8] {
+        switch self {
+        case .bytes(let bytes): return bytes
+        case .stored(let descriptor, let range):
+            var bytes = [UInt8](repeating: 0, count: range.count)
+            guard pread(descriptor, &bytes, range.count, off_t(range.lowerBound)) == range.count else {
+                throw History.Violation(description: "the file is shorter than its range")
+            }
+            return bytes
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(30))) struct HistoryTests {
+    /// How many histories; `IMGCACHE_HISTORIES` sets it (scripts/soak).
+    private static let histories =
+        ProcessInfo.processInfo.environment["IMGCACHE_HISTORIES"].flatMap { Int($0) } ?? 1000
+
+    /// One history again and again: the seed that a failure names.
+    private static let onlySeed =
+        ProcessInfo.processInfo.environment["IMGCACHE_HISTORY_SEED"].flatMap { UInt64($0) }
+
+    @Test(arguments: [true, false])
+    func `every response of random histories is one that the origin's history allows`(isShared: Bool) async throws {
+        var seeds = SeededGenerator(for: "histories")
+        var tally = History.Tally()
+        // New directories now and then, so that one history's leftovers do not drown the next one's.
+        for batch in 0..<max(1, Self.histories / 50) {
+            let directory = try TestDirectory()
+            let origin = try HistoryOrigin()
+            for number in 0..<50 {
+                let seed = Self.onlySeed ?? seeds.next()
+                var history = try History(
+                    batch * 50 + number, seed: seed, origin: origin, directory: directory.path("cache"),
+                    isShared: isShared)
+                do {
+                    try await history.run(steps: 25)
+                } catch {
+                    Issue.record("history of seed \(seed): \(error)")
+                    return
+                }
+                tally.add(history.tally)
+            }
+            origin.stop()
+        }
+        print("histories: \(Self.histories), \(tally)")
+        #expect(tally.hits * 10 > tally.requests && tally.revalidations > 0 && tally.resumptions > 0)
+    }
+}
+
+extension History.Tally {
+    fileprivate mutating func add(_ other: History.Tally) {
+        requests += other.requests
+        hits += other.hits
+        revalidations += other.revalidations
+        resumptions += other.resumptions
+        errors += other.errors
+    }
+}
