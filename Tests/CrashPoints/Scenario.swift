@@ -91,7 +91,7 @@ enum Scenario {
 
     private static func purgeByPattern(_ session: Session) throws {
         for key in ["j", "k", "l"] { try session.put(Body(key: key, version: 1, size: 5000)) }
-        try session.store.remove { $0.hasSuffix("/j") || $0.hasSuffix("/k") || $0.hasSuffix("/l") }
+        try session.store.remove(invalidating: .everything) { $0.hasSuffix("/j") || $0.hasSuffix("/k") || $0.hasSuffix("/l") }
     }
 
     private static func handOut(_ session: Session) throws {
@@ -107,7 +107,7 @@ enum Scenario {
         try session.feed(writer, h, to: 600_000)
         try writer.keep()
         session.unpromise()
-        try session.store.dropPartials(for: EntryKey("h"))
+        try session.store.remove([EntryKey("h")], invalidating: .resource("http://origin/h"))
     }
 
     private static func changeAtOrigin(_ session: Session) throws {

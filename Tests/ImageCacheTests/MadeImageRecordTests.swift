@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPCaching
 import ImageCodec
 import Testing
