@@ -49,7 +49,11 @@ extension Loader {
         } catch {
             sink.passed?.finish(.failure(ImageCacheError(error)))
             sink.leavePartials()
-            if let stale = try openStale(after: error, question, job) { return stale }
+            if let stale = try openStale(after: error, question, job) {
+                // Whoever has the head, or bytes, of what was cut must not get the rest of this one.
+                flight.growth.restart()
+                return stale
+            }
             throw ImageCacheError(error)
         }
         let generation = invalidate(after: result.head, job, generation)

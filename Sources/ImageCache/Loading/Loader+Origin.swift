@@ -35,6 +35,8 @@ extension Loader {
             if ![.cancelled, .refusedBySink, .addressRefused].contains(error.code), let index = fallback,
                 let file = try openStale(candidates[index], for: job, status, bytesTransferred: error.bytesReceived)
             {
+                // Whoever has bytes of what was cut must not get the rest of this one.
+                flight.growth.restart()
                 return file
             }
             throw ImageCacheError(error)
@@ -77,7 +79,9 @@ extension Loader {
             }
         case .status:
             sink.leavePartial()
-            return try fail(result, question, job: job, status)
+            let stale = try fail(result, question, job: job, status)
+            flight.growth.restart()
+            return stale
         }
     }
 

@@ -1,0 +1,70 @@
+import Foundation
+import ImageCache
+import Locking
+import TestSupport
+import Testing
+
+/// A body that is cut, where something stale is stored that would be served instead.
+@Suite(.timeLimit(.minutes(2))) struct StaleSpliceTests: ForwardingSuite {
+    let directory: TestDirectory
+    let clock = Locked(Date())
+    let cache: ImageCache
+
+    init() throws {
+        directory = try TestDirectory()
+        cache = try Self.proxyCache(in: directory, clock: clock)
+    }
+
+    /// Sends a file of `o`, and to the next request, when that is stale, 40 bytes of a file of `n`, the rest of which never
+    /// comes.
+    private func origin(_ gate: Gate) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request in
+            func head(_ size: Int) -> OriginStep {
+                .head(status: 200, fields: [("Content-Length", "\(size)"), ("Cache-Control", "max-age=1")])
+            }
+            if request.number == 1 { return [head(5000), .body([UInt8](repeating: 0x6F, count: 5000))] }
+            return [head(500), .body([UInt8](repeating: 0x6E, count: 40)), .wait(for: gate), .cut(reset: false)]
+        }
+    }
+
+    @Test func `the client of a proxy does not get the new file's beginning and the stale one's rest`() async throws {
+        let gate = Gate()
+        let origin = try origin(gate)
+        #expect(try await bytes(of: cache.exchange(request(origin.url()))).count == 5000)
+        clock.withLock { $0 += 100 }
+        let answer = try await cache.exchange(request(origin.url()))
+        var received: [UInt8] = []
+        await #expect(throws: ImageCacheError.self) {
+            for try await piece in try #require(answer.content) {
+                received += try read(piece)
+                gate.open()
+            }
+        }
+        #expect(received.allSatisfy { $0 == 0x6E } && received.count <= 40)
+        // Nothing was given out yet: then the stale file is one.
+        let next = try await cache.file(for: request(origin.url()))
+        #expect(try Data(contentsOf: URL(filePath: next.path)) == Data(repeating: 0x6F, count: 5000))
+    }
+
+    @Test func `a descriptor does not get the new file's beginning and the stale one's rest`() async throws {
+        let gate = Gate()
+        let origin = try origin(gate)
+        _ = try await cache.file(for: request(origin.url()))
+        clock.withLock { $0 += 100 }
+        var request = request(origin.url())
+        request.transfer.retry.maxRetries = 0
+        let path = directory.path("output")
+        let descriptor = open(path, O_RDWR | O_CREAT, 0o600)
+        defer { close(descriptor) }
+        let download = cache.download(request)
+        let opener = Task {
+            while !gate.isOpen {
+                if let size = try? Data(contentsOf: URL(filePath: path)).count, size >= 40 { gate.open() }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        await #expect(throws: ImageCacheError.self) { _ = try await download.copy(toDescriptor: descriptor) }
+        opener.cancel()
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data(repeating: 0x6E, count: 40))
+    }
+}
