@@ -8,7 +8,8 @@ import Testing
 struct ResponseRecordTests {
     private var record: ResponseRecord {
         let response = StoredResponse(
-            requestMethod: .get, requestURL: "https://example.com/a", requestFields: [.acceptLanguage: "de"],
+            requestMethod: .get, requestURL: "https://example.com/a", finalURL: "https://example.com/b",
+            requestFields: [.acceptLanguage: "de"],
             redirects: [StoredHead(status: .found, fields: [.location: "/b"])], status: .ok,
             fields: [.eTag: "\"1\"", .contentType: "image/jpeg", .vary: "Accept-Language"],
             requestTime: Date(timeIntervalSince1970: 1_700_000_000.25),
