@@ -151,7 +151,8 @@ struct Inspection {
         }
         let top = Set((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
         var own: Set = [
-            "CACHEDIR.TAG", "bodies", "partials", "locks", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm",
+            "CACHEDIR.TAG", "bodies", "partials", "locks", "generations", "index.sqlite", "index.sqlite-wal",
+            "index.sqlite-shm",
         ]
         // SQLite takes a page that cannot be read (EIO) for a damaged one.
         if kind == .failed { own.formUnion(["index.sqlite.aside", "index.sqlite.aside-wal"]) }

@@ -56,6 +56,16 @@ import Testing
         #expect(try open().read("k") == [1])
     }
 
+    @Test func `generations that a deletion left are no other program's, and another file of that name is`() throws {
+        try put("generations", Data(GenerationTable.initialBytes))
+        try open().put("k", [1])
+        #expect(try open().read("k") == [1])
+        try FileManager.default.removeItem(atPath: path)
+        try put("generations")
+        #expect(error { _ = try open() } == .foreign)
+        #expect(DiskUsage.files(at: path) == ["generations"])
+    }
+
     @Test(
         "What a deletion leaves of a cache whose processes went on is made one again, and what is not ours stays refused",
         arguments: [

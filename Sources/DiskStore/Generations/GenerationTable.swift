@@ -35,10 +35,15 @@ final class GenerationTable: @unchecked Sendable {
     /// The file that is mapped; nil for a process's own memory.
     let identity: FileStatus.Identity?
 
-    /// Maps a file; nil when it is none of ours.
+    /// Whether a file is a table of ours, as far as its length and beginning tell.
+    static func isTable(_ file: File) -> Bool {
+        guard let status = file.status, status.isRegular, status.size == Int64(byteCount) else { return false }
+        return (try? file.bytes(at: 0, count: magic.count)) == magic
+    }
+
+    /// Maps a file; nil when it is none of ours, or cannot be mapped.
     init?(_ file: File) {
-        guard let status = file.status, status.isRegular, status.size == Int64(Self.byteCount),
-            let start = try? file.bytes(at: 0, count: Self.magic.count), start == Self.magic,
+        guard Self.isTable(file), let status = file.status,
             let words = clinux_map_shared(file.descriptor, Self.byteCount)
         else { return nil }
         memory = .mapped(words, file)

@@ -57,9 +57,11 @@ final class Generations: Sendable {
     /// The shared table; nil where there is none and none can be made.
     private func opened() -> GenerationTable? {
         for _ in 0..<3 {
-            if let file = try? File(paths.generations, isReadOnly ? O_RDONLY : O_RDWR) {
-                if let table = GenerationTable(file) { return table }
-                if isReadOnly { return nil }
+            // Nobody's FIFO is opened.
+            if FileStatus(at: paths.generations)?.isRegular == true,
+                let file = try? File(paths.generations, isReadOnly ? O_RDONLY : O_RDWR)
+            {
+                if GenerationTable.isTable(file) || isReadOnly { return GenerationTable(file) }
                 // Cut, or another program's: a new one takes its place. Whoever has this one mapped finds that out by a look.
                 if unlink(paths.generations) != 0, errno != ENOENT { return nil }
             }

@@ -48,6 +48,7 @@ extension Index {
         case "CACHEDIR.TAG", "locks", "index.sqlite": return status?.size == 0
         case "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal":
             return (FileStatus(at: paths.index)?.size ?? 0) == 0
+        case "generations": return holdsGenerations
         case "partials": return holdsOnly(in: paths.partials) { PartialFile(name: $0) != nil }
         case "bodies": return holdsOnly(in: paths.bodies) { isBodyFolder($0) }
         default: return false
@@ -65,6 +66,13 @@ extension Index {
         var all = true
         try? forEachName(in: folder) { name in if all, !isOurs(name) { all = false } }
         return all
+    }
+
+    /// Whether the file of that name is a table of ours, or gone by now.
+    private var holdsGenerations: Bool {
+        guard let status = FileStatus(at: paths.generations) else { return true }
+        guard status.isRegular, let file = try? File(paths.generations, O_RDONLY) else { return false }
+        return GenerationTable.isTable(file)
     }
 
     private static func text(at path: String, count: Int) -> String? {

@@ -81,7 +81,8 @@ final class BodyGrowth: Sendable {
             if state.descriptor < 0, available > 0 { state.descriptor = writer.readHandle() ?? -1 }
             guard state.descriptor >= 0 || available == 0 else { return (nil, []) }
             let stand = Stand(
-                descriptor: state.descriptor, available: available, tail: isFollowed ? writer.tail : [], version: state.version)
+                descriptor: state.descriptor, available: available, tail: isFollowed ? writer.tail : [],
+                version: state.version)
             guard available > 0 || !stand.tail.isEmpty else { return (nil, []) }
             state.latest = stand
             return (stand, Array(state.followers.values))
