@@ -65,11 +65,12 @@ private let block = Int(BlockMap.blockSize)
         #expect(try await store.sweep(ifOlderThan: .seconds(86_400)) == nil)
     }
 
-    @Test func `a partial that has lost its record, or whose body was killed on its way to its row, is set right`()
+    @Test
+    func `a partial whose record is gone or damaged, or whose body was killed on its way to its row, is set right`()
         async throws
     {
         let test = try StoreUnderTest()
-        for key in ["without record", "killed"] {
+        for key in ["without record", "damaged record", "killed"] {
             let writer = try test.store.beginBody(for: EntryKey(key))
             try writer.start(header: [1], total: 600_000)
             try writer.write(pattern(600_000))
@@ -82,6 +83,8 @@ private let block = Int(BlockMap.blockSize)
                 try FileManager.default.createDirectory(
                     atPath: paths.folder(Paths.folderNumber(of: row.id)), withIntermediateDirectories: true)
                 #expect(rename(paths.data(row.id), paths.body(row.id)) == 0)
+            } else if row.key.value == "damaged record" {
+                #expect(truncate(paths.record(row.id, claim: row.claim), 70) == 0)
             } else {
                 #expect(unlink(paths.record(row.id, claim: row.claim)) == 0)
             }
