@@ -28,6 +28,8 @@ public struct StoreConfiguration: Sendable {
     public var clock: @Sendable () -> Date = { Date() }
     /// Tells which start of the machine this is; 0 where that cannot be told.
     package var boot: @Sendable () -> Int64 = { Boot.current }
+    /// How long ago the machine was started.
+    package var uptime: @Sendable () -> Duration = { Boot.uptime }
     public var logger: Logger
     /// Rewrites what an earlier version stored; `nil`: it stays as it is.
     public var migrator: (any EntryMigrating)?

@@ -129,8 +129,9 @@ final class Session {
     /// Continues what is held of a body to its end and commits it.
     func resume(_ body: Body) throws {
         let writer = try store.beginBody(for: EntryKey(body.key))
-        guard let held = writer.held else { return try put(body) }
-        for missing in held.missing {
+        if writer.held == nil { return try put(body) }
+        // What follows a gap within one block is dropped when the gap is filled: so they are asked for anew each time.
+        while let missing = writer.held?.missing.first {
             try writer.resume(at: missing.lowerBound, total: Int64(body.size))
             try feed(writer, body, from: Int(missing.lowerBound), to: min(body.size, Int(clamping: missing.upperBound)))
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -54,6 +55,47 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.read("b") == body)
         #expect(FileManager.default.contents(atPath: leftover) != Data("left behind".utf8))
         #expect(DiskUsage.files(at: test.path + "/bodies").count == 2)
+    }
+
+    @Test func `a partial that an index without its number finds in its way is left to the sweep`() throws {
+        let test = try StoreUnderTest()
+        let entry = try test.store.put("a", pattern(100))
+        // As a loss of power leaves it: the file is there, and the number is given out again.
+        let leftover = test.store.paths.data(entry.id + 0x101)
+        try Data("left behind".utf8).write(to: URL(filePath: leftover))
+        let body = pattern(600_000, seed: 2)
+        try test.store.put("b", body)
+        #expect(try test.store.read("b") == body)
+    }
+
+    @Test func `a body that must not be stored is never an entry, and counts until it is closed`() throws {
+        let test = try StoreUnderTest()
+        for size in [1000, 600_000] {
+            let body = try test.store.writeWhole("secret", pattern(size)).commitTransient()
+            #expect(try body.all() == pattern(size))
+            #expect(try test.store.statistics().entries == 0)
+            #expect(try test.store.statistics().doomedBytes > 0)
+        }
+        #expect(DiskUsage.files(at: "\(test.path)/bodies").isEmpty)
+        #expect(try test.store.statistics().doomedBytes == 0)
+    }
+
+    @Test func `where the start of the machine cannot be told, a body is compared with its checksum at every look`()
+        throws
+    {
+        let directory = try TestDirectory()
+        var configuration = StoreConfiguration(capacity: 8 << 20)
+        configuration.minimumFreeSpace = 0
+        configuration.boot = { 0 }
+        let store = try DiskStore(directory: directory.path("cache"), configuration: configuration)
+        let entry = try store.put("a", pattern(600_000))
+        #expect(try store.read("a") != nil)
+        let path = store.path(of: entry)
+        chmod(path, 0o600)
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.write(contentsOf: Data("other".utf8))
+        try file.close()
+        #expect(try store.read("a") == nil)
     }
 
     @Test("A damaged index is moved aside and rebuilt empty", arguments: ["garbage", "header", "middle", "cut"])

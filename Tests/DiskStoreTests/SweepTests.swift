@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import Locking
 import TestSupport
 import Testing
 
@@ -45,6 +47,53 @@ private let block = Int(BlockMap.blockSize)
         #expect(try await test.store.sweep(ifOlderThan: day) != nil)
         test.clock.advance(-3600)
         #expect(try await test.store.sweep(ifOlderThan: day) != nil)
+    }
+
+    @Test func `a sweep is due once the machine was started anew, however young the last one is`() async throws {
+        let directory = try TestDirectory()
+        let (clock, uptime) = (TestClock(), Locked(Duration.seconds(100_000)))
+        var configuration = StoreConfiguration(capacity: 8 << 20)
+        configuration.minimumFreeSpace = 0
+        configuration.clock = { clock.now }
+        configuration.uptime = { uptime.withLock { $0 } }
+        let store = try DiskStore(directory: directory.path("cache"), configuration: configuration)
+        #expect(try await store.sweep(ifOlderThan: .seconds(86_400)) != nil)
+        clock.advance(60)
+        #expect(try await store.sweep(ifOlderThan: .seconds(86_400)) == nil)
+        uptime.withLock { $0 = .seconds(10) }
+        #expect(try await store.sweep(ifOlderThan: .seconds(86_400)) != nil)
+        #expect(try await store.sweep(ifOlderThan: .seconds(86_400)) == nil)
+    }
+
+    @Test
+    func `a partial whose record is gone or damaged, or whose body was killed on its way to its row, is set right`()
+        async throws
+    {
+        let test = try StoreUnderTest()
+        for key in ["without record", "damaged record", "killed"] {
+            let writer = try test.store.beginBody(for: EntryKey(key))
+            try writer.start(header: [1], total: 600_000)
+            try writer.write(pattern(600_000))
+            try writer.keep()
+        }
+        let rows = try test.store.withIndex { (index) throws(StoreError) in try index.allPartialRows() }
+        let paths = test.store.paths
+        for row in rows {
+            if row.key.value == "killed" {
+                try FileManager.default.createDirectory(
+                    atPath: paths.folder(Paths.folderNumber(of: row.id)), withIntermediateDirectories: true)
+                #expect(rename(paths.data(row.id), paths.body(row.id)) == 0)
+            } else if row.key.value == "damaged record" {
+                #expect(truncate(paths.record(row.id, claim: row.claim), 70) == 0)
+            } else {
+                #expect(unlink(paths.record(row.id, claim: row.claim)) == 0)
+            }
+        }
+        try await test.store.sweep()
+        #expect(try test.store.partials().map(\.key.value) == ["killed"])
+        #expect(DiskUsage.files(at: "\(test.path)/partials").count == 2)
+        #expect(DiskUsage.files(at: "\(test.path)/bodies").isEmpty)
+        #expect(try test.store.beginBody(for: EntryKey("killed")).held?.missing == [])
     }
 
     @Test("Partials whose rows were lost are taken back and continued")

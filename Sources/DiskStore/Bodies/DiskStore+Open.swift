@@ -81,6 +81,13 @@ extension Index {
 
 /// Which start of the machine this is.
 enum Boot {
+    /// How long ago that was, time asleep included.
+    static var uptime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
     /// The kernel's random number for this boot; 0 when it cannot be read: then a body is checked whenever it is opened.
     static let current: Int64 = {
         guard let file = try? File("/proc/sys/kernel/random/boot_id", O_RDONLY),

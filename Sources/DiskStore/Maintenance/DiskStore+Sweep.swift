@@ -8,15 +8,17 @@ extension DiskStore {
     /// Works in small steps and yields after each, so it can run in the background of a process that serves; it ends
     /// early when its task is cancelled. Any number of processes may sweep at once.
     ///
-    /// - Parameter age: do nothing if the last complete sweep, of any process, is younger than this. A command that
-    ///   runs for a moment sweeps seldom that way.
+    /// - Parameter age: do nothing if the last complete sweep, of any process, is younger than this, and the machine was not
+    ///   started since. A command that runs for a moment sweeps seldom that way.
     /// - Returns: nil if it was not due.
     @discardableResult
     public func sweep(ifOlderThan age: Duration = .zero) async throws -> SweepResult? {
         let now = Index.milliseconds(configuration.clock())
         let last = try withIndex { (index) throws(StoreError) in try index.readTotals().swept }
-        // A clock that stepped back makes it due, rather than never due again.
-        if age > .zero, now >= last, now - last < age.components.seconds * 1000 { return nil }
+        // A clock that stepped back makes it due, rather than never due again. So does a start of the machine: with a loss of
+        // power the index may have lost rows of files that are there, and those count only when they are found.
+        let start = now - configuration.uptime().components.seconds * 1000
+        if age > .zero, now >= last, last >= start, now - last < age.components.seconds * 1000 { return nil }
 
         var result = SweepResult()
         for folder in Int64(0)..<256 {

@@ -95,13 +95,14 @@ extension Index {
         for (id, claim) in records { if try partialRow(id) == nil { strays.records.append((id, claim)) } }
         if !strays.isEmpty { try sweep(strays, &swept) }
         for row in try allPartialRows() {
-            if data.contains(row.id) {
-                // Killed, or without power, between the unlinking of the two.
-                if records[row.id] == nil { swept.bytes += try dropIfIdle(row, unlessRecorded: true) }
+            if !data.contains(row.id), try !change({ (_) throws(StoreError) in try putBack(row.id) }) {
+                if FileStatus(at: paths.body(row.id)) == nil { swept.bytes += try dropIfIdle(row) }
                 continue
             }
-            if try change({ (_) throws(StoreError) in try putBack(row.id) }) { continue }
-            if FileStatus(at: paths.body(row.id)) == nil { swept.bytes += try dropIfIdle(row) }
+            // Killed between the unlinking of the two, or its record was not flushed when the power went.
+            let record = records[row.id].map { paths.record(row.id, claim: $0) }
+            if let record, try isRecorded(row, at: record) { continue }
+            swept.bytes += try dropIfIdle(row, unlessRecorded: true)
         }
         result = swept
     }

@@ -220,12 +220,12 @@ extension Index {
 
     /// Returns what became free; 0 if the partial is in use.
     ///
-    /// - Parameter unlessRecorded: only if it has lost its record, and with it all that is known of its bytes.
+    /// - Parameter unlessRecorded: only if its record is gone or damaged.
     func dropIfIdle(_ row: PartialRow, unlessRecorded: Bool = false) throws(StoreError) -> Int64 {
         if let data = try? File(paths.data(row.id), O_RDONLY) {
             guard data.tryLock(exclusive: true) else { return 0 }
             defer { withExtendedLifetime(data) {} }  // The lock must be held until the files are gone.
-            if unlessRecorded, try recordPath(of: row.id) != nil { return 0 }
+            if unlessRecorded, let path = try recordPath(of: row.id), try isRecorded(row, at: path) { return 0 }
             return try deleteFiles(of: row)
         }
         // Killed on its way to its row, it stands among the bodies; just committed, the row is gone by now.
@@ -237,6 +237,12 @@ extension Index {
             totals.partials -= reserved
             return reserved
         }
+    }
+
+    /// Whether a partial's record is there and whole: without it nothing is known of its bytes.
+    func isRecorded(_ row: PartialRow, at path: String) throws(StoreError) -> Bool {
+        guard let file = try? File(path, O_RDONLY), let record = try PartialRecord(reading: file) else { return false }
+        return record.id == row.id && record.key == row.key
     }
 
     private func deleteFiles(of row: PartialRow) throws(StoreError) -> Int64 {

@@ -138,7 +138,7 @@ final class Partial {
     }
 
     /// The checksum of the whole body. Each block is read again and compared with what was received: between its write and
-    /// the commit anybody with the right to write may have changed the file. 0.1 to 0.2 s a gibibyte, from the page cache.
+    /// the commit anybody with the right to write may have changed the file. About 0.3 s a gibibyte, from the page cache.
     ///
     /// - Throws: ``StoreError/Code/altered``: blocks that differ are missing from now on; the others can be continued.
     func verifiedChecksum(total: Int64) throws(StoreError) -> Checksum {
