@@ -8,8 +8,9 @@ import Testing
 @Suite struct MadeImageRecordTests {
     private var response: ResponseRecord {
         let response = StoredResponse(
-            requestURL: "https://example.com/a", status: .ok, fields: [.eTag: "\"1\""], requestTime: .distantPast,
-            responseTime: .distantPast)
+            requestURL: "https://example.com/a", status: .ok, fields: [.eTag: "\"1\""],
+            requestTime: Date(timeIntervalSince1970: 1_700_000_000),
+            responseTime: Date(timeIntervalSince1970: 1_700_000_000))
         return ResponseRecord(url: "https://example.com/a", response: response)
     }
 
