@@ -18,8 +18,9 @@ static void note(icodec_jpeg_coarse *coarse, unsigned identifier, unsigned first
                 coarse->components[index].accuracy[place] = (int8_t)accuracy;
 }
 
-bool icodec_jpeg_coarse_misses(const icodec_jpeg_coarse *coarse, int component, int place) {
-    return place > 0 && coarse->components[component].is_coarse && coarse->components[component].accuracy[place] != 0;
+bool icodec_jpeg_coarse_misses(const icodec_jpeg_coarse *coarse, int component, int place, bool of_any) {
+    int accuracy = coarse->components[component].accuracy[place];
+    return place > 0 && coarse->components[component].is_coarse && (of_any ? accuracy != 0 : accuracy > 0);
 }
 
 /// Looks at the marker segment that has come whole; true when it starts a scan that is to be left out.

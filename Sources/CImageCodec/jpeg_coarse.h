@@ -37,7 +37,7 @@ void icodec_jpeg_coarse_prepare(icodec_jpeg_coarse *coarse, icodec_jpeg_core *co
 /// for 16 bytes more than `count`.
 size_t icodec_jpeg_coarse_filter(icodec_jpeg_coarse *coarse, const uint8_t *from, size_t count, uint8_t *to);
 
-/// Whether scans that were left out lack the full accuracy of a coefficient.
-bool icodec_jpeg_coarse_misses(const icodec_jpeg_coarse *coarse, int component, int place);
+/// Whether scans that were left out lack the full accuracy of a coefficient: of one of which something came, or of any.
+bool icodec_jpeg_coarse_misses(const icodec_jpeg_coarse *coarse, int component, int place, bool of_any);
 
 #endif

@@ -116,18 +116,20 @@ void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *descripti
     icodec_jpeg_describe_core(&jpeg->core, description);
 }
 
-/// A progressive file that ends before the scans that would have made it whole, with an end-of-image marker behind them or without.
-/// (ITU-T T.81 lets encoders leave out accuracy; none is known that does.)
+/// A progressive file that ends before the scans that would have made it whole. With an end-of-image marker behind them, as ITU-T T.81
+/// lets encoders leave out coefficients, only one that ends before the accuracy is reached that its scans led to.
 static bool misses_scans(const icodec_jpeg_core *core) {
     const struct jpeg_decompress_struct *info = &core->info;
     if (!info->progressive_mode || !info->coef_bits) return false;
+    // Before an end marker, coefficients of which nothing came are zero; those that came in part would have gone on.
+    int least = core->at_end ? -1 : 1;
     // Whether the data of a scan that was left out were whole is not known; without the end behind them they are not.
     if (core->coarse && core->coarse->drops) return true;
     for (int component = 0; component < info->num_components; component++)
         for (int index = 0; index < DCTSIZE2; index++)
             if (core->coarse && index > 0 && core->coarse->components[component].is_coarse) {
-                if (icodec_jpeg_coarse_misses(core->coarse, component, index)) return true;
-            } else if (info->coef_bits[component][index] != 0) {
+                if (icodec_jpeg_coarse_misses(core->coarse, component, index, core->at_end)) return true;
+            } else if (info->coef_bits[component][index] != 0 && info->coef_bits[component][index] >= least) {
                 return true;
             }
     return false;
