@@ -130,6 +130,17 @@ import Testing
         #expect(confirmed.bytesTransferred == 0)
     }
 
+    @Test func `--signature-parameter adds one to those that do not count`() async throws {
+        for (arguments, resumed) in [(["--signature-parameter", "verify"], Self.cut), ([], 0)] {
+            let origin = try origin { .redirect(to: "/fw-1.0.img?verify=\($0.number)") }
+            try await work.fetchUntilCut(origin.url("/latest"))
+            let outcome = try await work.command.run(["fetch", "--json"] + arguments + [origin.url("/latest")])
+            let answer = try Answer(outcome)
+            #expect(answer.resumedFrom == resumed, "\(outcome)")
+            #expect(Self.old.content.equalsFile(at: answer.path ?? ""))
+        }
+    }
+
     @Test func `a HEAD that is redirected to another resource does not make the stored one fresh`() async throws {
         let origin = try ScriptedOrigin { request in
             switch request.path {

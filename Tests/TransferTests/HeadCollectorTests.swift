@@ -40,6 +40,15 @@ struct HeadCollectorTests {
         #expect(collector.parsed().fields.count == 1)
     }
 
+    @Test(arguments: ["-99", "+20", "2 0", "20", "2x0", "\u{661}\u{662}"])
+    func `a status that is no number of three digits is none`(status: String) {
+        var collector = HeadCollector()
+        for line in ["HTTP/1.1 \(status) OK\r\n", "\r\n"] {
+            _ = Array(line.utf8).withUnsafeBytes { collector.append($0) }
+        }
+        #expect(collector.status == 0)
+    }
+
     @Test("The head after a redirect's is a new one")
     func redirect() {
         var collector = HeadCollector()

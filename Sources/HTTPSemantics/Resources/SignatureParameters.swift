@@ -44,6 +44,9 @@ public struct SignatureParameters: Sendable, Hashable {
             self.marks = marks
             self.others = others
         }
+
+        /// One parameter that never says what is asked for.
+        public init(parameter name: String) { self.init(name, marks: [Mark(name, .any)]) }
     }
 
     /// Those that are recognised. The order does not matter; a URL may be signed in several ways.

@@ -34,8 +34,8 @@ public struct HTTPURL: Sendable, Hashable {
     /// - Throws: for anything that is not an absolute http or https URL, or that RFC 3986 does not allow and that parsers read
     ///   differently: a `%` without two hexadecimal digits, control characters, a host with other characters than names have.
     public init(_ string: String) throws(InvalidURL) {
-        if let host = PlainURL.host(of: string) {
-            self.init(plain: string, host: host)
+        if let plain = PlainURL(string) {
+            self.init(string, plain)
         } else {
             try self.init(URLParser(string, strayPercents: .refused))
         }
@@ -47,22 +47,22 @@ public struct HTTPURL: Sendable, Hashable {
     /// such redirects and clients follow them.
     public init(reference: String, relativeTo base: HTTPURL) throws(InvalidURL) {
         let absolute = URLReference(reference).resolved(against: base)
-        if let host = PlainURL.host(of: absolute) {
-            self.init(plain: absolute, host: host)
+        if let plain = PlainURL(absolute) {
+            self.init(absolute, plain)
         } else {
             try self.init(URLParser(absolute, strayPercents: .escaped))
         }
     }
 
-    private init(plain text: String, host: Range<Int>) {
-        scheme = host.lowerBound == "https://".utf8.count ? .https : .http
+    private init(_ text: String, _ plain: PlainURL) {
+        scheme = plain.host.lowerBound == "https://".utf8.count ? .https : .http
         userinfo = nil
-        port = scheme.defaultPort
+        port = plain.port ?? scheme.defaultPort
         self.text = text
         normalized = text
-        hostStart = host.lowerBound
-        hostEnd = host.upperBound
-        pathStart = host.upperBound
+        hostStart = plain.host.lowerBound
+        hostEnd = plain.host.upperBound
+        pathStart = plain.pathStart
     }
 
     private init(_ parser: URLParser) {

@@ -1,28 +1,59 @@
 /// URLs that are normal at a glance, as nearly all are: a cache hit must not pay for taking one apart.
-enum PlainURL {
-    /// Where the host is, if scheme and host are in lower case, there is no port, no user, nothing escaped or to be escaped, no
-    /// segment that begins with a dot, and no fragment.
-    static func host(of url: String) -> Range<Int>? {
+struct PlainURL {
+    /// Where the host is, and where the path begins.
+    let host: Range<Int>
+    let pathStart: Int
+    /// `nil`: the scheme's own.
+    let port: Int?
+
+    /// `nil` unless scheme and host are in lower case, there is no user, nothing escaped or to be escaped, no segment that begins with
+    /// a dot, no fragment, and no port that says nothing.
+    init?(_ url: String) {
         var url = url
-        return url.withUTF8 { bytes in
-            guard let start = start(bytes) else { return nil }
+        let parts = url.withUTF8 { bytes -> (Range<Int>, Int, Int?)? in
+            guard let start = Self.start(bytes) else { return nil }
             var end = start
-            while end < bytes.count, bytes[end] != UInt8(ascii: "/") {
-                guard bytes[end].isPlainInHost else { return nil }
-                end += 1
-            }
+            while end < bytes.count, bytes[end].isPlainInHost { end += 1 }
             guard end > start, end < bytes.count else { return nil }
-            var isInPath = true
-            for index in end..<bytes.count {
-                switch bytes[index] {
-                case 0...0x20, 0x7F..., UInt8(ascii: "%"), UInt8(ascii: "#"): return nil
-                case UInt8(ascii: "?"): isInPath = false
-                case UInt8(ascii: ".") where isInPath && bytes[index - 1] == UInt8(ascii: "/"): return nil
-                default: break
-                }
+            let host = start..<end
+            let port = Self.port(bytes, &end)
+            let isDefault = port == (start == "https://".utf8.count ? 443 : 80)
+            guard end < bytes.count, bytes[end] == UInt8(ascii: "/"), !isDefault, Self.isPlain(bytes[end...]) else {
+                return nil
             }
-            return start..<end
+            return (host, end, port)
         }
+        guard let parts else { return nil }
+        (host, pathStart, port) = parts
+    }
+
+    private static func isPlain(_ target: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        var isInPath = true
+        for index in target.indices {
+            switch target[index] {
+            case 0...0x20, 0x7F..., UInt8(ascii: "%"), UInt8(ascii: "#"): return false
+            case UInt8(ascii: "?"): isInPath = false
+            case UInt8(ascii: ".") where isInPath && target[index - 1] == UInt8(ascii: "/"): return false
+            default: break
+            }
+        }
+        return true
+    }
+
+    /// The port from 1 to 65535 without leading zeros that stands at `end`, which is moved behind it.
+    private static func port(_ bytes: UnsafeBufferPointer<UInt8>, _ end: inout Int) -> Int? {
+        guard bytes[end] == UInt8(ascii: ":"), end + 1 < bytes.count, bytes[end + 1] != UInt8(ascii: "0") else {
+            return nil
+        }
+        var value = 0
+        var index = end + 1
+        while index < bytes.count, bytes[index].isDigit, value < 0x10000 {
+            value = value * 10 + Int(bytes[index] - UInt8(ascii: "0"))
+            index += 1
+        }
+        guard value > 0, value < 0x10000 else { return nil }
+        end = index
+        return value
     }
 
     private static func start(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {

@@ -77,6 +77,7 @@ struct HeadCollector {
     private static func status(of line: UnsafeRawBufferPointer) -> Int {
         guard let blank = line.firstIndex(of: 0x20) else { return 0 }
         let digits = line[(blank + 1)...].prefix(3)
-        return digits.count == 3 ? Int(String(decoding: digits, as: UTF8.self)) ?? 0 : 0
+        // Not even a sign: HTTPTypes traps on what is no status.
+        return digits.count == 3 ? Int64(digits: String(decoding: digits, as: UTF8.self)).map { Int($0) } ?? 0 : 0
     }
 }

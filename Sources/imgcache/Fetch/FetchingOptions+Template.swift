@@ -68,7 +68,11 @@ extension CachingOptions {
     /// Whoever types a command wants today's file: what no server calls fresh is confirmed.
     static let rules = CacheRules(usesHeuristics: false)
 
-    var rules: CacheRules { heuristic ? CacheRules() : Self.rules }
+    var rules: CacheRules {
+        var rules = heuristic ? CacheRules() : Self.rules
+        rules.signatures.schemes += signatureParameters.map(SignatureParameters.Scheme.init(parameter:))
+        return rules
+    }
 
     fileprivate var policy: CachePolicy {
         if refresh { return .reloadIgnoringLocalCacheData }

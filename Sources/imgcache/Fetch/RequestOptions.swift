@@ -135,6 +135,14 @@ struct CachingOptions: ParsableArguments {
             """)
     var heuristic = false
 
+    @Option(
+        name: .customLong("signature-parameter"),
+        help: ArgumentHelp(
+            "A query parameter that does not count when the final URL is compared with that of what is stored, as those of S3,"
+                + " GCS, Azure, CloudFront and Akamai do not; may be repeated.",
+            valueName: "name"))
+    var signatureParameters: [String] = []
+
     @Flag(name: .customLong("no-resume"), help: "Drop what an earlier run left behind and start over.")
     var noResume = false
 

@@ -1,0 +1,24 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own: all of it is built with the fuzzer's instrumentation. HTTPSemantics and Transfer are no products of
+// imgcache, so their sources are here by symbolic links. Run it by scripts/fuzz.
+let package = Package(
+    name: "FuzzWire",
+    dependencies: [.package(url: "https://github.com/apple/swift-http-types", from: "1.3.0")],
+    targets: [
+        .target(name: "CLibcurl", linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "HTTPSemantics", linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "Locking"),
+        .target(
+            name: "Transfer",
+            dependencies: [
+                "CLibcurl", "HTTPSemantics", "Locking", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        .executableTarget(
+            name: "WireFuzzer",
+            dependencies: [
+                "HTTPSemantics", "Transfer", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+    ]
+)
