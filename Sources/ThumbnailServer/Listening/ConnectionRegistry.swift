@@ -16,12 +16,15 @@ final class ConnectionRegistry: Sendable {
     /// nil: nobody in particular.
     private struct Client { var name: String? }
 
-    /// Connections that are accepted beyond the limit, to be told so.
-    private static let mostRefused = 256
+    /// Connections that are accepted beyond the limit, to be told so: few where the limit is what descriptors there are.
+    private let mostRefused: Int
 
     private let state: Locked<State>
 
-    init(_ limits: ShareLimiter.Limits) { state = Locked(State(limiter: ShareLimiter(limits))) }
+    init(_ limits: ShareLimiter.Limits) {
+        state = Locked(State(limiter: ShareLimiter(limits)))
+        mostRefused = min(256, max(1, limits.total / 16))
+    }
 
     /// Connections that are served.
     var count: Int { state.withLock { $0.limiter.used } }
@@ -33,7 +36,7 @@ final class ConnectionRegistry: Sendable {
     /// - Returns: False: there are so many that it cannot even be told that it is refused.
     func accept(_ channel: any Channel) -> Bool {
         let isTaken = state.withLock { state in
-            guard state.channels.count < state.limiter.limits.total + Self.mostRefused else { return false }
+            guard state.channels.count < state.limiter.limits.total + mostRefused else { return false }
             state.channels[ObjectIdentifier(channel)] = channel
             return true
         }
