@@ -91,7 +91,9 @@ enum Scenario {
 
     private static func purgeByPattern(_ session: Session) throws {
         for key in ["j", "k", "l"] { try session.put(Body(key: key, version: 1, size: 5000)) }
-        try session.store.remove(invalidating: .everything) { $0.hasSuffix("/j") || $0.hasSuffix("/k") || $0.hasSuffix("/l") }
+        try session.store.remove(invalidating: .everything) { url in
+            ["/j", "/k", "/l"].contains { url.hasSuffix($0) }
+        }
     }
 
     private static func handOut(_ session: Session) throws {

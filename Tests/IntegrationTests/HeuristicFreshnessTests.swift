@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What nobody says to be fresh: `imgcache fetch` asks.
-@Suite(.timeLimit(.minutes(2))) struct HeuristicFreshnessTests {
+@Suite(.timeLimit(.minutes(20))) struct HeuristicFreshnessTests {
     private func origin(cacheControl: String? = nil) throws -> ScriptedOrigin {
         try ScriptedOrigin(
             serving: Representation(

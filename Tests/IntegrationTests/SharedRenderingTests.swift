@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Images that are asked for alone and among others: the same bytes, bounded work, and none for who has left.
-@Suite(.fewAtATime, .timeLimit(.minutes(2))) struct SharedRenderingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(20))) struct SharedRenderingTests {
     private let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }

@@ -206,7 +206,8 @@ import URLSigning
                 let short = try #require(client.get("/image/w=50/short"))
                 #expect(
                     short["Cache-Control"].map { ["max-age=5", "max-age=4"].contains($0) } == true, "\(short.fields)")
-                let metrics = try #require(Client(server.adminPort()).get("/metrics"))
+                let metrics = try #require(
+                    Client(server.adminPort()).ask("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"))
                 #expect(metrics.text.contains("imgcache_images_damaged_total 2"))
             }
             server.process.send(signal: SIGTERM)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// What one client takes leaves the others theirs. Clients are told apart by their address: 127.0.0.2 is another one.
-@Suite(.fewAtATime, .timeLimit(.minutes(5))) struct ShareTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(20))) struct ShareTests {
     private static let file = Representation(seed: 3, size: 1000)
 
     private static func gated(_ gate: Gate) throws -> ScriptedOrigin {

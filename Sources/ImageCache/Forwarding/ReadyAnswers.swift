@@ -84,7 +84,10 @@ final class ReadyAnswers: Sendable {
 
     private func plain(_ entry: Entry, _ request: FileRequest) -> ReadyAnswer? {
         let now = now().timeIntervalSince1970
-        guard now < entry.freshUntil, matches(entry, request) else { return nil }
+        // After a step of the clock backwards nobody knows how old it is.
+        guard now < entry.freshUntil, now >= entry.response.responseTime.timeIntervalSince1970 - 1,
+            matches(entry, request)
+        else { return nil }
         var head = entry.head
         head.headerFields[.age] = String(max(0, Int(now - entry.bornAt)))
         var status = CacheStatus(cache: "imgcache", hit: true)

@@ -91,10 +91,13 @@ final class MadeImage: Sendable {
     struct Response: Sendable {
         let freshness: DerivedFreshness
         let lastModified: String?
+        /// When the original was found to be fresh. Before that, after a step of the clock backwards, nobody knows how old it is.
+        let checked: Date
 
         init(_ response: StoredResponse, rules: CacheRules, at now: Date) {
             freshness = DerivedFreshness(of: response, rules: rules, at: now)
             lastModified = response.fields[.lastModified]
+            checked = now
         }
     }
 

@@ -83,8 +83,8 @@ extension ImagePipeline {
             content = .pixels(image)
         }
         return MadeImage(
-            content, original: found.record.original, generation: generation, freshUntil: freshUntil, response: response,
-            damage: found.record.damage)
+            content, original: found.record.original, generation: generation, freshUntil: freshUntil,
+            response: response, damage: found.record.damage)
     }
 
     /// Stores what was made beside its original. False when it could not be: then it is made anew when it is wanted again.

@@ -96,7 +96,7 @@ final class ImagePipeline: Sendable {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true
         case .useProtocolCachePolicy:
             !request.fields.contains { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
-                && image.freshUntil > loader.now()
+                && image.freshUntil > loader.now() && image.response.checked <= loader.now() + 1
         default: false
         }
     }

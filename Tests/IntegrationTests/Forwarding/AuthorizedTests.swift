@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `Authorization` in a cache of several people: RFC 9111 section 3.5.
-@Suite(.timeLimit(.minutes(2))) struct AuthorizedTests: ForwardingSuite {
+@Suite(.timeLimit(.minutes(20))) struct AuthorizedTests: ForwardingSuite {
     let directory: TestDirectory
     let clock = Locked(Date())
     let cache: ImageCache

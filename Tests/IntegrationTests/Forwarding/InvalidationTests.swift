@@ -6,7 +6,7 @@ import Testing
 
 /// A purge, `rm`, unsafe method or refresh beats every fill, decode and copy in memory that began before it, in every process on
 /// the directory.
-@Suite(.fewAtATime, .timeLimit(.minutes(2))) struct InvalidationTests: ForwardingSuite {
+@Suite(.fewAtATime, .timeLimit(.minutes(20))) struct InvalidationTests: ForwardingSuite {
     private let directory: TestDirectory
     private let clock = Locked(Date())
     let cache: ImageCache

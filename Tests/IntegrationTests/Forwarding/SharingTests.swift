@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// One fetch with many consumers, and none whose result depends on who else asks.
-@Suite(.fewAtATime, .timeLimit(.minutes(2))) struct SharingTests: ForwardingSuite {
+@Suite(.fewAtATime, .timeLimit(.minutes(20))) struct SharingTests: ForwardingSuite {
     private let directory: TestDirectory
     private let clock = Locked(Date())
     let cache: ImageCache

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A body that is cut, where something stale is stored that would be served instead.
-@Suite(.timeLimit(.minutes(2))) struct StaleSpliceTests: ForwardingSuite {
+@Suite(.timeLimit(.minutes(20))) struct StaleSpliceTests: ForwardingSuite {
     let directory: TestDirectory
     let clock = Locked(Date())
     let cache: ImageCache

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A POST's response for later GETs: RFC 9110 section 9.3.3.
-@Suite(.timeLimit(.minutes(2))) struct StoredPostTests: ForwardingSuite {
+@Suite(.timeLimit(.minutes(20))) struct StoredPostTests: ForwardingSuite {
     let directory: TestDirectory
     let clock = Locked(Date())
     let cache: ImageCache
