@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import math
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -136,7 +137,8 @@ class Page(unittest.TestCase):
         self.assertEqual(browser.value("document.querySelectorAll('.entry .file img, .entry .where img').length"), 0)
         browser.wait("[...document.querySelectorAll('.entry img')].filter((i) => i.complete && i.naturalWidth > 0).length >= 6")
         words = browser.value("[...document.querySelectorAll('.entry .fresh')].map((e) => e.textContent)")
-        self.assertTrue(all(word.startswith(("Fresh for", "Stale for", "Confirmed")) for word in words), words)
+        lives = [re.sub(r"^Status \d+\. ", "", word) for word in words]
+        self.assertTrue(all(word.startswith(("Fresh for", "Stale for", "Confirmed")) for word in lives), words)
         self.assertTrue(any(word.startswith("Fresh for") for word in words))
 
     # The keyboard alone
