@@ -8,7 +8,12 @@ final class RenderJob: Sendable {
     /// Stops the work when nobody waits for it any more, also while it runs.
     let cancellation = ImageCancellation()
     private let result = Promise<Result<ImagePipeline.Made, ImageCacheError>>()
-    private let batch = Locked<RenderBatch?>(nil)
+    /// Weak: the batch holds its jobs, and with them the original's file.
+    private let batch = Locked(WeakBatch())
+
+    private struct WeakBatch {
+        weak var value: RenderBatch?
+    }
 
     init(_ request: ImageRequest, _ key: ImageKey) {
         self.request = request
@@ -31,14 +36,14 @@ final class RenderJob: Sendable {
 
     /// Notes the batch that the job is part of.
     func join(_ batch: RenderBatch) {
-        self.batch.withLock { $0 = batch }
+        self.batch.withLock { $0.value = batch }
         // It may have been cancelled at the same moment.
         if cancellation.isCancelled { batch.jobWasCancelled() }
     }
 
     private func cancel() {
         cancellation.cancel()
-        batch.withLock { $0 }?.jobWasCancelled()
+        batch.withLock { $0.value }?.jobWasCancelled()
     }
 }
 

@@ -25,7 +25,8 @@ import Testing
             if request.number == 1 { return [head(5000), .body([UInt8](repeating: 0x6F, count: 5000))] }
             // Little by little: who begins to follow later sees the rest of it with the next byte.
             let drops = (0..<100).flatMap { _ in [OriginStep.body([0x6E]), .pause(milliseconds: 20)] }
-            return [head(500), .body([UInt8](repeating: 0x6E, count: 40))] + drops + [.wait(for: gate), .cut(reset: false)]
+            let end: [OriginStep] = [.wait(for: gate), .cut(reset: false)]
+            return [head(500), .body([UInt8](repeating: 0x6E, count: 40))] + drops + end
         }
     }
 
