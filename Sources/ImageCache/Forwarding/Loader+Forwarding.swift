@@ -29,18 +29,7 @@ extension Loader {
             },
             warnings: warnings, mayServeStale: { question.staleCandidate(for: job, after: $0, by: self) != nil },
             mayStore: { rules.mayTakePlace(of: question.candidates.map(\.record.response), $0) },
-            began: { beginning in
-                var status = question.status
-                switch beginning {
-                case .stored(let response, let version):
-                    status.forwardStatus = response.status.code
-                    status.stored = true
-                    opening(.growing(response, status, version: version, flight.growth))
-                case .passed(let head, let body):
-                    status.forwardStatus = head.status.code
-                    opening(.passed(rules.passedHead(head), status, body))
-                }
-            })
+            began: { opening(opened($0, question.status, flight)) })
         let result: TransferResult
         do throws(TransferError) {
             result = try await engine.run(
@@ -137,18 +126,7 @@ extension Loader {
                 return .init(
                     download: DownloadSink(job: job, rules: rules, writer: writer, flight: flight), writer: writer)
             }, warnings: warnings,
-            began: { beginning in
-                var status = status
-                switch beginning {
-                case .stored(let response, let version):
-                    status.forwardStatus = response.status.code
-                    status.stored = true
-                    opening(.growing(response, status, version: version, flight.growth))
-                case .passed(let head, let body):
-                    status.forwardStatus = head.status.code
-                    opening(.passed(rules.passedHead(head), status, body))
-                }
-            })
+            began: { opening(opened($0, status, flight)) })
         let result: TransferResult
         do throws(TransferError) {
             result = try await engine.run(
@@ -176,6 +154,20 @@ extension Loader {
             opening(.head(rules.passedHead(result.head), status))
         }
         throw ImageCacheError(.notStorable, url: job.url, message: "was passed on, and must not be stored")
+    }
+
+    /// The beginning of a response, as its readers are told of it.
+    private func opened(_ beginning: ForwardingSink.Beginning, _ status: CacheStatus, _ flight: Flight) -> Opening {
+        var status = status
+        switch beginning {
+        case .stored(let response, let version):
+            status.forwardStatus = response.status.code
+            status.stored = true
+            return .growing(response, status, version: version, flight.growth)
+        case .passed(let head, let body):
+            status.forwardStatus = head.status.code
+            return .passed(rules.passedHead(head), status, body)
+        }
     }
 
     private func openStale(
