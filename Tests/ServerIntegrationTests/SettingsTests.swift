@@ -137,9 +137,9 @@ import Testing
             leading: ["-c", #"ulimit -n 100; exec "$0" "$@""#, ServerProcess.executable])
         #expect(server.process.errorOutput.contains("fewer connections"), "\(server.process.errorOutput)")
         var clients = try (0..<120).map { _ in try Client(server.port) }
-        #expect(clients[0].get("/a")?.status == 200)
-        // Closed, or told that there are too many.
-        #expect(clients[119].get("/a")?.status != 200)
+        // Some are served; others are closed, or told that there are too many. Which, the loops' order of accepting decides.
+        let statuses = clients.indices.map { clients[$0].get("/a")?.status }
+        #expect(statuses.contains(200) && statuses.contains { $0 != 200 }, "\(statuses)")
         clients = []
         var answer: Client.Answer?
         for _ in 0..<2000 where answer?.status != 200 { answer = try Client(server.port).get("/a") }

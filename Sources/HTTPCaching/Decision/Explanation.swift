@@ -75,7 +75,7 @@ extension CacheRules {
     {
         if stored.isInvalidated { return "It was invalidated." }
         if freshness.mustValidate, facts.directives.flags.contains(.noCache) { return "The response says no-cache." }
-        if freshness.mustValidate, clockWentBack(since: stored.responseTime, now: now) {
+        if freshness.mustValidate, CacheRules.clockWentBack(since: stored.responseTime, now: now) {
             return "It comes from the future: the clock was set back."
         }
         if freshness.mustValidate { return "A redirect on the way to it may lead elsewhere next time." }

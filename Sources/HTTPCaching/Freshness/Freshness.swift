@@ -68,7 +68,7 @@ extension CacheRules {
         var freshness = Freshness(
             lifetime: lifetime, source: source, age: age,
             mustValidate: stored.isInvalidated || facts.directives.flags.contains(.noCache)
-                || clockWentBack(since: stored.responseTime, now: now),
+                || CacheRules.clockWentBack(since: stored.responseTime, now: now),
             forbidsStale: stored.isInvalidated || forbidsStale(facts.directives))
         for hop in stored.redirects { bound(&freshness, by: hop, of: stored, at: now) }
         return freshness
@@ -115,9 +115,9 @@ extension CacheRules {
         return (correctedInitialAge + residentTime).wholeSeconds
     }
 
-    /// Whether the clock was set back since: an age computed from it means nothing. HTTP's dates have a resolution of a second,
-    /// and so much is let pass.
-    func clockWentBack(since responseTime: Date, now: Date) -> Bool {
+    /// Whether the clock was set back since: an age or an order that is computed from it means nothing. HTTP's dates have a
+    /// resolution of a second, and so much is let pass.
+    public static func clockWentBack(since responseTime: Date, now: Date) -> Bool {
         now.secondsSince1970 - responseTime.secondsSince1970 < -1
     }
 

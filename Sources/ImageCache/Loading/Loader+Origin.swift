@@ -212,7 +212,9 @@ extension Loader {
             guard generation.epoch == new.generation?.epoch else { return nil }
             let inPlace = try store.entries(for: new.key).first { [variant = new.variant] in $0.variant == variant }
             let later = inPlace.flatMap { ResponseRecord(decoding: $0.metadata)?.response.requestTime }
-            if let later, later > record.response.requestTime { return nil }
+            if let later, later > record.response.requestTime, !CacheRules.clockWentBack(since: later, now: now()) {
+                return nil
+            }
             new.generation = generation
         }
         return nil

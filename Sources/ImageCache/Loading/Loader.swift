@@ -217,13 +217,18 @@ struct Loader: Sendable {
         ImageCacheError(.notCached, url: job.request.url, message: "not in the cache, and offline")
     }
 
-    /// A file that somebody stored while we waited for them.
+    /// A file that somebody stored while we waited for them. Received after `began`, and not after now: what lies in the future
+    /// was received before the clock was set back.
     func storedSince(_ began: Date, _ job: Job) throws(ImageCacheError) -> CachedFile? {
-        let fresh = try candidates(for: job).filter { $0.record.response.responseTime >= began }
+        let now = now()
+        let fresh = try candidates(for: job).filter {
+            $0.record.response.responseTime >= began
+                && !CacheRules.clockWentBack(since: $0.record.response.responseTime, now: now)
+        }
         guard !fresh.isEmpty else { return nil }
         var request = job.cacheRequest
         request.policy = .returnCacheDataDontLoad
-        let decision = rules.decide(request, stored: fresh.map(\.record.response), now: now())
+        let decision = rules.decide(request, stored: fresh.map(\.record.response), now: now)
         guard case .serve(let served) = decision else { return nil }
         return try open(fresh[served.candidate], for: job, as: .disk, decision.cacheStatus())
     }
