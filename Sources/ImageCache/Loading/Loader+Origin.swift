@@ -60,7 +60,7 @@ extension Loader {
             }
             if !file.isStored, job.request.unstorable == .refuse {
                 // A later request's response is in its place, or somebody purges again and again.
-                if let later = try storedSince(file.response.requestTime, job) { return later }
+                if let later = try storedSince(file.response.requestTime, job, status) { return later }
                 throw ImageCacheError(
                     .notStorable, url: job.request.url, message: "was purged while it was downloaded; try again")
             }

@@ -75,7 +75,7 @@ struct Loader: Sendable {
             lock = try await self.lock(job, waiting)
             generation = store.generation(of: job.url)
             // The other one may have brought what we came for, whatever our policy says of older entries.
-            if let file = try storedSince(began, job) { return file }
+            if let file = try storedSince(began, job, OriginQuestion(plan).status) { return file }
             plan = try answer(job, flight: flight)
             if case .file(let file) = plan { return file }
         }
@@ -219,7 +219,9 @@ struct Loader: Sendable {
 
     /// A file that somebody stored while we waited for them. Received after `began`, and not after now: what lies in the future
     /// was received before the clock was set back.
-    func storedSince(_ began: Date, _ job: Job) throws(ImageCacheError) -> CachedFile? {
+    ///
+    /// - Parameter status: how the cache came to ask the origin, had the other not done so.
+    func storedSince(_ began: Date, _ job: Job, _ status: CacheStatus) throws(ImageCacheError) -> CachedFile? {
         let now = now()
         let fresh = try candidates(for: job).filter {
             $0.record.response.responseTime >= began
@@ -230,7 +232,11 @@ struct Loader: Sendable {
         request.policy = .returnCacheDataDontLoad
         let decision = rules.decide(request, stored: fresh.map(\.record.response), now: now)
         guard case .serve(let served) = decision else { return nil }
-        return try open(fresh[served.candidate], for: job, as: .disk, decision.cacheStatus())
+        var status = status
+        status.collapsed = true
+        status.stored = true
+        status.timeToLive = served.remainingLifetime
+        return try open(fresh[served.candidate], for: job, as: .disk, status)
     }
 
     func revalidateInBackground(_ job: Job) {

@@ -192,9 +192,9 @@ struct History {
         if emissions.count == start.0 { tally.hits += 1 }
         tally.revalidations += emissions[start.0...].count { $0.kind == .confirmation }
         tally.resumptions += emissions[start.0...].count { $0.kind == .part }
+        defer { startBefore = start.0 }
         // What has no body of the resource: not in the cache, a range beyond the end, the client's own condition.
         if [504, 416, 304].contains(response.status) { return }
-        defer { startBefore = start.0 }
         let objection = model.objection(
             to: response.body, status: response.status, for: request, emissions, since: start.0,
             joined: response.how.contains("collapsed") ? startBefore : start.0, hasFailed: failed > start.1, now: now)
@@ -210,7 +210,7 @@ struct History {
 
     private func file(_ request: HistoryRequest) async throws -> (Int, [UInt8], String) {
         let file = try await cache.file(for: request.fileRequest(origin.url(request.path)))
-        return (200, try Array(Data(contentsOf: URL(filePath: file.path))), "\(file.source)")
+        return (200, try Array(Data(contentsOf: URL(filePath: file.path))), "\(file.source), \(file.cacheStatus)")
     }
 
     private func exchange(_ request: HistoryRequest) async throws -> (Int, [UInt8], String) {

@@ -95,13 +95,13 @@ struct HistoryModel {
                     return nil
                 }
                 return objectionToStored(
-                    emission, index, for: request, status, emissions, hasFailed: hasFailed, now: now)
+                    emission, index, for: request, status, emissions[..<start], hasFailed: hasFailed, now: now)
             })
         return reasons.contains(nil) ? nil : reasons.compactMap { $0 }.sorted().joined(separator: "; ")
     }
 
     private func objectionToStored(
-        _ emission: Emission, _ index: Int, for request: HistoryRequest, _ status: Int, _ emissions: [Emission],
+        _ emission: Emission, _ index: Int, for request: HistoryRequest, _ status: Int, _ before: ArraySlice<Emission>,
         hasFailed: Bool, now: Date
     ) -> String? {
         let what = "v\(emission.identity.version) of status \(emission.identity.status)"
@@ -113,7 +113,7 @@ struct HistoryModel {
         for removal in removals where removal.path == request.path && removal.after > index {
             if removal.scope == home(of: emission) { return "\(what), which was removed" }
         }
-        let later = emissions[(index + 1)...].contains { other in
+        let later = before.dropFirst(index + 1).contains { other in
             other.identity.path == request.path && other.kind == .whole && isStorable(other)
                 && other.identity.status == 200
                 && !other.hadRange && other.identity != emission.identity && home(of: other) == home(of: emission)
