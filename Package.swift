@@ -17,7 +17,7 @@ let package = Package(
     name: "imgcache",
     products: [
         .library(name: "ImageCache", targets: ["ImageCache"]),
-        .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
+        .library(name: "HTTPCaching", targets: ["HTTPCaching", "HTTPSemantics"]),
         .library(name: "MemoryCache", targets: ["MemoryCache"]),
         .executable(name: "imgcache", targets: ["imgcache"]),
         .executable(name: "imgcache-server", targets: ["imgcache-server"]),
@@ -53,7 +53,7 @@ let package = Package(
             name: "Digests", swiftSettings: strict, linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
         .target(
-            name: "HTTPSemantics", swiftSettings: strict,
+            name: "HTTPSemantics", dependencies: [httpTypes], swiftSettings: strict,
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "HTTPCaching",
@@ -83,7 +83,7 @@ let package = Package(
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "CLinux", "Digests", "ImageCache", "URLSigning", httpTypes, logging,
+                "CLinux", "Digests", "HTTPSemantics", "ImageCache", "URLSigning", httpTypes, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -120,8 +120,12 @@ let package = Package(
             path: "Tests/CrashPoints", swiftSettings: strict),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
-        .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: strict),
-        .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", httpTypes], swiftSettings: strict),
+        .testTarget(
+            name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", "TestSupport", httpTypes], swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HTTPCachingTests", dependencies: ["HTTPCaching", "HTTPSemantics", "TestSupport", httpTypes],
+            swiftSettings: strict),
         .testTarget(
             name: "TransferTests", dependencies: ["Transfer", "TestSupport", httpTypes], swiftSettings: strict),
         .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec", "TestSupport"], swiftSettings: strict),
@@ -143,7 +147,7 @@ let package = Package(
         .testTarget(
             name: "ThumbnailServerTests",
             dependencies: [
-                "ImageCache", "Locking", "TestSupport", "ThumbnailServer", "URLSigning", httpTypes,
+                "HTTPSemantics", "ImageCache", "Locking", "TestSupport", "ThumbnailServer", "URLSigning", httpTypes,
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Testing
 

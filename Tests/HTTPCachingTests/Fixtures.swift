@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 
 /// The time that the tests call now: Thu, 01 Jan 2026 00:00:00 GMT.

@@ -8,11 +8,18 @@ struct RequirementsPageTests {
     private static let page = tests.deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Sources/HTTPCaching/HTTPCaching.docc/HTTPCaching.md")
 
-    /// The names of all tests here, as `Suite.function`.
+    /// The tests of this module, and those of what it reads fields with.
+    private static let folders = [
+        tests, tests.deletingLastPathComponent().appendingPathComponent("HTTPSemanticsTests"),
+    ]
+
+    /// The names of all these tests, as `Suite.function`.
     private func testNames() throws -> Set<String> {
         var names: Set<String> = []
-        for file in try FileManager.default.contentsOfDirectory(at: Self.tests, includingPropertiesForKeys: nil)
-        where file.pathExtension == "swift" {
+        let files = try Self.folders.flatMap {
+            try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+        }
+        for file in files where file.pathExtension == "swift" {
             var suite = ""
             for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
                 if line.hasPrefix("struct "), let name = line.dropFirst(7).split(whereSeparator: { !$0.isLetter }).first

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 
 extension CacheRules {

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import HTTPSemantics
 public import HTTPTypes
 
 /// Why a stored response is fresh or stale, in words.

@@ -1,3 +1,4 @@
+import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {

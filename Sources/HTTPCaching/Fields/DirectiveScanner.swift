@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// One directive of `Cache-Control` (RFC 9111 section 5.2).
 struct ScannedDirective {
     enum Argument {

@@ -1,3 +1,4 @@
+import HTTPSemantics
 public import HTTPTypes
 
 /// The cache directives of a request (RFC 9111 section 5.2.1, RFC 5861 section 4). Unknown ones are ignored.

@@ -1,3 +1,4 @@
+import HTTPSemantics
 public import HTTPTypes
 
 /// The cache directives of a response (RFC 9111 section 5.2.2, RFC 5861, RFC 8246). Unknown ones are ignored.

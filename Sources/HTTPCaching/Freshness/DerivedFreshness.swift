@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 
 /// For how long something may be kept that was made of a stored response: a thumbnail of an image. It has no `Age` of its own,

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import HTTPSemantics
 public import HTTPTypes
 
 /// For how long a response is fresh, how old it is, and who says so (RFC 9111 section 4.2).

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 
 /// What the fields of a response say about caching, read in one pass.

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
@@ -122,19 +123,5 @@ extension CacheRules {
         fields[.contentRange] = nil
         fields[.contentLength] = length.map(String.init)
         return fields
-    }
-}
-
-enum ContentLength {
-    /// The value of `Content-Length`; `nil` when it is absent, invalid, or given with different values.
-    static func value(of fields: HTTPFields) -> Int64? {
-        var value: Int64?
-        for field in fields where field.name.isCalled("content-length") {
-            guard let length = field.withUnsafeBytesOfValue({ ByteRange.number($0[...].trimmed) }), length < Int64.max,
-                value == nil || value == length
-            else { return nil }
-            value = length
-        }
-        return value
     }
 }

@@ -1,4 +1,5 @@
 import Digests
+import HTTPSemantics
 import HTTPTypes
 
 /// The request fields that `Vary` names (RFC 9111 section 4.1), by a SHA-256 of each value: enough to tell whether another

@@ -1,4 +1,5 @@
 import Digests
+import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {

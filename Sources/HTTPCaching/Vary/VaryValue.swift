@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// The value of a request field for the purpose of `Vary`.

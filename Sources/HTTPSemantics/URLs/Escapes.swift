@@ -78,14 +78,10 @@ extension HTTPURL {
 }
 
 extension UInt8 {
-    var isDigit: Bool { self >= 0x30 && self <= 0x39 }
-
     var isLetter: Bool { (0x61...0x7A).contains(self | 0x20) }
 
     /// RFC 3986 section 2.3.
     var isUnreserved: Bool { isLetter || isDigit || self == 0x2D || self == 0x2E || self == 0x5F || self == 0x7E }
-
-    var lowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 
     var hexadecimalValue: UInt8? {
         switch self {

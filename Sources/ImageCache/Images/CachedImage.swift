@@ -2,6 +2,7 @@ import CXXHash
 import DiskStore
 public import FoundationEssentials
 public import HTTPCaching
+public import HTTPSemantics
 public import ImageCodec
 
 /// Where an image or thumbnail came from.

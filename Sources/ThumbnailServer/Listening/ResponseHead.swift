@@ -1,5 +1,5 @@
 import FoundationEssentials
-import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import NIOCore
 

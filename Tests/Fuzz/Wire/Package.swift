@@ -8,7 +8,9 @@ let package = Package(
     dependencies: [.package(url: "https://github.com/apple/swift-http-types", from: "1.3.0")],
     targets: [
         .target(name: "CLibcurl", linkerSettings: [.linkedLibrary("dl")]),
-        .target(name: "HTTPSemantics", linkerSettings: [.linkedLibrary("dl")]),
+        .target(
+            name: "HTTPSemantics", dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+            linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "Locking"),
         .target(
             name: "Transfer",

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 
 /// A request, stored responses and an answer, read from a fuzzer's input: three bytes of choices and times, then messages of

@@ -53,7 +53,7 @@ public struct ContentRange: Sendable, Hashable {
 }
 
 /// One range of a `Range` field (RFC 9110 section 14.1.2).
-enum ByteRange: Hashable {
+@usableFromInline package enum ByteRange: Sendable, Hashable {
     /// From the first byte on; to the last one, if that is given.
     case from(Int64, through: Int64?)
     /// The last so many bytes.
@@ -61,7 +61,7 @@ enum ByteRange: Hashable {
 
     /// What a request asks for: `nil` when there is no `Range`, several lines or ranges, another unit, or one that is
     /// invalid. In all of these a recipient may ignore the field and send the whole (RFC 9110 section 14.2).
-    init?(_ fields: HTTPFields) {
+    package init?(_ fields: HTTPFields) {
         var lines = fields.lazy.filter { $0.name.isCalled("range") }.makeIterator()
         guard let line = lines.next(), lines.next() == nil else { return nil }
         guard let value = line.withUnsafeBytesOfValue({ ByteRange($0) }) else { return nil }
@@ -90,7 +90,7 @@ enum ByteRange: Hashable {
     }
 
     /// One or more digits, saturating: a number too great to be held is beyond every end.
-    static func number(_ bytes: some Collection<UInt8>) -> Int64? {
+    @inlinable package static func number(_ bytes: some Collection<UInt8>) -> Int64? {
         guard !bytes.isEmpty else { return nil }
         var value: Int64 = 0
         for byte in bytes {
@@ -103,7 +103,7 @@ enum ByteRange: Hashable {
     }
 
     /// The bytes that it means of a representation of that length; `nil` when there are none (RFC 9110 section 15.5.17).
-    func resolved(length: Int64) -> Range<Int64>? {
+    package func resolved(length: Int64) -> Range<Int64>? {
         switch self {
         case .from(let first, let last):
             guard first < length else { return nil }

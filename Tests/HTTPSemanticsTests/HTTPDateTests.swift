@@ -1,6 +1,7 @@
 import Foundation
-import HTTPCaching
+import HTTPSemantics
 import Testing
+import TestSupport
 
 @Suite("Dates, RFC 9110 5.6.7")
 struct DateTests {
@@ -97,21 +98,5 @@ struct DateTests {
         #expect(HTTPDate.format(Date(timeIntervalSince1970: .nan)).utf8.count == 29)
         #expect(HTTPDate.parse("Sunday, 06-Nov-94 08:49:37 GMT", now: Date(timeIntervalSince1970: .infinity)) != nil)
         #expect(HTTPDate.parse("Sunday, 06-Nov-94 08:49:37 GMT", now: .distantPast) == nil)
-    }
-}
-
-/// A random number generator with a seed, so that a failure can be repeated.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        // SplitMix64.
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

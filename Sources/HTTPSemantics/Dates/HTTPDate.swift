@@ -15,7 +15,7 @@ public enum HTTPDate {
     }
 
     /// As ``parse(_:now:)``, in seconds since 1970.
-    static func parse(_ bytes: UnsafeBufferPointer<UInt8>, now: Double) -> Double? {
+    package static func parse(_ bytes: UnsafeBufferPointer<UInt8>, now: Double) -> Double? {
         var reader = DateReader(bytes: bytes)
         switch bytes.count {
         case 29: return reader.imfFixdate()

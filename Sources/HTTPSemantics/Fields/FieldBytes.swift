@@ -1,16 +1,16 @@
-import HTTPTypes
+public import HTTPTypes
 
-typealias Bytes = UnsafeBufferPointer<UInt8>
-typealias ByteSlice = Slice<UnsafeBufferPointer<UInt8>>
+@usableFromInline package typealias Bytes = UnsafeBufferPointer<UInt8>
+@usableFromInline package typealias ByteSlice = Slice<UnsafeBufferPointer<UInt8>>
 
 extension UInt8 {
-    var isDigit: Bool { self >= 48 && self <= 57 }
-    var lowercased: UInt8 { self >= 65 && self <= 90 ? self | 0x20 : self }
+    @inlinable package var isDigit: Bool { self >= 48 && self <= 57 }
+    @inlinable package var lowercased: UInt8 { self >= 65 && self <= 90 ? self | 0x20 : self }
     /// Optional whitespace: RFC 9110 section 5.6.3.
-    var isWhitespace: Bool { self == 0x20 || self == 0x09 }
+    @inlinable package var isWhitespace: Bool { self == 0x20 || self == 0x09 }
 
     /// `tchar` of RFC 9110 section 5.6.2.
-    var isTokenCharacter: Bool {
+    @inlinable package var isTokenCharacter: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5A, 0x5E...0x7A, 0x7C, 0x7E: true
         case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E: true
@@ -21,7 +21,7 @@ extension UInt8 {
 
 extension Slice where Base == UnsafeBufferPointer<UInt8> {
     /// Whether it is `name` (given in lower case), whatever the letter case.
-    func isName(_ name: StaticString) -> Bool {
+    @inlinable package func isName(_ name: StaticString) -> Bool {
         guard count == name.utf8CodeUnitCount else { return false }
         return name.withUTF8Buffer { expected in
             var index = startIndex
@@ -34,7 +34,7 @@ extension Slice where Base == UnsafeBufferPointer<UInt8> {
     }
 
     /// Without optional whitespace at both ends.
-    var trimmed: ByteSlice {
+    @inlinable package var trimmed: ByteSlice {
         var start = startIndex
         var end = endIndex
         while start < end, self[start].isWhitespace { start += 1 }
@@ -42,14 +42,14 @@ extension Slice where Base == UnsafeBufferPointer<UInt8> {
         return self[start..<end]
     }
 
-    var lowercasedString: String {
+    package var lowercasedString: String {
         String(decoding: self.map(\.lowercased), as: UTF8.self)
     }
 }
 
 /// Calls `body` with each member of a comma-separated list (RFC 9110 section 5.6.1), trimmed; empty ones are skipped. Commas
 /// inside quoted strings do not separate.
-func forEachListMember(_ bytes: Bytes, _ body: (ByteSlice) -> Void) {
+@inlinable package func forEachListMember(_ bytes: Bytes, _ body: (ByteSlice) -> Void) {
     var start = 0
     var quotesCount = true
     while start < bytes.count {
@@ -63,7 +63,7 @@ func forEachListMember(_ bytes: Bytes, _ body: (ByteSlice) -> Void) {
 /// Where the list member that starts at `start` ends: at a comma outside a quoted string. A quote that is never closed is
 /// an ordinary character, so that it cannot hide the members behind it; and so are all quotes after one, so that a line is
 /// not searched again and again.
-func memberEnd(_ bytes: Bytes, from start: Int, quotesCount: inout Bool) -> Int {
+@inlinable package func memberEnd(_ bytes: Bytes, from start: Int, quotesCount: inout Bool) -> Int {
     var index = start
     while index < bytes.count, bytes[index] != UInt8(ascii: ",") {
         if quotesCount, bytes[index] == UInt8(ascii: "\"") {
@@ -75,7 +75,7 @@ func memberEnd(_ bytes: Bytes, from start: Int, quotesCount: inout Bool) -> Int 
 }
 
 /// The position of the quote that closes the quoted string opened at `opening` (RFC 9110 section 5.6.4).
-func closingQuote(_ bytes: Bytes, after opening: Int) -> Int? {
+@inlinable package func closingQuote(_ bytes: Bytes, after opening: Int) -> Int? {
     var index = opening + 1
     while index < bytes.count {
         switch bytes[index] {
@@ -89,21 +89,21 @@ func closingQuote(_ bytes: Bytes, after opening: Int) -> Int? {
 
 extension HTTPField.Name {
     /// Whether it is `name` (given in lower case). Most names differ in length, and that is cheaper to see than equality.
-    func isCalled(_ name: String) -> Bool {
+    @inlinable package func isCalled(_ name: String) -> Bool {
         canonicalName.utf8.count == name.utf8.count && canonicalName == name
     }
 }
 
 extension HTTPFields {
     /// Calls `body` with each member of the list that all fields of that name make together.
-    func forEachMember(of canonicalName: String, _ body: (ByteSlice) -> Void) {
+    @inlinable package func forEachMember(of canonicalName: String, _ body: (ByteSlice) -> Void) {
         for field in self where field.name.isCalled(canonicalName) {
             field.withUnsafeBytesOfValue { forEachListMember($0, body) }
         }
     }
 
     /// The first field of that name, without joining several.
-    func first(_ canonicalName: String) -> HTTPField? {
+    @inlinable package func first(_ canonicalName: String) -> HTTPField? {
         first { $0.name.isCalled(canonicalName) }
     }
 }

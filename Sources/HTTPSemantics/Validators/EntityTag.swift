@@ -57,14 +57,14 @@ public struct EntityTag: Sendable, Hashable {
 }
 
 /// The value of `If-None-Match` or `If-Match` (RFC 9110 sections 13.1.1 and 13.1.2).
-enum EntityTagCondition {
+package enum EntityTagCondition {
     /// `*`: any current representation.
     case any
     case tags([EntityTag])
 
     /// The members of all lines; what is no entity tag is left out. Commas may stand inside tags, so this is not a list of
     /// quoted strings: a backslash escapes nothing in a tag.
-    init(lines: [String]) {
+    package init(lines: [String]) {
         var tags: [EntityTag] = []
         var isAny = false
         for line in lines {

@@ -1,8 +1,8 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 extension Date {
     /// Seconds since 1970, always finite: a clock that says nonsense must not make arithmetic trap.
-    var secondsSince1970: Double {
+    package var secondsSince1970: Double {
         let seconds = timeIntervalSince1970
         guard seconds.isFinite else { return seconds == .infinity ? 1e15 : -1e15 }
         return seconds.clamped(-1e15, 1e15)
@@ -10,12 +10,12 @@ extension Date {
 }
 
 extension Double {
-    func clamped(_ least: Double, _ greatest: Double) -> Double {
+    package func clamped(_ least: Double, _ greatest: Double) -> Double {
         self < least ? least : (self > greatest ? greatest : self)
     }
 
     /// The next lower whole number, saturating.
-    var wholeSeconds: Int {
+    package var wholeSeconds: Int {
         isNaN ? 0 : Int(clamped(-1e15, 1e15).rounded(.down))
     }
 }
@@ -29,12 +29,12 @@ extension Int64 {
 }
 
 /// Numbers of seconds as header fields write them.
-enum DeltaSeconds {
+@usableFromInline package enum DeltaSeconds {
     /// What a number that is too great counts as: RFC 9111 section 1.2.2.
-    static var greatest: Int { 2_147_483_648 }
+    @inlinable package static var greatest: Int { 2_147_483_648 }
 
     /// The value of one or more digits, saturating at ``greatest``; `nil` for anything else.
-    static func parse(_ bytes: some Collection<UInt8>) -> Int? {
+    @inlinable package static func parse(_ bytes: some Collection<UInt8>) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var value = 0
         for byte in bytes {
