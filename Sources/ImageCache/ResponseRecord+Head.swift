@@ -1,4 +1,5 @@
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Transfer
 
@@ -15,7 +16,7 @@ extension ResponseRecord {
     var validator: ResumeValidator? { head.resumeValidator }
 
     /// A date that may prove the same.
-    var strongLastModified: String? { head.strongLastModified }
+    var strongLastModified: String? { head.validators.strongLastModified }
 
     private var head: ResponseHead {
         ResponseHead(

@@ -76,7 +76,7 @@ public enum AttemptEnding: Sendable, Equatable {
 /// The part of a body that is held from earlier attempts.
 public struct HeldPartial: Sendable, Equatable {
     public var validator: ResumeValidator
-    /// The `Last-Modified` beside an entity-tag, if it counts as strong (``ResponseHead/strongLastModified``): it stands in
+    /// The `Last-Modified` beside an entity-tag, if it counts as strong (``ValidatorFields/strongLastModified``): it stands in
     /// for the tag in a 206 that does not repeat it.
     public var lastModified: String?
     /// The whole body's length in bytes, if known.

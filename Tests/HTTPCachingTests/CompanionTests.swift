@@ -216,7 +216,7 @@ struct CacheStatusTests {
         status.key = "GET - - \"é\\"
         #expect(
             status.description
-                == "imgcache; fwd=stale; fwd-status=304; stored; collapsed; ttl=60; key=\"GET - - \\\"%c3%a9\\\\\"")
+                == "imgcache; fwd=stale; fwd-status=304; stored; collapsed; ttl=60; key=\"GET - - \\\"%C3%A9\\\\\"")
         // Without fwd they mean nothing.
         #expect(
             CacheStatus(cache: "a", hit: true, forwardStatus: 200, stored: true, collapsed: true).description

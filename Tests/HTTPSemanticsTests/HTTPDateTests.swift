@@ -1,7 +1,7 @@
 import Foundation
 import HTTPSemantics
-import Testing
 import TestSupport
+import Testing
 
 @Suite("Dates, RFC 9110 5.6.7")
 struct DateTests {

@@ -38,24 +38,42 @@ struct ValidatorTests {
     func notText() {
         var answer = HTTPFields()
         answer.append(HTTPField(name: .eTag, value: [0x22, 0xFF, 0x22]))
-        #expect(CacheValidator(answer).entityTag == nil)
+        #expect(ValidatorFields(answer).entityTag == nil)
     }
 
     @Test("8.8.2.2: Last-Modified counts as strong when Date is at least a second later")
     func strongDates() {
-        #expect(!CacheValidator.isStrong(lastModified: now, date: now))
-        #expect(!CacheValidator.isStrong(lastModified: now + 1, date: now))
-        #expect(CacheValidator.isStrong(lastModified: now - 1, date: now))
-        #expect(CacheValidator(fields([("Last-Modified", date(-1)), ("Date", date(0))])).strongText == date(-1))
-        #expect(CacheValidator(fields([("Last-Modified", date(-1))])).strongText == nil)
-        #expect(!CacheValidator(fields([("Last-Modified", "x"), ("Date", date(0))])).exists)
+        #expect(!ValidatorFields.isStrong(lastModified: now, date: now))
+        #expect(!ValidatorFields.isStrong(lastModified: now + 1, date: now))
+        #expect(ValidatorFields.isStrong(lastModified: now - 1, date: now))
+        #expect(ValidatorFields(fields([("Last-Modified", date(-1)), ("Date", date(0))])).strongText == date(-1))
+        #expect(ValidatorFields(fields([("Last-Modified", date(-1))])).strongText == nil)
+        #expect(!ValidatorFields(fields([("Last-Modified", "x"), ("Date", date(0))])).exists)
     }
 
     @Test("13.1.5: the tag decides where there is one, weak or not")
     func tagBeforeDate() {
         let dates = [("Last-Modified", date(-60)), ("Date", date(0))]
-        #expect(CacheValidator(fields(dates + [("ETag", "\"a\"")])).strongText == "\"a\"")
-        #expect(CacheValidator(fields(dates + [("ETag", "W/\"a\"")])).strongText == nil)
-        #expect(CacheValidator(fields(dates)).isStrong)
+        #expect(ValidatorFields(fields(dates + [("ETag", "\"a\"")])).strongText == "\"a\"")
+        #expect(ValidatorFields(fields(dates + [("ETag", "W/\"a\"")])).strongText == nil)
+        #expect(ValidatorFields(fields(dates)).isStrong)
+        // What stands there is no tag, and says nothing of what the date is worth.
+        #expect(ValidatorFields(fields(dates + [("ETag", "a")])).strongText == nil)
+    }
+
+    @Test func `a field that is given twice with different values is no validator`() {
+        let both = ValidatorFields(fields([("ETag", "\"a\""), ("ETag", "\"b\"")]))
+        #expect(both.entityTag == nil && !both.exists)
+        #expect(ValidatorFields(fields([("ETag", "\"a\""), ("ETag", "\"a\"")])).strongText == "\"a\"")
+    }
+
+    @Test func `only an IMF-fixdate is sent back`() {
+        let obsolete = [("Last-Modified", "Wednesday, 31-Dec-25 23:00:00 GMT"), ("Date", date(0))]
+        #expect(ValidatorFields(fields(obsolete), receivedAt: now).exists)
+        #expect(ValidatorFields(fields(obsolete), receivedAt: now).strongText == nil)
+        #expect(HTTPDate.isIMFFixdate("Sun, 06 Nov 1994 08:49:37 GMT"))
+        #expect(
+            !HTTPDate.isIMFFixdate("Sun Nov  6 08:49:37 1994")
+                && !HTTPDate.isIMFFixdate("Sun, 31 Feb 2026 08:49:37 GMT"))
     }
 }

@@ -57,13 +57,9 @@ extension CacheRules {
     /// `If-Range` (RFC 9110 section 13.1.5): where its validator is not exactly and strongly that of the stored response, the
     /// whole is sent.
     private func rangeApplies(_ request: CacheRequest, _ response: StoredResponse) -> Bool {
-        guard let condition = request.fields.first("if-range")?.value else { return true }
-        let validator = CacheValidator(response.fields, receivedAt: response.responseTime)
-        if let tag = EntityTag(condition) { return validator.entityTag?.matchesStrongly(tag) ?? false }
-        guard validator.isLastModifiedStrong, let text = validator.lastModified,
-            let modified = HTTPDate.parse(text, now: response.responseTime)
-        else { return false }
-        return HTTPDate.parse(condition, now: response.responseTime) == modified
+        guard let condition = request.fields.first("if-range") else { return true }
+        let validators = ValidatorFields(response.fields, receivedAt: response.responseTime)
+        return validators.satisfies(ifRange: condition, receivedAt: response.responseTime)
     }
 
     /// What to ask for to complete a partial response: what the request wants of what is missing.
@@ -83,7 +79,7 @@ extension CacheRules {
     ) -> CacheCompletion? {
         guard request.method == .get, !request.fields.contains(.range),
             case .partial(let held, let total) = response.extent,
-            let validator = CacheValidator(response.fields, receivedAt: response.responseTime).strongText
+            let validator = ValidatorFields(response.fields, receivedAt: response.responseTime).strongText
         else { return nil }
         return CacheCompletion(candidate: chosen.index, missing: missing(held, total: total), ifRange: validator)
     }

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import RawStructuredFieldValues
 
 /// One member of the `Cache-Status` field (RFC 9211): how this cache handled the request.
@@ -67,17 +68,16 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
 
     /// A structured field's string holds printable ASCII only; what else there is, is percent-encoded.
     private static func string(_ text: String) -> String {
-        var result = "\""
+        var result = [UInt8(ascii: "\"")]
         for byte in text.utf8 {
             switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                result += "\\"
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            case 0x20...0x7E: result.unicodeScalars.append(Unicode.Scalar(byte))
-            default: result += byte < 16 ? "%0" + String(byte, radix: 16) : "%" + String(byte, radix: 16)
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): result += [UInt8(ascii: "\\"), byte]
+            case 0x20...0x7E: result.append(byte)
+            default: PercentEncoding.append(byte, to: &result)
             }
         }
-        return result + "\""
+        result.append(UInt8(ascii: "\""))
+        return String(decoding: result, as: UTF8.self)
     }
 }
 

@@ -19,13 +19,13 @@ extension CacheRules {
         fields[.age] = String(max(0, served.age))
         switch served.body {
         case .range(let range, let total):
-            fields[.contentRange] = ContentRange(range: range, total: total).text
+            fields[.contentRange] = ContentRange.range(range, total: total).text
             fields[.contentLength] = String(range.upperBound - range.lowerBound)
         case .none where served.status == .rangeNotSatisfiable:
             let length: Int64? =
                 if case .complete(let length) = stored.extent { length ?? ContentLength.value(of: stored.fields) } else
                 { nil }
-            fields[.contentRange] = length.map { ContentRange(range: nil, total: $0).text }
+            fields[.contentRange] = length.map { ContentRange.unsatisfied(total: $0).text }
             fields[.contentLength] = "0"
         case .whole, .none: break
         }

@@ -51,8 +51,8 @@ extension CacheRules {
 
     /// Whether both have the same strong validator: parts may be combined only then.
     private func sharesStrongValidator(_ stored: StoredResponse, _ fields: HTTPFields, receivedAt: Date) -> Bool {
-        let old = CacheValidator(stored.fields, receivedAt: stored.responseTime)
-        let new = CacheValidator(fields, receivedAt: receivedAt)
+        let old = ValidatorFields(stored.fields, receivedAt: stored.responseTime)
+        let new = ValidatorFields(fields, receivedAt: receivedAt)
         if let one = old.entityTag, let other = new.entityTag { return one.matchesStrongly(other) }
         // A tag on one side only proves nothing, and a date beside it is not asked.
         guard old.entityTag == nil, new.entityTag == nil, old.isLastModifiedStrong, new.isLastModifiedStrong else {

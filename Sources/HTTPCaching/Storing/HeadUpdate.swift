@@ -14,7 +14,7 @@ extension CacheRules {
         requestTime: Date, responseTime: Date
     ) -> [RefreshedResponse] {
         guard request.method == .head, response.status == .ok else { return [] }
-        let new = CacheValidator(response.headerFields, receivedAt: responseTime)
+        let new = ValidatorFields(response.headerFields, receivedAt: responseTime)
         var result: [RefreshedResponse] = []
         for (index, old) in stored.enumerated() where old.requestMethod == .get && old.status.code / 100 == 2 {
             var getRequest = request
@@ -37,9 +37,9 @@ extension CacheRules {
     }
 
     private func agrees(
-        _ fields: HTTPFields, _ new: CacheValidator, with old: StoredResponse, receivedAt: Date
+        _ fields: HTTPFields, _ new: ValidatorFields, with old: StoredResponse, receivedAt: Date
     ) -> Bool {
-        let known = CacheValidator(old.fields, receivedAt: old.responseTime)
+        let known = ValidatorFields(old.fields, receivedAt: old.responseTime)
         if let tag = new.entityTag {
             guard let other = known.entityTag, tag == other else { return false }
         }

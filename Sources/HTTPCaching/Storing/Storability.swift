@@ -51,10 +51,10 @@ extension CacheRules {
         if let own = request.ownLifetime, own.applies(to: response.status) {
             return .store(
                 StoreTerms(
-                    lifetime: max(0, own.seconds), source: .ownLifetime, hasValidator: CacheValidator(fields).exists))
+                    lifetime: max(0, own.seconds), source: .ownLifetime, hasValidator: ValidatorFields(fields).exists))
         }
         let (lifetime, source) = lifetime(facts, status: response.status)
-        return .store(StoreTerms(lifetime: lifetime, source: source, hasValidator: CacheValidator(fields).exists))
+        return .store(StoreTerms(lifetime: lifetime, source: source, hasValidator: ValidatorFields(fields).exists))
     }
 
     private func refusal(of response: HTTPResponse, facts: ResponseFacts, to request: CacheRequest) -> StoreRefusal? {

@@ -3,10 +3,6 @@ import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
-    /// The fields of a message that are for its recipient, and not for one connection or one proxy only (RFC 9110 section
-    /// 7.6.1): what an intermediary sends on.
-    public static func endToEndFields(of fields: HTTPFields) -> HTTPFields { without([], fields) }
-
     /// The fields of a response that may be stored (RFC 9111 section 3.1): without those that hold for one connection or
     /// one proxy only and those that are about a single exchange, and in a shared cache without those that `private="…"` names
     /// (section 5.2.2.7).
@@ -17,20 +13,7 @@ extension CacheRules {
                 ResponseDirectives(targeted: targetedFieldNames, in: fields) ?? ResponseDirectives(fields)
             excluded.formUnion(directives.privateFields)
         }
-        return CacheRules.without(excluded, fields)
-    }
-
-    private static func without(_ excluded: Set<String>, _ fields: HTTPFields) -> HTTPFields {
-        var excluded = excluded
-        fields.forEachMember(of: "connection") { excluded.insert($0.lowercasedString) }
-        var result = HTTPFields()
-        result.reserveCapacity(fields.count)
-        for field in fields {
-            let name = field.name.canonicalName
-            if CacheRules.isConnectionSpecific(name) || excluded.contains(name) { continue }
-            result.append(field)
-        }
-        return result
+        return fields.endToEnd { excluded.contains($0) }
     }
 
     /// Fields that name one exchange with the origin, for its logs and traces: in a later response they would name another
@@ -43,16 +26,6 @@ extension CacheRules {
         "x-ms-client-request-id", "x-ms-correlation-request-id", "x-azure-ref", "x-github-request-id", "cf-ray",
         "x-fastly-request-id", "fly-request-id", "x-vercel-id",
     ]
-
-    /// Fields that are for the next hop only (RFC 9110 section 7.6.1), or for the proxy that is used (RFC 9111 section 3.1).
-    static func isConnectionSpecific(_ canonicalName: String) -> Bool {
-        switch canonicalName {
-        case "connection", "proxy-connection", "keep-alive", "te", "transfer-encoding", "upgrade",
-            "proxy-authenticate", "proxy-authentication-info", "proxy-authorization":
-            true
-        default: false
-        }
-    }
 
     /// The response as it is to be stored. Ask ``storability(of:to:receivedAt:)`` first.
     ///
@@ -84,8 +57,8 @@ extension CacheRules {
                 status == .partialContent
                 ? ContentRange(response.headerFields)?.total : ContentLength.value(of: response.headerFields)
             extent = .partial(held: held, total: total)
-        } else if status == .partialContent, let range = ContentRange(response.headerFields), let part = range.range {
-            extent = .partial(held: [part], total: range.total)
+        } else if status == .partialContent, case .range(let part, let total)? = ContentRange(response.headerFields) {
+            extent = .partial(held: [part], total: total)
         }
         if case .partial(let held, let total?) = extent, held == [0..<total] { extent = .complete(length: total) }
         if status == .partialContent, case .complete(let length) = extent {

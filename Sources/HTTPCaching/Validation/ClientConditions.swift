@@ -18,14 +18,8 @@ extension CacheRules {
             }
         }
         if !tagLines.isEmpty {
-            switch EntityTagCondition(lines: tagLines) {
-            case .any: return true
-            case .tags(let tags):
-                guard let tag = CacheValidator(response.fields, receivedAt: response.responseTime).entityTag else {
-                    return false
-                }
-                return tags.contains { $0.matchesWeakly(tag) }
-            }
+            let validators = ValidatorFields(response.fields, receivedAt: response.responseTime)
+            return EntityTagCondition(lines: tagLines).matchesWeakly(validators.entityTag)
         }
         let received = response.responseTime.secondsSince1970
         // Not a date: "A recipient MUST ignore the If-Modified-Since header field" (RFC 9110 section 13.1.3).

@@ -7,7 +7,7 @@ extension CacheRules {
     /// `If-Modified-Since` with its `Last-Modified`, both when it has both (RFC 9111 section 4.3.1). Empty when it has neither.
     public func conditionalFields(for stored: StoredResponse) -> HTTPFields {
         var fields = HTTPFields()
-        let validator = CacheValidator(stored.fields, receivedAt: stored.responseTime)
+        let validator = ValidatorFields(stored.fields, receivedAt: stored.responseTime)
         if let tag = validator.entityTag { fields[.ifNoneMatch] = tag.text }
         if let modified = validator.lastModified { fields[.ifModifiedSince] = modified }
         return fields
@@ -54,6 +54,6 @@ extension CacheRules {
             let facts = ResponseFacts(other.fields, receivedAt: other.responseTime, rules: self)
             guard case .answer = answer(from: other, facts: facts, to: request) else { return nil }
         }
-        return CacheValidator(other.fields, receivedAt: other.responseTime).entityTag
+        return ValidatorFields(other.fields, receivedAt: other.responseTime).entityTag
     }
 }

@@ -46,7 +46,7 @@ extension CacheRules {
             stored.indices.contains($0) && signatures.isSameResource(stored[$0].finalURL, resource)
         }
         var identified = identify(response.headerFields, among: initial, of: stored, receivedAt: responseTime)
-        let isBare = !CacheValidator(response.headerFields, receivedAt: responseTime).exists
+        let isBare = !ValidatorFields(response.headerFields, receivedAt: responseTime).exists
         let hasOwnCondition = request.fields.contains(.ifNoneMatch) || request.fields.contains(.ifModifiedSince)
         if identified.isEmpty, isBare, initial.count == 1, !hasOwnCondition {
             // A 304 without any validator: where only one response's validator was sent, it can mean nothing else.
@@ -71,9 +71,9 @@ extension CacheRules {
     private func identify(
         _ fields: HTTPFields, among initial: [Int], of stored: [StoredResponse], receivedAt: Date
     ) -> [Int] {
-        let new = CacheValidator(fields, receivedAt: receivedAt)
-        func validator(_ index: Int) -> CacheValidator {
-            CacheValidator(stored[index].fields, receivedAt: stored[index].responseTime)
+        let new = ValidatorFields(fields, receivedAt: receivedAt)
+        func validator(_ index: Int) -> ValidatorFields {
+            ValidatorFields(stored[index].fields, receivedAt: stored[index].responseTime)
         }
         let hasStrong = new.entityTag.map { !$0.isWeak } ?? new.isLastModifiedStrong
         if hasStrong {

@@ -22,25 +22,8 @@ extension Double {
 
 extension Int64 {
     /// The quotient, rounded towards negative infinity. `divisor` is positive.
-    func quotientFloored(_ divisor: Int64) -> Int64 {
+    package func quotientFloored(_ divisor: Int64) -> Int64 {
         let quotient = self / divisor
         return self % divisor < 0 ? quotient - 1 : quotient
-    }
-}
-
-/// Numbers of seconds as header fields write them.
-@usableFromInline package enum DeltaSeconds {
-    /// What a number that is too great counts as: RFC 9111 section 1.2.2.
-    @inlinable package static var greatest: Int { 2_147_483_648 }
-
-    /// The value of one or more digits, saturating at ``greatest``; `nil` for anything else.
-    @inlinable package static func parse(_ bytes: some Collection<UInt8>) -> Int? {
-        guard !bytes.isEmpty else { return nil }
-        var value = 0
-        for byte in bytes {
-            guard byte.isDigit else { return nil }
-            value = min(value * 10 + Int(byte - 48), greatest)
-        }
-        return value
     }
 }

@@ -1,16 +1,35 @@
 package import HTTPTypes
 
 /// `Content-Length` (RFC 9110 section 8.6).
-package enum ContentLength {
-    /// The value of `Content-Length`; `nil` when it is absent, invalid, or given with different values.
-    package static func value(of fields: HTTPFields) -> Int64? {
-        var value: Int64?
+package enum ContentLength: Sendable, Hashable {
+    case absent
+    case bytes(Int64)
+    /// Different values, or something that is no number of 63 bits.
+    case invalid
+
+    /// The value of all `Content-Length` fields; equal values, also in one line, are one.
+    package init(_ fields: HTTPFields) {
+        var length = ContentLength.absent
         for field in fields where field.name.isCalled("content-length") {
-            guard let length = field.withUnsafeBytesOfValue({ ByteRange.number($0[...].trimmed) }), length < Int64.max,
-                value == nil || value == length
-            else { return nil }
-            value = length
+            field.withUnsafeBytesOfValue { line in
+                for member in line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                    length.merge(Int64(digits: member.trimmed))
+                }
+            }
         }
-        return value
+        self = length
+    }
+
+    private mutating func merge(_ value: Int64?) {
+        guard let value, value < .max, self == .absent || self == .bytes(value) else {
+            self = .invalid
+            return
+        }
+        self = .bytes(value)
+    }
+
+    /// The length; `nil` when it is absent or invalid.
+    package static func value(of fields: HTTPFields) -> Int64? {
+        if case .bytes(let length) = ContentLength(fields) { length } else { nil }
     }
 }

@@ -3,22 +3,6 @@ public import HTTPTypes
 @usableFromInline package typealias Bytes = UnsafeBufferPointer<UInt8>
 @usableFromInline package typealias ByteSlice = Slice<UnsafeBufferPointer<UInt8>>
 
-extension UInt8 {
-    @inlinable package var isDigit: Bool { self >= 48 && self <= 57 }
-    @inlinable package var lowercased: UInt8 { self >= 65 && self <= 90 ? self | 0x20 : self }
-    /// Optional whitespace: RFC 9110 section 5.6.3.
-    @inlinable package var isWhitespace: Bool { self == 0x20 || self == 0x09 }
-
-    /// `tchar` of RFC 9110 section 5.6.2.
-    @inlinable package var isTokenCharacter: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x5E...0x7A, 0x7C, 0x7E: true
-        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E: true
-        default: false
-        }
-    }
-}
-
 extension Slice where Base == UnsafeBufferPointer<UInt8> {
     /// Whether it is `name` (given in lower case), whatever the letter case.
     @inlinable package func isName(_ name: StaticString) -> Bool {
@@ -105,5 +89,39 @@ extension HTTPFields {
     /// The first field of that name, without joining several.
     @inlinable package func first(_ canonicalName: String) -> HTTPField? {
         first { $0.name.isCalled(canonicalName) }
+    }
+}
+
+extension HTTPFields {
+    /// The fields of one name that a message may have once (RFC 9110 section 5.5).
+    package enum Singleton: Equatable {
+        case none
+        /// The only one, or the first of several with the same value.
+        case one(HTTPField)
+        /// Several with different values.
+        case contradictory
+
+        package var field: HTTPField? {
+            if case .one(let field) = self { field } else { nil }
+        }
+    }
+
+    /// The field of a name that a message may have once.
+    package func only(_ canonicalName: String) -> Singleton {
+        var result = Singleton.none
+        for field in self where field.name.isCalled(canonicalName) {
+            switch result {
+            case .none: result = .one(field)
+            case .one(let first) where first.hasSameBytes(as: field): break
+            case .one, .contradictory: return .contradictory
+            }
+        }
+        return result
+    }
+}
+
+extension HTTPField {
+    fileprivate func hasSameBytes(as other: HTTPField) -> Bool {
+        withUnsafeBytesOfValue { bytes in other.withUnsafeBytesOfValue { bytes.elementsEqual($0) } }
     }
 }

@@ -32,7 +32,7 @@ public struct DecodedPath: Sendable, Hashable {
     private static func reduce(_ bytes: inout [UInt8]) {
         while true {
             if bytes.count >= 3, bytes[bytes.count - 3] == UInt8(ascii: "%"),
-                let byte = Escapes.decoded(bytes.suffix(2))
+                let byte = PercentEncoding.byte(bytes.suffix(2))
             {
                 bytes.removeLast(3)
                 bytes.append(byte)

@@ -4,7 +4,7 @@ enum HostName {
     /// two parsers may read differently.
     static func normalized(_ bytes: ArraySlice<UInt8>) throws(InvalidURL) -> String {
         if bytes.first == UInt8(ascii: "[") { return try address(bytes) }
-        var name = try unescaped(bytes)
+        guard var name = PercentEncoding.strictlyDecoded(bytes) else { throw InvalidURL(.percent) }
         if name.contains(where: { $0 >= 0x80 }) {
             guard let text = String(validating: name, as: UTF8.self) else { throw InvalidURL(.host) }
             name = Array(try InternationalName.ascii(text).utf8)
@@ -30,22 +30,5 @@ enum HostName {
         }
         return "[" + String(decoding: address.map(\.lowercased), as: UTF8.self) + String(decoding: zone, as: UTF8.self)
             + "]"
-    }
-
-    private static func unescaped(_ bytes: ArraySlice<UInt8>) throws(InvalidURL) -> [UInt8] {
-        var result: [UInt8] = []
-        var index = bytes.startIndex
-        while index < bytes.endIndex {
-            let byte = bytes[index]
-            index += 1
-            guard byte == UInt8(ascii: "%") else {
-                result.append(byte)
-                continue
-            }
-            guard let decoded = Escapes.decoded(bytes[index...]) else { throw InvalidURL(.percent) }
-            result.append(decoded)
-            index += 2
-        }
-        return result
     }
 }

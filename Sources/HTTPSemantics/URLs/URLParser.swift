@@ -55,7 +55,7 @@ struct URLParser {
         var userinfo: String?
         if let at = host.lastIndex(of: UInt8(ascii: "@")) {
             let text = String(decoding: try Escapes(strayPercents: .refused).normalized(host[..<at]), as: UTF8.self)
-            guard HTTPURL.decodedBytes(text).allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            guard PercentEncoding.decoded(text.utf8).allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
                 throw InvalidURL(.controlCharacter)
             }
             userinfo = text

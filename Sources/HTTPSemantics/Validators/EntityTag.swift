@@ -1,6 +1,8 @@
+package import HTTPTypes
+
 /// An entity tag (RFC 9110 section 8.8.3).
 public struct EntityTag: Sendable, Hashable {
-    /// What stands between the quotes, byte for byte. A tag that is not UTF-8 is taken for none.
+    /// The text between the quotes, byte for byte. A tag that is not UTF-8 is taken for none.
     public let opaque: String
     /// Whether it is marked `W/`.
     public let isWeak: Bool
@@ -15,6 +17,12 @@ public struct EntityTag: Sendable, Hashable {
     public init(opaque: String, isWeak: Bool) {
         self.opaque = opaque
         self.isWeak = isWeak
+    }
+
+    /// The tag that a field's value is. One whose bytes are no UTF-8 is none, also where its text would look like one.
+    package init?(_ field: HTTPField) {
+        guard let tag = field.withUnsafeBytesOfValue({ EntityTag($0[...]) }) else { return nil }
+        self = tag
     }
 
     init?(_ bytes: ByteSlice) {
@@ -54,41 +62,4 @@ public struct EntityTag: Sendable, Hashable {
 
     /// The tag as a field writes it.
     public var text: String { isWeak ? "W/\"\(opaque)\"" : "\"\(opaque)\"" }
-}
-
-/// The value of `If-None-Match` or `If-Match` (RFC 9110 sections 13.1.1 and 13.1.2).
-package enum EntityTagCondition {
-    /// `*`: any current representation.
-    case any
-    case tags([EntityTag])
-
-    /// The members of all lines; what is no entity tag is left out. Commas may stand inside tags, so this is not a list of
-    /// quoted strings: a backslash escapes nothing in a tag.
-    package init(lines: [String]) {
-        var tags: [EntityTag] = []
-        var isAny = false
-        for line in lines {
-            var line = line
-            line.withUTF8 { bytes in
-                if bytes[...].trimmed.elementsEqual([UInt8(ascii: "*")]) { isAny = true }
-                var index = 0
-                while index < bytes.count {
-                    // One member: up to the comma that follows its closing quote.
-                    let start = index
-                    while index < bytes.count, bytes[index] != UInt8(ascii: ","), bytes[index] != UInt8(ascii: "\"") {
-                        index += 1
-                    }
-                    if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
-                        index += 1
-                        while index < bytes.count, bytes[index] != UInt8(ascii: "\"") { index += 1 }
-                        index += 1
-                        while index < bytes.count, bytes[index] != UInt8(ascii: ",") { index += 1 }
-                    }
-                    if let tag = EntityTag(bytes[start..<min(index, bytes.count)]) { tags.append(tag) }
-                    index += 1
-                }
-            }
-        }
-        self = isAny ? .any : .tags(tags)
-    }
 }

@@ -1,14 +1,16 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// What a response is recognised by (RFC 9110 section 8.8).
-public struct CacheValidator: Sendable, Hashable {
-    /// Its entity tag, if it has a valid one.
+/// The validator fields of a response (RFC 9110 section 8.8).
+public struct ValidatorFields: Sendable, Hashable {
+    /// The entity tag, if there is a valid one.
     public var entityTag: EntityTag?
-    /// Its `Last-Modified` as it was sent, if that is a date.
+    /// `Last-Modified` as it was sent, if that is a date.
     public var lastModified: String?
-    /// Whether ``lastModified`` may be taken for strong (RFC 9110 section 8.8.2.2).
+    /// Whether ``lastModified`` counts as strong (RFC 9110 section 8.8.2.2).
     public var isLastModifiedStrong: Bool
+    /// Whether there is an `ETag`, valid or not.
+    private let hasETag: Bool
 
     /// Whether there is any validator.
     public var exists: Bool { entityTag != nil || lastModified != nil }
@@ -16,30 +18,40 @@ public struct CacheValidator: Sendable, Hashable {
     /// Whether there is one that proves two bodies equal byte for byte.
     public var isStrong: Bool { strongText != nil }
 
-    /// The value that `If-Range` takes (RFC 9110 section 13.1.5): a strong entity tag; a date that counts as strong only
-    /// where there is no tag at all.
+    /// ``lastModified``, if it counts as strong.
+    public var strongLastModified: String? { isLastModifiedStrong ? lastModified : nil }
+
+    /// The value that `If-Range` takes (RFC 9110 section 13.1.5): a strong entity tag; a date that counts as strong only where
+    /// there is no `ETag` at all.
     public var strongText: String? {
-        if let entityTag { return entityTag.isWeak ? nil : entityTag.text }
-        return isLastModifiedStrong ? lastModified : nil
+        if hasETag { return entityTag.flatMap { $0.isWeak ? nil : $0.text } }
+        return strongLastModified
     }
 
-    /// The validators among the fields of a response.
+    /// The validators among the fields of a response. A field that is given several times with different values is none.
+    ///
     /// - Parameters:
     ///   - fields: The response's fields.
     ///   - receivedAt: Decides the century of a two-digit year.
     public init(_ fields: HTTPFields, receivedAt: Date = Date(timeIntervalSince1970: 0)) {
         let now = receivedAt.secondsSince1970
-        entityTag = fields.first("etag").flatMap { field in field.withUnsafeBytesOfValue { EntityTag($0[...]) } }
+        func date(_ field: HTTPField) -> Double? { field.withUnsafeBytesOfValue { HTTPDate.parse($0, now: now) } }
+        let tag = fields.only("etag")
+        hasETag = tag != .none
+        entityTag = tag.field.flatMap { EntityTag($0) }
         isLastModifiedStrong = false
-        guard let field = fields.first("last-modified"),
-            let modified = field.withUnsafeBytesOfValue({ HTTPDate.parse($0, now: now) })
-        else { return }
+        guard let field = fields.only("last-modified").field, let modified = date(field) else { return }
         lastModified = field.value
-        if let date = fields.first("date").flatMap({ field in
-            field.withUnsafeBytesOfValue { HTTPDate.parse($0, now: now) }
-        }) {
-            isLastModifiedStrong = CacheValidator.isStrong(lastModified: modified, date: date)
-        }
+        // Only an IMF-fixdate may be sent back (RFC 9110 section 5.6.7).
+        guard let sent = fields.only("date").field.flatMap(date), HTTPDate.isIMFFixdate(field.value) else { return }
+        isLastModifiedStrong = Self.isStrong(lastModified: modified, date: sent)
+    }
+
+    /// Whether the condition of an `If-Range` holds (RFC 9110 section 13.1.5): its validator is exactly and strongly this one.
+    package func satisfies(ifRange condition: HTTPField, receivedAt: Date) -> Bool {
+        if let tag = EntityTag(condition) { return entityTag?.matchesStrongly(tag) ?? false }
+        guard let text = strongLastModified, let modified = HTTPDate.parse(text, now: receivedAt) else { return false }
+        return HTTPDate.parse(condition.value, now: receivedAt) == modified
     }
 
     /// Whether a `Last-Modified` can be taken for strong: the response's `Date` is at least a second later, so that the
@@ -48,7 +60,7 @@ public struct CacheValidator: Sendable, Hashable {
         isStrong(lastModified: lastModified.secondsSince1970, date: date.secondsSince1970)
     }
 
-    static func isStrong(lastModified: Double, date: Double) -> Bool {
+    private static func isStrong(lastModified: Double, date: Double) -> Bool {
         date - lastModified >= 1
     }
 }

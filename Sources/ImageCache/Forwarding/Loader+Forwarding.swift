@@ -1,5 +1,6 @@
 import DiskStore
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Transfer
 
@@ -189,7 +190,7 @@ extension Loader {
 extension CacheRules {
     /// The head of an answer that is passed on (RFC 9110 section 7.6.1).
     fileprivate func passedHead(_ head: ResponseHead) -> HTTPResponse {
-        HTTPResponse(status: head.status, headerFields: CacheRules.endToEndFields(of: head.fields))
+        HTTPResponse(status: head.status, headerFields: head.fields.endToEnd())
     }
 }
 

@@ -150,7 +150,7 @@ struct Job: Sendable {
 
     func reportInterim(_ event: TransferEvent) {
         if case .interim(let status, let fields) = event {
-            request.interim?(HTTPResponse(status: status, headerFields: CacheRules.endToEndFields(of: fields)))
+            request.interim?(HTTPResponse(status: status, headerFields: fields.endToEnd()))
         }
     }
 

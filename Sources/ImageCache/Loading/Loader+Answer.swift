@@ -1,6 +1,7 @@
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Transfer
 
@@ -107,7 +108,7 @@ extension Loader {
             throw ImageCacheError(error)
         }
         let response = HTTPResponse(
-            status: result.head.status, headerFields: CacheRules.endToEndFields(of: result.head.fields))
+            status: result.head.status, headerFields: result.head.fields.endToEnd())
         if response.status.kind != .successful {
             guard job.request.transfer.passesEveryStatus else { throw Self.failure(result, job) }
             var status = decision.cacheStatus()

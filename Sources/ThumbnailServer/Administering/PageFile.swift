@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -44,7 +45,7 @@ struct PageFile: Sendable {
 
     func response(to request: AdminRequest) -> AdminResponse {
         let fields: HTTPFields = [.eTag: tag, .cacheControl: "no-cache"]
-        if let known = request.headers[.ifNoneMatch], known.contains(tag) {
+        if let known = request.headers[.ifNoneMatch], EntityTagCondition(lines: [known]).matchesWeakly(EntityTag(tag)) {
             return AdminResponse(status: .notModified, headers: fields)
         }
         var response = AdminResponse.bytes(content, type: type)

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import ImageCache
 
 /// What is wrong with an image's URL, and which part of it.
@@ -24,7 +25,9 @@ extension ImageOptions {
                     : .option(part, "has no value")
             }
             let given = part[..<equals]
-            guard let value = PercentEncoding.decoded(part[part.index(after: equals)...]), !value.isEmpty else {
+            guard let bytes = PercentEncoding.strictlyDecoded(part[part.index(after: equals)...].utf8),
+                let value = String(validating: bytes, as: UTF8.self), !value.isEmpty
+            else {
                 throw .option(given, "has no proper value")
             }
             guard let name = Self.names[String(given)] else { throw .option(given, "is not known") }
@@ -149,35 +152,5 @@ extension ImageOptions {
         return ImageSizing.Color(
             red: UInt8(truncatingIfNeeded: number >> 16), green: UInt8(truncatingIfNeeded: number >> 8),
             blue: UInt8(truncatingIfNeeded: number))
-    }
-}
-
-/// `%XX` (RFC 3986 section 2.1).
-enum PercentEncoding {
-    /// Nil when a percent sign is followed by something else, or the bytes are no UTF-8.
-    static func decoded(_ text: some StringProtocol) -> String? {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -43,16 +43,6 @@ extension UInt8 {
 
     /// The value of a decimal digit.
     var digitValue: Int? { self >= 0x30 && self <= 0x39 ? Int(self) - 0x30 : nil }
-
-    /// The value of a hexadecimal digit.
-    var hexadecimalValue: Int? {
-        switch self {
-        case 0x30...0x39: Int(self) - 0x30
-        case 0x41...0x46: Int(self) - 0x41 + 10
-        case 0x61...0x66: Int(self) - 0x61 + 10
-        default: nil
-        }
-    }
 }
 
 extension Span<UInt8> {

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 import NIOCore
 
@@ -60,7 +61,7 @@ struct ChunkedContent {
         var index = 0
         while index < bytes.count, let digit = bytes[index].hexadecimalValue {
             guard index < 15 else { throw .bad("bad-chunk", "A chunk's size has too many digits.") }
-            size = size << 4 | digit
+            size = size << 4 | Int(digit)
             index += 1
         }
         guard index < bytes.count else { return (0, nil) }

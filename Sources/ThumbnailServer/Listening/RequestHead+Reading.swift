@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 extension RequestHead {
@@ -134,23 +135,5 @@ extension RequestFault {
         RequestFault(
             status: 413, code: "content-too-large",
             message: "The request's content is larger than \(limits.body) bytes.")
-    }
-}
-
-/// The words of a comma-separated list (RFC 9110 section 5.6.1), empty ones left out.
-struct ListedTokens: Sequence, IteratorProtocol {
-    private var rest: Substring.UTF8View
-
-    init(_ value: String) { rest = Substring(value).utf8 }
-
-    mutating func next() -> Substring? {
-        while !rest.isEmpty {
-            let word = rest.prefix { $0 != UInt8(ascii: ",") }
-            rest = rest.dropFirst(word.count + 1)
-            var trimmed = word.drop { $0 == .space || $0 == .tab }
-            while let last = trimmed.last, last == .space || last == .tab { trimmed = trimmed.dropLast() }
-            if !trimmed.isEmpty { return Substring(trimmed) }
-        }
-        return nil
     }
 }

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// Text for logs and pages in which URLs may stand, with the values of those query parameters that authorise replaced by `***`.
 ///
 /// Whoever reads a signed URL in a log may use it. The parameters are those of this service's own signatures, of the common object
@@ -49,18 +51,6 @@ enum MaskedText {
 
     /// A parameter's name without escapes, in lower case: `%73ig` is `sig` to whoever verifies it.
     private static func decoded(_ name: Substring.UTF8View) -> String {
-        var bytes: [UInt8] = []
-        var rest = name
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let high = rest.first?.hexadecimalValue,
-                let low = rest.dropFirst().first?.hexadecimalValue
-            {
-                bytes.append(UInt8(high << 4 | low))
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self).lowercased()
+        String(decoding: PercentEncoding.decoded(name), as: UTF8.self).lowercased()
     }
 }

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// Collects response heads from libcurl's header callback, which gives one raw line at a time: those of interim
@@ -78,6 +79,6 @@ struct HeadCollector {
         guard let blank = line.firstIndex(of: 0x20) else { return 0 }
         let digits = line[(blank + 1)...].prefix(3)
         // Not even a sign: HTTPTypes traps on what is no status.
-        return digits.count == 3 ? Int64(digits: String(decoding: digits, as: UTF8.self)).map { Int($0) } ?? 0 : 0
+        return digits.count == 3 ? Int64(digits: digits).map { Int($0) } ?? 0 : 0
     }
 }

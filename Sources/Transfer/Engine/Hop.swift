@@ -48,7 +48,11 @@ extension TransferOptions.Credentials {
         guard let userinfo = url.userinfo, !userinfo.isEmpty else { return nil }
         let parts = userinfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         self.init(
-            user: HTTPURL.decoded(parts[0]), password: parts.count > 1 ? HTTPURL.decoded(parts[1]) : "")
+            user: Self.decoded(parts[0]), password: parts.count > 1 ? Self.decoded(parts[1]) : "")
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        String(decoding: PercentEncoding.decoded(text.utf8), as: UTF8.self)
     }
 }
 
@@ -59,11 +63,11 @@ extension HTTPFields {
         return field.withUnsafeBytesOfValue { bytes in
             if bytes.isEmpty { return nil }
             if let text = String(validating: bytes, as: UTF8.self) { return text }
-            return bytes.map { byte in
-                byte < 0x80
-                    ? String(Unicode.Scalar(byte))
-                    : "%" + (byte < 0x10 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }.joined()
+            var text: [UInt8] = []
+            for byte in bytes {
+                if byte < 0x80 { text.append(byte) } else { PercentEncoding.append(byte, to: &text) }
+            }
+            return String(decoding: text, as: UTF8.self)
         }
     }
 }

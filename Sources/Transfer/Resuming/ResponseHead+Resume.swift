@@ -1,28 +1,20 @@
+public import HTTPSemantics
 import HTTPTypes
 
 extension ResponseHead {
-    /// What a partial of this response's body can be resumed by; nil when it cannot be.
+    /// The validator fields.
+    public var validators: ValidatorFields { ValidatorFields(fields, receivedAt: responseTime) }
+
+    /// The validator that a partial of this response's body can be resumed by; nil when it cannot be.
     ///
-    /// A strong entity-tag, or, when the response has no entity-tag at all, a `Last-Modified` that counts as
-    /// one (``strongLastModified``). A weak entity-tag says that the bytes may differ, so
-    /// none beside it counts. A body with a Content-Encoding is not resumed: servers give the plain and the coded
+    /// A strong entity-tag, or, when the response has no `ETag` at all, a `Last-Modified` that counts as strong. A weak entity-tag
+    /// says that the bytes may differ, so no date beside it counts. A body with a Content-Encoding is not resumed: servers give the plain and the coded
     /// representation the same entity-tag, and offsets into either.
     public var resumeValidator: ResumeValidator? {
         guard status == .ok || status == .partialContent, !hasContentCoding else { return nil }
-        if let etag = fields[.eTag] {
-            return isStrongEntityTag(etag) ? .etag(etag) : nil
-        }
-        return strongLastModified.map { .lastModified($0) }
-    }
-
-    /// The value of `Last-Modified`, if it is at least one second before the response's `Date`: then the representation did
-    /// not change again within the second that it names (RFC 9110 section 8.8.2.2).
-    public var strongLastModified: String? {
-        guard let lastModified = fields[.lastModified], let date = fields[.date],
-            let modified = secondsSince1970(imfFixdate: lastModified), let sent = secondsSince1970(imfFixdate: date),
-            sent - modified >= 1
-        else { return nil }
-        return lastModified
+        let validators = validators
+        guard let text = validators.strongText else { return nil }
+        return validators.entityTag == nil ? .lastModified(text) : .etag(text)
     }
 
     /// Whether the body is in a coding other than `identity`.
@@ -61,15 +53,11 @@ extension ResponseHead {
         if !mayHaveContent { return .bytes(0) }
         // RFC 9112 section 6.3: Transfer-Encoding overrides Content-Length.
         if fields[.transferEncoding] != nil { return .unknown }
-        guard let field = fields[.contentLength] else { return .unknown }
-        let values: [Substring] = field.split(separator: ",", omittingEmptySubsequences: false)
-            .map { Substring($0.drop { $0 == " " }) }
-        guard let first = values.first, let length = Int64(digits: first),
-            values.allSatisfy({ Int64(digits: $0) == length })
-        else {
-            return .contradictory
+        return switch ContentLength(fields) {
+        case .absent: .unknown
+        case .bytes(let length): .bytes(length)
+        case .invalid: .contradictory
         }
-        return .bytes(length)
     }
 }
 

@@ -82,7 +82,7 @@ extension ResumePlan {
         }
         let expected = expectedRange(total: total)
         guard range == expected else {
-            return .restart("206 with bytes \(range.text), asked for \(expected.text)")
+            return .restart("206 with bytes \(ByteRange(range).text), asked for \(ByteRange(expected).text)")
         }
         switch head.declaredLength {
         case .contradictory: return .restart("206 with contradictory Content-Length fields")
@@ -145,7 +145,8 @@ extension ResumePlan {
         switch held.validator {
         case .etag(let etag):
             if let sent = head.fields[.eTag] {
-                return isSame(sent, etag) ? .holds : .broken("with another ETag (\(sent), \(etag) was known)")
+                return head.validators.entityTag == EntityTag(etag)
+                    ? .holds : .broken("with another ETag (\(sent), \(etag) was known)")
             }
             guard let lastModified = held.lastModified else { return .absent("without the ETag \(etag)") }
             date = lastModified
@@ -158,8 +159,3 @@ extension ResumePlan {
 
 /// Byte by byte: equality of strings would take different spellings of one character for the same.
 private func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
-
-extension Range<Int64> {
-    /// As HTTP counts: both ends included.
-    fileprivate var text: String { "\(lowerBound)-\(upperBound - 1)" }
-}

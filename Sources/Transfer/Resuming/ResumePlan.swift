@@ -66,10 +66,10 @@ struct ResumePlan: Equatable {
     var range: String? {
         switch question {
         case .whole: nil
-        case .lastByte(let total): "\(total - 1)-"
-        case .range(let range):
-            range.upperBound == held?.total ?? .max
-                ? "\(range.lowerBound)-" : "\(range.lowerBound)-\(range.upperBound - 1)"
+        case .lastByte(let total): ByteRange.from(total - 1, through: nil).text
+        case .range(let range) where range.upperBound == held?.total:
+            ByteRange.from(range.lowerBound, through: nil).text
+        case .range(let range): ByteRange(range).text
         }
     }
 

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// The file name of a download under `-d`/`-O`: what the server suggests (RFC 6266), else the last segment of the URL.
 ///
 /// Whatever the server says, the result is one harmless path component: no separators, no leading dot or dash, no
@@ -38,7 +40,7 @@ enum OutputName {
         if let scheme = rest.range(ofText: "://") { rest = rest[scheme.upperBound...] }
         guard let slash = rest.firstIndex(of: "/") else { return "" }
         let segment = rest[slash...].split(separator: "/").last ?? ""
-        return PercentCoding.decoded(segment) ?? String(segment)
+        return PercentEncoding.decoded(segment.utf8).text ?? String(segment)
     }
 }
 
@@ -91,33 +93,7 @@ enum ContentDisposition {
     private static func extendedValue(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }
-        return PercentCoding.decoded(parts[2])
-    }
-}
-
-enum PercentCoding {
-    /// `text` with its percent-encoded octets decoded; `nil` when the result is not UTF-8.
-    static func decoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var utf8 = text.utf8[...]
-        while let byte = utf8.popFirst() {
-            if byte == UInt8(ascii: "%"), utf8.count >= 2, let value = UInt8(hex: utf8.prefix(2)) {
-                bytes.append(value)
-                utf8 = utf8.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-}
-
-extension UInt8 {
-    fileprivate init?(hex: Substring.UTF8View.SubSequence) {
-        guard let text = String(hex), text.allSatisfy(\.isHexDigit), let value = UInt8(text, radix: 16) else {
-            return nil
-        }
-        self = value
+        return PercentEncoding.decoded(parts[2].utf8).text
     }
 }
 
@@ -130,4 +106,9 @@ extension Substring {
         }
         return nil
     }
+}
+
+extension [UInt8] {
+    /// `nil` when the bytes are not UTF-8.
+    fileprivate var text: String? { String(validating: self, as: UTF8.self) }
 }

@@ -10,12 +10,15 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
     ],
     targets: [
+        .target(
+            name: "HTTPSemantics", dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+            linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "Locking"),
         .target(name: "ImageCache"),
         .executableTarget(
             name: "RequestFuzzer",
             dependencies: [
-                "ImageCache", "Locking",
+                "HTTPSemantics", "ImageCache", "Locking",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),

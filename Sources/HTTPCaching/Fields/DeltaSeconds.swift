@@ -1,0 +1,12 @@
+import HTTPSemantics
+
+/// Numbers of seconds as header fields write them (RFC 9111 section 1.2.2).
+enum DeltaSeconds {
+    /// The value that a number beyond it counts as.
+    static var greatest: Int { 2_147_483_648 }
+
+    /// The value of one or more digits, saturating at ``greatest``; `nil` for anything else.
+    static func parse(_ bytes: ByteSlice) -> Int? {
+        Int64(saturatingDigits: bytes).map { min(Int(truncatingIfNeeded: $0), greatest) }
+    }
+}

@@ -1,0 +1,64 @@
+package import HTTPTypes
+
+/// One range of a `Range` field (RFC 9110 section 14.1.2), in bytes.
+package enum ByteRange: Sendable, Hashable {
+    /// From the first byte on; to the last one, if that is given.
+    case from(Int64, through: Int64?)
+    /// The last so many bytes.
+    case suffix(Int64)
+
+    /// The range that a request asks for; `nil` when there is no `Range`, several lines or ranges, another unit, or one that is
+    /// invalid. In all of these a recipient may ignore the field and send the whole (RFC 9110 section 14.2).
+    package init?(_ fields: HTTPFields) {
+        var lines = fields.lazy.filter { $0.name.isCalled("range") }.makeIterator()
+        guard let line = lines.next(), lines.next() == nil else { return nil }
+        guard let value = line.withUnsafeBytesOfValue({ ByteRange($0) }) else { return nil }
+        self = value
+    }
+
+    /// The range that ends where `range` does; at the end of the representation when that is `Int64.max`.
+    package init(_ range: Range<Int64>) {
+        self = .from(range.lowerBound, through: range.upperBound == .max ? nil : range.upperBound - 1)
+    }
+
+    /// Numbers beyond 63 bits are beyond every end.
+    private init?(_ bytes: Bytes) {
+        let text = bytes[...].trimmed
+        guard text.count > 6, text.prefix(6).isName("bytes=") else { return nil }
+        let set = text.dropFirst(6).trimmed
+        guard let dash = set.firstIndex(of: UInt8(ascii: "-")) else { return nil }
+        let (before, after) = (set[..<dash], set[(dash + 1)...])
+        if before.isEmpty {
+            guard let length = Int64(saturatingDigits: after) else { return nil }
+            self = .suffix(length)
+        } else {
+            guard let first = Int64(saturatingDigits: before) else { return nil }
+            if after.isEmpty {
+                self = .from(first, through: nil)
+            } else {
+                guard let last = Int64(saturatingDigits: after), last >= first else { return nil }
+                self = .from(first, through: last)
+            }
+        }
+    }
+
+    /// The range as a `Range` field has it behind `bytes=`: `5-9`, `5-`, `-5`.
+    package var text: String {
+        switch self {
+        case .from(let first, let last): "\(first)-\(last.map(String.init) ?? "")"
+        case .suffix(let count): "-\(count)"
+        }
+    }
+
+    /// The bytes that it stands for in a representation of that length; `nil` when there are none (RFC 9110 section 15.5.17).
+    package func resolved(length: Int64) -> Range<Int64>? {
+        switch self {
+        case .from(let first, let last):
+            guard first < length else { return nil }
+            return first..<(min(last ?? length - 1, length - 1) + 1)
+        case .suffix(let count):
+            guard count > 0, length > 0 else { return nil }
+            return max(0, length - count)..<length
+        }
+    }
+}

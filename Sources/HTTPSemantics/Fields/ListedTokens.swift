@@ -1,0 +1,18 @@
+/// The tokens of a comma-separated list (RFC 9110 section 5.6.1), empty ones left out. Quotation marks mean nothing in it: what a
+/// stranger leaves open cannot hide what others add behind it.
+package struct ListedTokens: Sequence, IteratorProtocol {
+    private var rest: Substring.UTF8View
+
+    package init(_ value: String) { rest = Substring(value).utf8 }
+
+    package mutating func next() -> Substring? {
+        while !rest.isEmpty {
+            let word = rest.prefix { $0 != UInt8(ascii: ",") }
+            rest = rest.dropFirst(word.count + 1)
+            var trimmed = word.drop { $0.isWhitespace }
+            while let last = trimmed.last, last.isWhitespace { trimmed = trimmed.dropLast() }
+            if !trimmed.isEmpty { return Substring(trimmed) }
+        }
+        return nil
+    }
+}
