@@ -5,7 +5,13 @@ package struct NetworkAddress: Hashable, Sendable {
     /// Four bytes, or sixteen, in network order.
     package let bytes: [UInt8]
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    /// - Parameter bytes: Four or sixteen; nil when there are more or less.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = bytes
+    }
+
+    private init(_ bytes: ArraySlice<UInt8>) { self.bytes = Array(bytes) }
 
     /// Reads dotted decimals or the text form of RFC 4291 section 2.2, and nothing else.
     package init?(_ text: String) {
@@ -16,20 +22,6 @@ package struct NetworkAddress: Hashable, Sendable {
             bytes = address
         } else {
             return nil
-        }
-    }
-
-    /// The address of a socket; nil when it is of another family.
-    init?(_ socket: UnsafePointer<sockaddr>, length: Int) {
-        let raw = UnsafeRawPointer(socket)
-        switch Int32(socket.pointee.sa_family) {
-        case AF_INET where length >= MemoryLayout<sockaddr_in>.size:
-            let address = raw.loadUnaligned(as: sockaddr_in.self).sin_addr
-            bytes = withUnsafeBytes(of: address) { Array($0) }
-        case AF_INET6 where length >= MemoryLayout<sockaddr_in6>.size:
-            let address = raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-            bytes = withUnsafeBytes(of: address) { Array($0) }
-        default: return nil
         }
     }
 
@@ -45,7 +37,7 @@ package struct NetworkAddress: Hashable, Sendable {
     }
 
     /// The IPv4 address in these four bytes.
-    package func embedded(at offset: Int) -> Self { Self(bytes: Array(bytes[offset..<offset + 4])) }
+    package func embedded(at offset: Int) -> Self { Self(bytes[offset..<offset + 4]) }
 }
 
 extension NetworkAddress: CustomStringConvertible {
