@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTypes
 import Testing
 
 @testable import ThumbnailServer
@@ -27,12 +28,13 @@ struct MaskedTextTests {
     }
 
     @Test func `the access log has no signature in it, whatever the request came to`() {
-        var record = RequestRecord(
-            client: ClientAddress("192.0.2.7"), method: "GET", target: "/a?imgcache-sig=secret", minorVersion: 1,
-            id: "1",
-            userAgent: nil, traceParent: nil, status: 502, outcome: .none, bytesSent: 0, untilAnswer: .zero,
-            duration: .zero, error: "origin-unreachable", detail: nil, isCutShort: false)
-        record.detail = "http://a/b?X-Amz-Signature=secret: connection refused"
+        let client = ClientAddress("192.0.2.7")
+        let head = RequestHead(
+            method: .get, target: .path("/a?imgcache-sig=secret"), minorVersion: 1, fields: [:], authority: nil,
+            framing: .none, keepsAlive: true, expectsContinue: false)
+        let record = RequestRecord(
+            Exchange(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 502,
+            error: "origin-unreachable", detail: "http://a/b?X-Amz-Signature=secret: connection refused")
         let line = String(decoding: record.line(at: .init(timeIntervalSince1970: 0)), as: UTF8.self)
         #expect(!line.contains("secret"), "\(line)")
         #expect(line.contains("connection refused"))

@@ -1,23 +1,23 @@
 /// Writes one flat JSON object as bytes (RFC 8259), for logs and errors: no tree, no Foundation.
-struct JSONLine {
+package struct JSONLine {
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
 
-    init(reserving capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+    package init(reserving capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
-    mutating func add(_ name: StaticString, _ value: String) {
+    package mutating func add(_ name: StaticString, _ value: String) {
         begin(name)
         bytes.append(UInt8(ascii: "\""))
         for byte in value.utf8 { escape(byte) }
         bytes.append(UInt8(ascii: "\""))
     }
 
-    mutating func add(_ name: StaticString, _ value: some BinaryInteger) {
+    package mutating func add(_ name: StaticString, _ value: some BinaryInteger) {
         begin(name)
         bytes += String(value).utf8
     }
 
     /// A number of milliseconds with three digits behind the point.
-    mutating func add(_ name: StaticString, milliseconds duration: Duration) {
+    package mutating func add(_ name: StaticString, milliseconds duration: Duration) {
         begin(name)
         let (seconds, attoseconds) = duration.components
         let microseconds = max(0, seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
@@ -28,13 +28,13 @@ struct JSONLine {
         bytes += rest
     }
 
-    mutating func add(_ name: StaticString, _ value: Bool) {
+    package mutating func add(_ name: StaticString, _ value: Bool) {
         begin(name)
         bytes += (value ? "true" : "false").utf8
     }
 
     /// The object with its closing brace.
-    consuming func finished() -> [UInt8] {
+    package consuming func finished() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         return bytes
     }

@@ -1,37 +1,38 @@
-import HTTPTypes
-import ImageCache
+package import HTTPTypes
 
 /// An answer on its way to a client. The connection adds what belongs to the connection: Content-Length where it is known,
 /// Transfer-Encoding, Connection, Date, the request id.
-struct Response: Sendable {
-    enum Body: Sendable {
+package struct Response: Sendable {
+    package enum Body: Sendable {
         /// No content, and none may follow: HEAD, 204, 304.
         case none
         case bytes([UInt8])
-        case content(AnswerContent)
+        /// Content that is written while it is made or arrives, and its length in bytes, if that is known. What it throws
+        /// leaves the message without a proper end (RFC 9112 section 8).
+        case stream(length: Int64?, @Sendable (any ResponseBodyWriter) async throws -> Void)
     }
 
-    var head: HTTPResponse
-    var body: Body
-    /// How the cache came to it.
-    var outcome: CacheOutcome
+    package var head: HTTPResponse
+    package var body: Body
+    /// The handler's word for how it came by the response, for logs and metrics.
+    package var outcome: String?
     /// What went wrong, as the JSON body names it.
-    var error: String?
+    package var error: String?
     /// What else there is to say of it, for the log alone.
-    var detail: String?
-    /// Whether it is somebody else's, so that Via names this proxy (RFC 9110 section 7.6.3).
-    var isPassedOn = false
+    package var detail: String?
+    /// This server's member of Via when it passes on somebody else's response (RFC 9110 section 7.6.3). It is added as the
+    /// head is written, so that fields that many responses share are not copied for it.
+    package var via: String?
     /// Whether the connection ends with this answer.
-    var closes = false
+    package var closes = false
 
-    init(_ head: HTTPResponse, body: Body = .none, outcome: CacheOutcome = .none) {
+    package init(_ head: HTTPResponse, body: Body = .none) {
         self.head = head
         self.body = body
-        self.outcome = outcome
     }
 
     /// An error for a client to read: `{"error":"<code>","message":"…"}`, not to be cached.
-    static func failure(
+    package static func failure(
         _ status: Int, _ code: String, _ message: String, fields: HTTPFields = [:]
     ) -> Response {
         var head = HTTPResponse(status: .init(integerLiteral: status), headerFields: fields)
@@ -43,38 +44,5 @@ struct Response: Sendable {
         var response = Response(head, body: .bytes(writer.finished()))
         response.error = code
         return response
-    }
-}
-
-/// How an answer was come by: for the log and for counting.
-enum CacheOutcome: String, Sendable, CaseIterable {
-    /// From the store or from memory; the origin was not asked.
-    case hit
-    /// Stale, and the rules allowed it.
-    case stale
-    /// The origin confirmed what is stored.
-    case revalidated
-    /// From the origin, and stored.
-    case miss
-    /// From the origin of a request that was under way already.
-    case collapsed
-    /// From the origin, and not stored.
-    case pass
-    /// Made here: an error, an answer to OPTIONS.
-    case none
-
-    /// What the cache says of an answer (RFC 9211).
-    init(_ status: CacheStatus) {
-        guard status.forward != nil else {
-            self = !status.hit ? .none : status.detail == nil ? .hit : .stale
-            return
-        }
-        if status.forwardStatus == 304 {
-            self = .revalidated
-        } else if status.collapsed {
-            self = .collapsed
-        } else {
-            self = status.stored ? .miss : .pass
-        }
     }
 }

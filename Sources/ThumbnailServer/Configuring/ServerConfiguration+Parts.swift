@@ -10,16 +10,20 @@ extension ServerConfiguration {
     var idField: HTTPField.Name? { requestIDHeader == "off" ? nil : HTTPField.Name(requestIDHeader) }
 
     var connectionSettings: ConnectionSettings {
-        ConnectionSettings(
-            limits: RequestLimits(
-                target: maxURLLength, head: Int(clamping: maxHeaderSize), fields: maxHeaderFields,
-                body: Int(clamping: maxRequestBody)),
-            contentBudget: contentLimits, headTimeout: headerTimeout, bodyTimeout: bodyTimeout,
-            requestRate: rate(minRequestRate, bodyTimeout),
-            idleTimeout: idleTimeout, writeTimeout: writeTimeout,
-            responseRate: rate(minResponseRate, writeTimeout),
-            trustedProxies: trusted,
-            idFieldName: idField?.rawName, via: "1.1 \(viaName)")
+        var settings = ConnectionSettings()
+        settings.limits = RequestLimits(
+            target: maxURLLength, head: Int(clamping: maxHeaderSize), fields: maxHeaderFields,
+            body: Int(clamping: maxRequestBody))
+        settings.contentBudget = contentLimits
+        settings.headTimeout = headerTimeout
+        settings.bodyTimeout = bodyTimeout
+        settings.requestRate = rate(minRequestRate, bodyTimeout)
+        settings.idleTimeout = idleTimeout
+        settings.writeTimeout = writeTimeout
+        settings.responseRate = rate(minResponseRate, writeTimeout)
+        settings.trustedProxies = trusted
+        settings.idFieldName = idField?.rawName
+        return settings
     }
 
     private func rate(_ bytesPerSecond: Int64, _ timeout: Duration) -> MinimumRate {

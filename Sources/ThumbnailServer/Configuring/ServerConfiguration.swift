@@ -89,37 +89,6 @@ public struct ServerConfiguration: Sendable {
     init() {}
 }
 
-/// Where a listener listens.
-struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
-    /// An IPv4 or IPv6 address, or a host name.
-    var host: String
-    /// 0: one that is free.
-    var port: Int
-
-    init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
-    /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
-    init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
-        var host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(":") {
-            return nil
-        }
-        guard !host.isEmpty else { return nil }
-        self.host = String(host)
-        self.port = Int(port)
-    }
-
-    var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-}
-
 /// The machine.
 enum System {
     /// Processors that this process may use.

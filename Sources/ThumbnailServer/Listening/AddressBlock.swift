@@ -1,11 +1,11 @@
-import ImageCache
+import HTTPSemantics
 
 /// A block of IP addresses in the notation of RFC 4632 section 3.1: `10.0.0.0/8`, `2001:db8::/32`; without a length, one address.
-struct AddressBlock: Sendable, Hashable {
+package struct AddressBlock: Sendable, Hashable {
     private let prefix: NetworkAddress
     private let bits: Int
 
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let prefix = NetworkAddress(String(first)) else { return nil }
         self.prefix = prefix

@@ -1,15 +1,24 @@
-import Locking
+package import Locking
 
 /// Lets so many requests run at a time, in all and of one client; others wait in a queue whose length is bounded likewise. Clients
 /// that wait take turns, and a client at its own limit does not hold up those behind it.
-final class Admission: Sendable {
-    struct Limits: Sendable, Hashable {
+package final class Admission: Sendable {
+    package struct Limits: Sendable, Hashable {
         /// Requests that run.
-        var running = ShareLimiter.Limits(total: 1024)
+        package var running: ShareLimiter.Limits
         /// Requests that wait.
-        var waiting = ShareLimiter.Limits(total: 1024)
+        package var waiting: ShareLimiter.Limits
         /// Seconds after which a refused client may ask again.
-        var retryAfter = 1
+        package var retryAfter: Int
+
+        package init(
+            running: ShareLimiter.Limits = .init(total: 1024), waiting: ShareLimiter.Limits = .init(total: 1024),
+            retryAfter: Int = 1
+        ) {
+            self.running = running
+            self.waiting = waiting
+            self.retryAfter = retryAfter
+        }
     }
 
     enum Refusal: Error, Hashable {
@@ -76,12 +85,12 @@ final class Admission: Sendable {
 
     private let state: Locked<State>
 
-    init(_ limits: Limits) { state = Locked(State(limits)) }
+    package init(_ limits: Limits) { state = Locked(State(limits)) }
 
     var retryAfter: Int { state.withLock { $0.retryAfter } }
 
     /// Takes over other limits, which hold for those who wait, too.
-    func update(_ limits: Limits) {
+    package func update(_ limits: Limits) {
         state.withLock { state in
             state.retryAfter = limits.retryAfter
             state.running.limits = limits.running
@@ -90,7 +99,7 @@ final class Admission: Sendable {
         }.forEach { $0.resume(returning: true) }
     }
 
-    var counts: (running: Int, waiting: Int) { state.withLock { ($0.running.used, $0.queue.count) } }
+    package var counts: (running: Int, waiting: Int) { state.withLock { ($0.running.used, $0.queue.count) } }
 
     /// Waits for a turn. Each success is followed by one ``leave(_:)``.
     func enter(_ client: String) async throws(Refusal) {

@@ -1,6 +1,6 @@
 /// What a byte may be part of (RFC 9110 section 5.6, RFC 9112 section 3). Sets of the first 128 bytes are kept as two words:
 /// a test is a shift, and bytes from 0x80 up are in none of them.
-struct ByteClass: Sendable {
+package struct ByteClass: Sendable {
     private let low: UInt64
     private let high: UInt64
 
@@ -15,17 +15,17 @@ struct ByteClass: Sendable {
     }
 
     @inline(__always)
-    func contains(_ byte: UInt8) -> Bool {
+    package func contains(_ byte: UInt8) -> Bool {
         byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
     }
 
     private static let alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
     /// `tchar`: methods, field names, the words in Connection.
-    static let token = ByteClass((alphanumeric + "!#$%&'*+-.^_`|~").utf8)
+    package static let token = ByteClass((alphanumeric + "!#$%&'*+-.^_`|~").utf8)
     /// What may stand in a request target: printable ASCII but for `#`, `<`, `>` and `"`. RFC 3986 allows less; browsers send
     /// `|` and its like, which lead nobody astray.
-    static let target = ByteClass((0x21...0x7E).filter { !Array("#<>\"".utf8).contains($0) })
+    package static let target = ByteClass((0x21...0x7E).filter { !Array("#<>\"".utf8).contains($0) })
     /// What a label of a host name is made of; underscores are in names that are no host names and resolve all the same.
     static let hostName = ByteClass((alphanumeric + "-_").utf8)
 }
@@ -42,10 +42,10 @@ extension UInt8 {
     var isFieldContent: Bool { self >= 0x20 && self != 0x7F || self == .tab }
 
     /// The value of a decimal digit.
-    var digitValue: Int? { self >= 0x30 && self <= 0x39 ? Int(self) - 0x30 : nil }
+    package var digitValue: Int? { self >= 0x30 && self <= 0x39 ? Int(self) - 0x30 : nil }
 
     /// The value of a hexadecimal digit.
-    var hexadecimalValue: Int? {
+    package var hexadecimalValue: Int? {
         switch self {
         case 0x30...0x39: Int(self) - 0x30
         case 0x41...0x46: Int(self) - 0x41 + 10

@@ -1,15 +1,15 @@
-import ImageCache
+import HTTPSemantics
 import NIOCore
 
 /// The client that a request comes from.
-struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
+package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     /// The address without its port, as it is written: `192.0.2.7`, `2001:db8::7`.
-    let description: String
+    package let description: String
     /// The name under which limits count it. An IPv6 subscriber has a /64 of addresses to choose from (RFC 6177), and is one
     /// client.
-    let subscriber: String
+    package let subscriber: String
 
-    init(_ text: String) {
+    package init(_ text: String) {
         guard let address = NetworkAddress(text) else {
             (description, subscriber) = (text, text)
             return
@@ -29,7 +29,7 @@ struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     init(_ address: SocketAddress?) { self.init(address?.ipAddress ?? "unknown") }
 
     /// As `Forwarded` writes it (RFC 7239 section 6).
-    var forwardedNode: String { description.contains(":") ? "\"[\(description)]\"" : description }
+    package var forwardedNode: String { description.contains(":") ? "\"[\(description)]\"" : description }
 }
 
 extension NetworkAddress {

@@ -1,6 +1,5 @@
 import Glibc
 import HTTPTypes
-import ImageCache
 import NIOCore
 
 extension Connection {
@@ -65,7 +64,7 @@ extension Connection {
             case .none: break
             case .bytes(let content) where content.count <= Self.mostCopied: bytes = content
             case .bytes(let content): rest = .memory(content)
-            case .content(let content): rest = .pieces(content)
+            case .stream(_, let write): rest = .stream(write)
             }
         }
         var buffer = context.channel.allocator.buffer(capacity: 768 + bytes.count)
@@ -73,7 +72,7 @@ extension Connection {
             response.head, framing: turn.framing, keepsAlive: turn.keepsAlive,
             minorVersion: turn.exchange.head.minorVersion,
             ResponseHead.Additions(
-                via: response.isPassedOn ? listener.settings.via : nil,
+                via: response.via,
                 id: listener.settings.idFieldName.map { ($0, turn.exchange.id) }, date: date.value()), to: &buffer)
         buffer.writeBytes(bytes)
         turn.bytesSent = Int64(bytes.count)
@@ -102,8 +101,8 @@ extension Connection {
         case .none:
             if turn.isWithoutContent { return named.map { .length($0) } ?? .none }
             return .length(0)
-        case .content(let content):
-            if let length = content.length ?? named { return .length(length) }
+        case .stream(let length, _):
+            if let length = length ?? named { return .length(length) }
             if turn.isWithoutContent { return .none }
             return turn.exchange.head.minorVersion == 0 ? .untilClose : .chunked
         }

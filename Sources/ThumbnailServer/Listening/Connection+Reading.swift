@@ -1,6 +1,5 @@
 import HTTPTypes
 import Locking
-import Metrics
 import NIOCore
 
 extension Connection {
@@ -99,7 +98,7 @@ extension Connection {
         head = nil
         pending.clear()
         requests += 1
-        listener.metrics.refused(fault.reason)
+        listener.observer?.requestRefused(fault.reason)
         let fields: HTTPFields = fault.retryAfter.map { [.retryAfter: String($0)] } ?? [:]
         var response = Response.failure(fault.status, fault.code, fault.message, fields: fields)
         response.closes = true

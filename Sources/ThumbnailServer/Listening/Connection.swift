@@ -192,10 +192,7 @@ final class Connection: ChannelDuplexHandler {
         self.turn = nil
         uncharge()
         let end = ContinuousClock.now
-        listener.metrics.record(
-            outcome: turn.outcome, status: turn.status, bytesSent: turn.bytesSent,
-            duration: end - turn.exchange.received)
-        if listener.log.isOn { listener.log.record(turn.record(at: end, isCutShort: isCutShort)) }
+        listener.observer?.requestEnded(turn.record(at: end, isCutShort: isCutShort))
     }
 
     /// Reads on, when reading was held up and there is room again.

@@ -1,8 +1,8 @@
-import Locking
+package import Locking
 import NIOCore
 
 /// The connections that are open: so many at most, in all and of one client, and all of them told when the server stops.
-final class ConnectionRegistry: Sendable {
+package final class ConnectionRegistry: Sendable {
     private struct State {
         var limiter: ShareLimiter
         /// Those that were accepted, admitted or not.
@@ -21,13 +21,13 @@ final class ConnectionRegistry: Sendable {
 
     private let state: Locked<State>
 
-    init(_ limits: ShareLimiter.Limits) {
+    package init(_ limits: ShareLimiter.Limits) {
         state = Locked(State(limiter: ShareLimiter(limits)))
         mostRefused = min(256, max(1, limits.total / 16))
     }
 
     /// Connections that are served.
-    var count: Int { state.withLock { $0.limiter.used } }
+    package var count: Int { state.withLock { $0.limiter.used } }
 
     var isDraining: Bool { state.withLock { $0.isDraining } }
 

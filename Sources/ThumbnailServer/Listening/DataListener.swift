@@ -1,12 +1,11 @@
 import CLinux
 import Glibc
-import Metrics
-import NIOCore
-import NIOPosix
+package import NIOCore
+package import NIOPosix
 
-/// Sets up the data listener's socket and the pipeline of each connection.
-enum DataListener {
-    static func start(
+/// The listening socket, and the pipeline of each connection that it accepts.
+package enum DataListener {
+    package static func start(
         on address: ListenAddress, group: MultiThreadedEventLoopGroup, listener: Listener
     ) async throws -> any Channel {
         var turns: [ObjectIdentifier: NIOLoopBound<SocketTurns>] = [:]
@@ -56,7 +55,7 @@ enum DataListener {
     /// close(2) of a listening socket resets what has not been accepted yet. So first no new handshake is let begin: the kernel
     /// drops their first segments, which clients repeat after a second, to whoever listens then. What has begun ends within a
     /// round trip and is accepted. Only then the socket is closed. (Where such a filter cannot be set, what waits is accepted.)
-    static func stop(_ channel: any Channel) async {
+    package static func stop(_ channel: any Channel) async {
         guard let options = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
         let isQuiet = await refuseHandshakes(options)
         let start = ContinuousClock.now

@@ -1,18 +1,17 @@
 import HTTPTypes
-import ImageCache
 import NIOCore
 
 /// Content that is still to be sent after the head.
 enum AnswerContentToSend: Sendable {
-    /// In pieces, which may still be arriving.
-    case pieces(AnswerContent)
+    /// To be written by its maker, piece by piece.
+    case stream(@Sendable (any ResponseBodyWriter) async throws -> Void)
     /// At hand.
     case memory([UInt8])
 }
 
 /// Takes an answer from its task to its connection's event loop, piece by piece: the next piece is asked for when the kernel has
 /// taken the former, so that a slow client holds up nobody but itself.
-struct Delivery: Sendable {
+struct Delivery: ResponseBodyWriter {
     /// Bytes of a file that are written at a time: what a client must take within the write time-out.
     private static let piece: Int64 = 256 << 10
 
@@ -35,8 +34,8 @@ struct Delivery: Sendable {
             }.get()
             switch rest {
             case nil: return
-            case .pieces(let content): for try await piece in content { try await send(piece) }
-            case .memory(let bytes): try await send(.bytes(bytes))
+            case .stream(let write): try await write(self)
+            case .memory(let bytes): try await write(bytes)
             }
             try await loop.submit {
                 let (connection, context) = bound.value
@@ -58,24 +57,26 @@ struct Delivery: Sendable {
         }
     }
 
-    private func send(_ piece: AnswerContent.Piece) async throws {
+    // MARK: Content
+
+    func write(_ bytes: [UInt8]) async throws {
         let bound = bound
-        switch piece {
-        case .bytes(let bytes):
+        try await loop.flatSubmit {
+            let (connection, context) = bound.value
+            return connection.write(bytes, context)
+        }.get()
+    }
+
+    func write(_ descriptor: Int32, _ range: Range<Int64>) async throws {
+        let bound = bound
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let part = start..<min(range.upperBound, start + Self.piece)
             try await loop.flatSubmit {
                 let (connection, context) = bound.value
-                return connection.write(bytes, context)
+                return connection.write(descriptor, part, context)
             }.get()
-        case .stored(let descriptor, let range):
-            var start = range.lowerBound
-            while start < range.upperBound {
-                let part = start..<min(range.upperBound, start + Self.piece)
-                try await loop.flatSubmit {
-                    let (connection, context) = bound.value
-                    return connection.write(descriptor, part, context)
-                }.get()
-                start = part.upperBound
-            }
+            start = part.upperBound
         }
     }
 }

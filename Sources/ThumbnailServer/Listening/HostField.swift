@@ -1,21 +1,21 @@
-import ImageCache
+package import HTTPSemantics
 
 /// `Host` (RFC 9110 section 7.2), or the authority of a request target: a host and perhaps a port, nothing else.
 ///
 /// Read more strictly than RFC 3986 writes it: what no name and no address of a server looks like is taken by one recipient for
 /// this and by the next one for that.
-struct HostField: Hashable {
-    enum Host: Hashable {
+package struct HostField: Hashable {
+    package enum Host: Hashable {
         /// In lower case, without a dot at its end. Empty when the field was.
         case name(String)
         case address(NetworkAddress)
     }
 
-    let host: Host
-    let port: UInt16?
+    package let host: Host
+    package let port: UInt16?
 
     /// nil: it is none.
-    init?(_ text: some Collection<UInt8>) {
+    package init?(_ text: some Collection<UInt8>) {
         guard text.first == UInt8(ascii: "[") else {
             let name = text.prefix { $0 != .colon }
             guard let host = Self.host(name), let port = Self.port(text.dropFirst(name.count)) else { return nil }
@@ -29,7 +29,7 @@ struct HostField: Hashable {
         (host, self.port) = (.address(address), port.number)
     }
 
-    static func isValid(_ text: some Collection<UInt8>) -> Bool { HostField(text) != nil }
+    package static func isValid(_ text: some Collection<UInt8>) -> Bool { HostField(text) != nil }
 
     private static func host(_ bytes: some Collection<UInt8>) -> Host? {
         var labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

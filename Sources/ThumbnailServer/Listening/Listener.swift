@@ -1,35 +1,35 @@
 import HTTPTypes
-import Logging
-import Metrics
-import NIOCore
 
-/// What all connections share: who answers, what counts and logs, how many may run.
-final class Listener: Sendable {
+/// The state that all connections of a server share: the handler, the observer, and the limits.
+package final class Listener: Sendable {
     let settings: ConnectionSettings
-    let router: Router
-    let metrics: ServerMetrics
-    let log: AccessLog
-    let admission: Admission
+    let router: any Endpoint
+    let observer: (any RequestObserver)?
+    package let admission: Admission
     let budget: ContentBudget
-    let connections: ConnectionRegistry
+    package let connections: ConnectionRegistry
     let answers = RunningAnswers()
-    let logger: Logger
     /// The field that names a request.
     let idField: HTTPField.Name?
 
-    init(
-        settings: ConnectionSettings, router: Router, metrics: ServerMetrics, log: AccessLog, admission: Admission,
-        connections: ConnectionRegistry, logger: Logger
+    package init(
+        settings: ConnectionSettings, router: any Endpoint, observer: (any RequestObserver)?, admission: Admission,
+        connections: ConnectionRegistry
     ) {
         self.settings = settings
         self.router = router
-        self.metrics = metrics
-        self.log = log
+        self.observer = observer
         self.admission = admission
         self.connections = connections
         budget = ContentBudget(settings.contentBudget)
-        self.logger = logger
         idField = settings.idFieldName.flatMap { HTTPField.Name($0) }
+    }
+
+    /// Lets each connection finish the request under way, and closes those that have not after `time`. Event loops may be
+    /// shut down when this returns.
+    package func drain(within time: Duration) async {
+        await connections.drain(within: time)
+        await answers.wait()
     }
 
     /// The refusal that a request gets whose turn will not come.
@@ -38,7 +38,7 @@ final class Listener: Sendable {
         case .full(let shortage):
             let fault = RequestFault.busy(
                 shortage, .queue, "The requests that wait are", retryAfter: admission.retryAfter)
-            metrics.refused(fault.reason)
+            observer?.requestRefused(fault.reason)
             return .failure(
                 fault.status, fault.code, fault.message, fields: [.retryAfter: String(admission.retryAfter)])
         case .cancelled:

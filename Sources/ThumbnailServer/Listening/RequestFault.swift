@@ -1,9 +1,9 @@
 import Locking
 
 /// Why a request is refused before anything is asked of the cache or the origin.
-struct RequestFault: Error, Hashable {
+package struct RequestFault: Error, Hashable {
     /// The kinds of refusals that are counted apart.
-    enum Reason: String, CaseIterable {
+    package enum Reason: String, CaseIterable {
         /// It is no valid request, or too large.
         case malformed
         /// It did not come in time, or too slowly.
@@ -19,14 +19,14 @@ struct RequestFault: Error, Hashable {
     }
 
     /// The status to answer with: 400, 408, 413, 414, 417, 429, 431, 501, 503 or 505.
-    var status: Int
+    package var status: Int
     /// A short name for programs and logs, such as `bad-chunk`.
-    var code: String
+    package var code: String
     /// One sentence for people.
-    var message: String
-    var reason = Reason.malformed
+    package var message: String
+    package var reason = Reason.malformed
     /// Seconds after which the client may try again.
-    var retryAfter: Int?
+    package var retryAfter: Int?
 
     /// 400 (Bad Request, RFC 9110 section 15.5.1).
     static func bad(_ code: String, _ message: String) -> RequestFault {

@@ -138,12 +138,12 @@ extension RequestFault {
 }
 
 /// The words of a comma-separated list (RFC 9110 section 5.6.1), empty ones left out.
-struct ListedTokens: Sequence, IteratorProtocol {
+package struct ListedTokens: Sequence, IteratorProtocol {
     private var rest: Substring.UTF8View
 
-    init(_ value: String) { rest = Substring(value).utf8 }
+    package init(_ value: String) { rest = Substring(value).utf8 }
 
-    mutating func next() -> Substring? {
+    package mutating func next() -> Substring? {
         while !rest.isEmpty {
             let word = rest.prefix { $0 != UInt8(ascii: ",") }
             rest = rest.dropFirst(word.count + 1)

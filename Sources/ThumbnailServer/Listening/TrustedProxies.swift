@@ -1,15 +1,15 @@
+import HTTPSemantics
 import HTTPTypes
-import ImageCache
 
 /// The proxies in front of the service that are believed when they say whom they ask for.
-struct TrustedProxies: Sendable, Hashable {
+package struct TrustedProxies: Sendable, Hashable {
     private let blocks: [AddressBlock]
 
-    init(_ blocks: [AddressBlock] = []) { self.blocks = blocks }
+    package init(_ blocks: [AddressBlock] = []) { self.blocks = blocks }
 
     var isEmpty: Bool { blocks.isEmpty }
 
-    func contains(_ client: ClientAddress) -> Bool {
+    package func contains(_ client: ClientAddress) -> Bool {
         guard !blocks.isEmpty, let address = NetworkAddress(client.description) else { return false }
         return contains(address)
     }
@@ -126,8 +126,4 @@ enum ForwardedFor {
         let host = colons == 1 ? text.prefix { $0 != ":" } : text
         return NetworkAddress(String(host))?.withoutMapping
     }
-}
-
-extension HTTPField.Name {
-    static let xForwardedFor = known("X-Forwarded-For")
 }

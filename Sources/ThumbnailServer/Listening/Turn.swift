@@ -1,12 +1,10 @@
-import HTTPTypes
-
 /// The request that a connection is answering, and how far the answer is.
 struct Turn {
     let exchange: Exchange
     var keepsAlive: Bool
     var framing = ResponseFraming.none
     var status = 0
-    var outcome = CacheOutcome.none
+    var outcome: String?
     var error: String?
     var detail: String?
     var answered: ContinuousClock.Instant?
@@ -25,12 +23,8 @@ struct Turn {
     }
 
     func record(at end: ContinuousClock.Instant, isCutShort: Bool) -> RequestRecord {
-        let head = isMalformed ? nil : exchange.head
-        return RequestRecord(
-            client: exchange.client, peer: exchange.peer == exchange.client ? nil : exchange.peer,
-            method: head?.method.rawValue, target: head?.targetText,
-            minorVersion: head?.minorVersion, id: exchange.id, userAgent: head?.fields[.userAgent],
-            traceParent: head?.fields[.traceParent], status: status, outcome: outcome, bytesSent: bytesSent,
+        RequestRecord(
+            exchange, isMalformed: isMalformed, status: status, outcome: outcome, bytesSent: bytesSent,
             untilAnswer: (answered ?? end) - exchange.received, duration: end - exchange.received, error: error,
             detail: detail, isCutShort: isCutShort)
     }

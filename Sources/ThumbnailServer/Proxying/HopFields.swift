@@ -45,14 +45,6 @@ enum ServerTiming {
 }
 
 extension HTTPField.Name {
-    static let forwarded = known("Forwarded")
     static let serverTiming = known("Server-Timing")
     static let cacheStatus = known("Cache-Status")
-    static let traceParent = known("traceparent")
-
-    /// A name that is known to be a token.
-    static func known(_ name: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no token") }
-        return name
-    }
 }

@@ -25,6 +25,14 @@ struct ProxyEndpoint: Endpoint {
 
     let options: Options
     let cache: ImageCache
+    /// This proxy's member of Via.
+    private let via: String
+
+    init(options: Options, cache: ImageCache) {
+        self.options = options
+        self.cache = cache
+        via = "1.1 \(options.name)"
+    }
 
     func readyResponse(to exchange: Exchange) -> Response? {
         guard exchange.method == .get || exchange.method == .head, let request = request(for: exchange),
@@ -52,7 +60,7 @@ struct ProxyEndpoint: Endpoint {
                 return .failure(502, "origin-status", "The origin answered with an interim response alone.")
             }
             return finished(
-                answer.head, body: answer.content.map { .content($0) } ?? .none, CacheOutcome(answer.cacheStatus),
+                answer.head, body: answer.content.map { Response.Body($0) } ?? .none, CacheOutcome(answer.cacheStatus),
                 of: exchange)
         } catch {
             return Response(failure: error)
@@ -90,10 +98,24 @@ struct ProxyEndpoint: Endpoint {
         _ head: HTTPResponse, body: Response.Body, _ outcome: CacheOutcome, of exchange: Exchange
     ) -> Response {
         var response = Response(head, body: body, outcome: outcome)
-        response.isPassedOn = true
+        response.via = via
         if options.tellsTiming {
             ServerTiming.append(outcome, since: exchange.received, to: &response.head.headerFields)
         }
         return response
+    }
+}
+
+extension Response.Body {
+    /// Content that is sent as it arrives.
+    fileprivate init(_ content: AnswerContent) {
+        self = .stream(length: content.length) { writer in
+            for try await piece in content {
+                switch piece {
+                case .bytes(let bytes): try await writer.write(bytes)
+                case .stored(let descriptor, let range): try await writer.write(descriptor, range)
+                }
+            }
+        }
     }
 }

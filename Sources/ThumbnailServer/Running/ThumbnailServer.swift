@@ -76,8 +76,7 @@ public struct ThumbnailServer: Service {
         await DataListener.stop(data)
         try? await data.closeFuture.get()
         logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
-        await connections.drain(within: configuration.gracePeriod)
-        await parts.listener.answers.wait()
+        await parts.listener.drain(within: configuration.gracePeriod)
         await end(group)
         logger.notice("stopped")
     }
@@ -149,7 +148,7 @@ struct ServerParts: Sendable {
         listener = Listener(
             settings: configuration.connectionSettings,
             router: Router(proxy: proxy, images: ImageEndpoint(rules: images, cache: cache)),
-            metrics: metrics, log: log, admission: Admission(configuration.admissionLimits),
-            connections: ConnectionRegistry(configuration.connectionLimits(logger)), logger: logger)
+            observer: ServerObserver(metrics: metrics, log: log), admission: Admission(configuration.admissionLimits),
+            connections: ConnectionRegistry(configuration.connectionLimits(logger)))
     }
 }

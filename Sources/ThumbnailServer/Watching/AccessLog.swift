@@ -1,6 +1,7 @@
 import CLinux
 import FoundationEssentials
 import Glibc
+import HTTPTypes
 import Locking
 import NIOPosix
 
@@ -128,19 +129,22 @@ extension RequestRecord {
     func line(at now: Date) -> [UInt8] {
         var line = JSONLine(reserving: 512)
         line.add("time", TimeText.text(of: now))
-        line.add("client", client.description)
-        if let peer { line.add("peer", peer.description) }
-        if let method { line.add("method", method) }
-        if let target { line.add("target", MaskedText.masked(target)) }
-        if let minorVersion { line.add("version", "1.\(minorVersion)") }
+        line.add("client", request.client.description)
+        if request.peer != request.client { line.add("peer", request.peer.description) }
+        let head = isMalformed ? nil : request.head
+        if let head {
+            line.add("method", head.method.rawValue)
+            line.add("target", MaskedText.masked(head.targetText))
+            line.add("version", "1.\(head.minorVersion)")
+        }
         line.add("status", status)
-        line.add("cache", outcome.rawValue)
+        line.add("cache", outcome ?? "none")
         line.add("bytes", bytesSent)
         line.add("wait_ms", milliseconds: untilAnswer)
         line.add("ms", milliseconds: duration)
-        line.add("id", id)
-        if let traceParent { line.add("traceparent", traceParent) }
-        if let userAgent { line.add("agent", userAgent) }
+        line.add("id", request.id)
+        if let traceParent = head?.fields[.traceParent] { line.add("traceparent", traceParent) }
+        if let userAgent = head?.fields[.userAgent] { line.add("agent", userAgent) }
         if isCutShort { line.add("cut_short", true) }
         if let error { line.add("error", error) }
         if let detail { line.add("detail", MaskedText.masked(detail)) }

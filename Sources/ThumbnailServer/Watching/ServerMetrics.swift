@@ -57,13 +57,13 @@ struct ServerMetrics: Sendable {
         waiting.record(requests.waiting)
     }
 
-    /// - Parameter status: 0: the client left before there was an answer.
-    func record(outcome: CacheOutcome, status: Int, bytesSent: Int64, duration: Duration) {
-        guard status > 0 else { return abandoned.increment() }
-        let row = outcome.index
-        requests[row][min(max(status / 100, 1), 5) - 1].increment()
-        durations[row].recordNanoseconds(duration.nanoseconds)
-        if bytesSent > 0 { bytes.increment(by: bytesSent) }
+    /// Counts a request that has ended.
+    func ended(_ record: RequestRecord) {
+        guard record.status > 0 else { return abandoned.increment() }
+        let row = (record.outcome.flatMap { CacheOutcome(rawValue: $0) } ?? .none).index
+        requests[row][min(max(record.status / 100, 1), 5) - 1].increment()
+        durations[row].recordNanoseconds(record.duration.nanoseconds)
+        if record.bytesSent > 0 { bytes.increment(by: record.bytesSent) }
     }
 }
 
