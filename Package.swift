@@ -88,11 +88,20 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // The service: request in, answer of the facade out.
+        // The service.
+        .target(
+            name: "HTTPServer",
+            dependencies: [
+                "CLinux", "HTTPCaching", "HTTPSemantics", "Locking", httpTypes,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "ThumbnailServer",
             dependencies: [
-                "CLinux", "HTTPSemantics", "ImageCache", "Locking", "URLSigning", httpTypes, logging,
+                "CLinux", "HTTPSemantics", "HTTPServer", "ImageCache", "Locking", "URLSigning", httpTypes, logging,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -141,19 +150,25 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "HTTPServerTests",
+            dependencies: [
+                "HTTPServer", "Locking", "TestSupport", httpTypes,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "ThumbnailServerTests",
             dependencies: [
-                "ImageCache", "Locking", "TestSupport", "ThumbnailServer", "URLSigning", httpTypes,
+                "HTTPServer", "ImageCache", "Locking", "TestSupport", "ThumbnailServer", "URLSigning", httpTypes,
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ServerIntegrationTests",
             dependencies: [
-                "ImageCache", "Locking", "TestSupport", "ThumbnailServer", "URLSigning", "imgcache", "imgcache-server",
+                "HTTPServer", "ImageCache", "Locking", "TestSupport", "URLSigning", "imgcache", "imgcache-server",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: [

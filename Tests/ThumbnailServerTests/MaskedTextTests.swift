@@ -2,6 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
+@testable import HTTPServer
 @testable import ThumbnailServer
 
 struct MaskedTextTests {

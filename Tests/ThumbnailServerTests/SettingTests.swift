@@ -3,6 +3,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
+@testable import HTTPServer
 @testable import ThumbnailServer
 
 struct SettingTests {
@@ -109,28 +110,6 @@ struct SettingTests {
 }
 
 struct SmallPartTests {
-    @Test("text in JSON is escaped")
-    func json() {
-        var line = JSONLine()
-        line.add("a", "\"\\\n\u{7F}ä")
-        line.add("b", 3)
-        line.add("c", milliseconds: .microseconds(1_042))
-        line.add("d", true)
-        #expect(
-            String(decoding: line.finished(), as: UTF8.self)
-                == #"{"a":"\"\\\u000a\u007fä","b":3,"c":1.042,"d":true}"#)
-    }
-
-    @Test("an IPv6 client is counted by its /64, and written as RFC 7239 wants it")
-    func clients() {
-        let one = ClientAddress("2001:db8:1:2::1")
-        #expect(one.subscriber == ClientAddress("2001:db8:1:2:ffff::9").subscriber)
-        #expect(one.subscriber != ClientAddress("2001:db8:1:3::1").subscriber)
-        #expect(ClientAddress("192.0.2.1").subscriber == "192.0.2.1")
-        #expect(one.forwardedNode == "\"[2001:db8:1:2::1]\"")
-        #expect(ClientAddress("192.0.2.1").forwardedNode == "192.0.2.1")
-    }
-
     @Test("moments as logs write them")
     func moments() {
         for (seconds, text) in [
@@ -140,12 +119,6 @@ struct SmallPartTests {
         ] as [(Double, String)] {
             #expect(TimeText.text(of: Date(timeIntervalSince1970: seconds)) == text)
         }
-    }
-
-    @Test("the words of a list, without empty ones")
-    func lists() {
-        #expect(Array(ListedTokens(" a,b ,\t c,,  ,d")) == ["a", "b", "c", "d"])
-        #expect(Array(ListedTokens("")).isEmpty)
     }
 
     @Test("how often a proxy stands in Via")

@@ -1,3 +1,4 @@
+import HTTPServer
 import HTTPTypes
 
 /// Who may ask the admin listener what.

@@ -1,3 +1,4 @@
+import HTTPServer
 import HTTPTypes
 
 /// Gives each request to who answers it: `/image/…` to the images, everything else to the proxy.

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPServer
 import HTTPTypes
 import ImageCache
 import Logging

@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// Settings as people write them.
 enum SettingText {
     /// `4096`, `64k`, `500MB`, `2GiB`: a bare letter and `KiB` … are powers of 1024, `kB`, `MB` … of 1000.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPServer
 import HTTPTypes
 import ImageCache
 import Locking

@@ -1,3 +1,4 @@
+import HTTPServer
 import ImageCache
 
 /// What is wrong with an image's URL, and which part of it.

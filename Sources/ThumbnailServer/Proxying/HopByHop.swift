@@ -1,3 +1,4 @@
+import HTTPServer
 import HTTPTypes
 
 /// Fields that are for one connection only and are not passed on (RFC 9110 section 7.6.1).

@@ -1,3 +1,4 @@
+import HTTPServer
 import HTTPTypes
 
 /// `Via` (RFC 9110 section 7.6.3): who passed a message on.

@@ -1,4 +1,5 @@
 import HTTPSemantics
+import HTTPServer
 import HTTPTypes
 import ImageCache
 

@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// Counts each request, and writes it to the access log.
 struct ServerObserver: RequestObserver {
     let metrics: ServerMetrics

@@ -1,6 +1,7 @@
 import CLinux
 import FoundationEssentials
 import Glibc
+import HTTPServer
 import HTTPTypes
 import Locking
 import NIOPosix

@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// Text for logs and pages in which URLs may stand, with the values of those query parameters that authorise replaced by `***`.
 ///
 /// Whoever reads a signed URL in a log may use it. The parameters are those of this service's own signatures, of the common object

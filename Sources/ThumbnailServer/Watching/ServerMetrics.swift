@@ -1,3 +1,4 @@
+import HTTPServer
 import Metrics
 
 /// Counts what the data listener does, in swift-metrics: for `/metrics`, and for whoever bootstraps a backend.

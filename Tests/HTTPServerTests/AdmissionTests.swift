@@ -1,7 +1,7 @@
 import Locking
 import Testing
 
-@testable import ThumbnailServer
+@testable import HTTPServer
 
 struct AdmissionTests {
     private func limits(

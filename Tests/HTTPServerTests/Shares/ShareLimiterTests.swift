@@ -1,7 +1,7 @@
 import Locking
 import Testing
 
-@testable import ThumbnailServer
+@testable import HTTPServer
 
 struct ShareLimiterTests {
     @Test func `a client gets its share and no more, whatever is left`() throws {

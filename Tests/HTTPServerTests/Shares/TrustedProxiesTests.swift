@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 
-@testable import ThumbnailServer
+@testable import HTTPServer
 
 struct TrustedProxiesTests {
     private static let proxies = TrustedProxies(

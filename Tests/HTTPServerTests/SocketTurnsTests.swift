@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-@testable import ThumbnailServer
+@testable import HTTPServer
 
 struct SocketTurnsTests {
     /// Notes that its channel was read from.

@@ -3,7 +3,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@testable import ThumbnailServer
+@testable import HTTPServer
 
 /// What comes out of a connection's bytes.
 private func read(
