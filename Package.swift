@@ -33,8 +33,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: []),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
-        // Without its default traits: one of them brings all of Foundation.
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.16.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
     ],
     targets: [
@@ -103,8 +101,6 @@ let package = Package(
             dependencies: [
                 "CLinux", "HTTPSemantics", "HTTPServer", "ImageCache", "Locking", "URLSigning", httpTypes, logging,
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -132,7 +128,8 @@ let package = Package(
         .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics"], swiftSettings: strict),
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", httpTypes], swiftSettings: strict),
         .testTarget(
-            name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", httpTypes], swiftSettings: strict),
+            name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", httpTypes],
+            swiftSettings: strict),
         .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "DiskStoreTests", dependencies: ["DiskStore", "TestSupport"], swiftSettings: strict),
         .testTarget(

@@ -30,9 +30,7 @@ struct MaskedTextTests {
 
     @Test func `the access log has no signature in it, whatever the request came to`() {
         let client = ClientAddress("192.0.2.7")
-        let head = RequestHead(
-            method: .get, target: .path("/a?imgcache-sig=secret"), minorVersion: 1, fields: [:], authority: nil,
-            framing: .none, keepsAlive: true, expectsContinue: false)
+        let head = RequestHead(method: .get, target: .path("/a?imgcache-sig=secret"))
         let record = RequestRecord(
             Exchange(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 502,
             error: "origin-unreachable", detail: "http://a/b?X-Amz-Signature=secret: connection refused")

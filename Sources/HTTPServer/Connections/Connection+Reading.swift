@@ -104,9 +104,7 @@ extension Connection {
         response.closes = true
         var refused = Turn(
             Exchange(
-                head: RequestHead(
-                    method: method, target: .server, minorVersion: 1, fields: [:], authority: nil, framing: .none,
-                    keepsAlive: false, expectsContinue: false),
+                head: RequestHead(method: method, target: .server),
                 client: requester, peer: client, content: [], id: RequestID.id(in: [:], named: nil) { numbers.next() },
                 received: .now))
         refused.isMalformed = true

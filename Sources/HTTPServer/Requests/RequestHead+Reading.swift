@@ -11,6 +11,7 @@ extension RequestHead {
         keepsAlive = line.minorVersion == 1
         expectsContinue = false
         authority = line.authority
+        scheme = line.scheme
 
         var facts = Facts()
         for field in fields { try facts.note(field) }

@@ -25,11 +25,29 @@ package struct RequestHead: Sendable, Hashable {
     package var fields: HTTPFields
     /// The authority of an absolute-form, else Host's value; nil when HTTP/1.0 sent none.
     package var authority: String?
+    /// The scheme of an absolute-form; nil for the other forms.
+    package var scheme: String?
     package var framing: Framing
     /// Whether another request may follow on the connection.
     package var keepsAlive: Bool
     /// Whether the client waits for 100 (Continue) before it sends its content (RFC 9110 section 10.1.1).
     package var expectsContinue: Bool
+
+    package init(
+        method: HTTPRequest.Method, target: Target, minorVersion: Int = 1, fields: HTTPFields = [:],
+        authority: String? = nil, scheme: String? = nil, framing: Framing = .none, keepsAlive: Bool = false,
+        expectsContinue: Bool = false
+    ) {
+        self.method = method
+        self.target = target
+        self.minorVersion = minorVersion
+        self.fields = fields
+        self.authority = authority
+        self.scheme = scheme
+        self.framing = framing
+        self.keepsAlive = keepsAlive
+        self.expectsContinue = expectsContinue
+    }
 
     /// Path and query, or `*`.
     package var targetText: String {

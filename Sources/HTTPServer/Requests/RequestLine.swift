@@ -6,6 +6,7 @@ struct RequestLine: Hashable {
     var target: RequestHead.Target
     /// The authority that an absolute-form names.
     var authority: String?
+    var scheme: String?
     var minorVersion: Int
 
     /// - Parameter line: the line without its CRLF.
@@ -31,7 +32,7 @@ struct RequestLine: Hashable {
         minorVersion = try Self.minorVersion(line.extracting((targetEnd + 1)...))
         let method = Self.method(line.extracting(..<methodEnd))
         self.method = method
-        (target, authority) = try Self.target(line.extracting(targetStart..<targetEnd), of: method)
+        (target, authority, scheme) = try Self.target(line.extracting(targetStart..<targetEnd), of: method)
     }
 
     static func targetTooLong(_ limits: RequestLimits) -> RequestFault {
@@ -63,25 +64,25 @@ struct RequestLine: Hashable {
     /// The four forms of RFC 9112 section 3.2.
     private static func target(
         _ bytes: Span<UInt8>, of method: HTTPRequest.Method
-    ) throws(RequestFault) -> (RequestHead.Target, authority: String?) {
+    ) throws(RequestFault) -> (RequestHead.Target, authority: String?, scheme: String?) {
         if method == .connect {
             throw RequestFault(status: 501, code: "connect", message: "This is no tunnel: CONNECT is not supported.")
         }
-        if bytes[0] == UInt8(ascii: "/") { return (.path(bytes.text(0..<bytes.count)), nil) }
+        if bytes[0] == UInt8(ascii: "/") { return (.path(bytes.text(0..<bytes.count)), nil, nil) }
         if bytes.count == 1, bytes[0] == UInt8(ascii: "*") {
             guard method == .options else { throw .bad("bad-target", "Only OPTIONS can be about the whole server.") }
-            return (.server, nil)
+            return (.server, nil, nil)
         }
         return try absolute(bytes.text(0..<bytes.count), of: method)
     }
 
     private static func absolute(
         _ text: String, of method: HTTPRequest.Method
-    ) throws(RequestFault) -> (RequestHead.Target, authority: String?) {
+    ) throws(RequestFault) -> (RequestHead.Target, authority: String?, scheme: String?) {
         let scheme = text.utf8.prefix { $0 != .colon }
-        let isKnown = ["http", "https"].contains(String(Substring(scheme)).lowercased())
+        let name = String(Substring(scheme)).lowercased()
         let rest = text.utf8.dropFirst(scheme.count)
-        guard isKnown, rest.starts(with: "://".utf8) else {
+        guard name == "http" || name == "https", rest.starts(with: "://".utf8) else {
             throw .bad("bad-target", "The request target is neither a path nor an http or https URL.")
         }
         let afterScheme = rest.dropFirst(3)
@@ -93,8 +94,8 @@ struct RequestLine: Hashable {
         let host = String(Substring(authority))
         if path.isEmpty {
             // RFC 9112 section 3.2.4: this is how a proxy is told OPTIONS for the whole server.
-            return (method == .options ? .server : .path("/"), host)
+            return (method == .options ? .server : .path("/"), host, name)
         }
-        return (.path(path.utf8.first == UInt8(ascii: "/") ? path : "/" + path), host)
+        return (.path(path.utf8.first == UInt8(ascii: "/") ? path : "/" + path), host, name)
     }
 }

@@ -1,55 +1,45 @@
 import HTTPServer
-import Hummingbird
-import HummingbirdCore
-import ImageCache
-import Logging
+import Locking
 import NIOCore
+import NIOPosix
 
-/// Serves ``AdminRoutes`` on an address of its own, on the process's threads instead of those that serve clients: what the page
-/// asks holds up no client.
+/// Serves ``AdminRoutes`` on an address and a thread of their own: what the page asks holds up no client.
 ///
 /// It outlives the data listener, so that a server that finishes what runs can be watched doing so.
 struct AdminListener: Sendable {
     /// The address that it listens on.
     let address: SocketAddress?
-    private let task: Task<Void, any Error>
+    private let channel: any Channel
+    private let listener: Listener
+    private let group: MultiThreadedEventLoopGroup
+
+    /// Connections and requests at a time: those of some pages and monitors.
+    private static let limit = ShareLimiter.Limits(total: 256, perClient: 256)
 
     /// Starts listening.
     static func start(_ routes: AdminRoutes, on address: ListenAddress) async throws -> AdminListener {
-        let (addresses, continuation) = AsyncThrowingStream.makeStream(of: SocketAddress?.self)
-        // What Hummingbird has to say is of connections that ended early; failures of answers are told by the routes.
-        var quiet = routes.logger
-        quiet.logLevel = .critical
-        let application = Application(
-            responder: routes.responder(),
-            server: .http1(
-                configuration: HTTP1Channel.Configuration(
-                    idleTimeout: .seconds(75),
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))),
-            configuration: ApplicationConfiguration(
-                address: .hostname(address.host, port: address.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(256)),
-            onServerRunning: { continuation.yield($0.localAddress) },
-            // Its loops go on to the end of the process: connections that end late find theirs.
-            eventLoopGroupProvider: .singleton, logger: quiet)
-        // Detached: a graceful shutdown of the server is not yet this one's.
-        let task = Task.detached {
-            do {
-                try await application.run()
-                continuation.finish()
-            } catch {
-                continuation.finish(throwing: error)
-                throw error
-            }
+        var settings = ConnectionSettings()
+        settings.limits = RequestLimits(target: 16 << 10, head: 32 << 10, body: AdminRoutes.largestBody)
+        settings.idFieldName = nil
+        let listener = Listener(
+            settings: settings, router: AdminEndpoint(routes), observer: nil,
+            admission: Admission(Admission.Limits(running: limit, waiting: limit)),
+            connections: ConnectionRegistry(limit))
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        do {
+            let channel = try await DataListener.start(on: address, group: group, listener: listener)
+            return AdminListener(address: channel.localAddress, channel: channel, listener: listener, group: group)
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
         }
-        for try await address in addresses { return AdminListener(address: address, task: task) }
-        return AdminListener(address: nil, task: task)
     }
 
-    /// Ends it, with what it is answering.
+    /// Ends it; what it is answering has a moment for its end.
     func stop() async {
-        task.cancel()
-        _ = await task.result
+        channel.close(promise: nil)
+        try? await channel.closeFuture.get()
+        await listener.drain(within: .milliseconds(200))
+        try? await group.shutdownGracefully()
     }
 }

@@ -31,7 +31,8 @@ struct Administration: Sendable {
         let routes = AdminRoutes(
             cache: cache, rules: rules, history: history, registry: registry, readiness: readiness,
             admission: AdminGuard(names: [address.host] + configuration.adminHosts) { [token] in token.value },
-            origin: FileRequest(configuration.originBase).urlWithoutUserinfo, logger: logger)
+            origin: FileRequest(configuration.originBase).urlWithoutUserinfo, version: ServerCommand.version,
+            logger: logger)
         do {
             let listener = try await AdminListener.start(routes, on: address)
             if let bound = listener.address, let ip = bound.ipAddress, let port = bound.port {

@@ -1,19 +1,18 @@
+import HTTPServer
 import HTTPTypes
-import Hummingbird
-import NIOCore
 
 /// A file of the page, from the folder `Page`: the build puts them into the binary.
 struct PageFile: Sendable {
     let name: String
     let type: String
-    let content: ByteBuffer
+    let content: [UInt8]
     /// Changes with the content, so that a browser asks and gets 304.
     let tag: String
 
     private init(_ name: String, _ type: String, _ bytes: [UInt8]) {
         self.name = name
         self.type = type
-        content = ByteBuffer(bytes: bytes)
+        content = bytes
         // FNV-1a, 64 bits.
         let hash = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         tag = "\"\(String(hash, radix: 16))\""
@@ -42,13 +41,13 @@ struct PageFile: Sendable {
         script("transfers.js", PackageResources.transfers_js),
     ]
 
-    func response(to request: AdminRequest) -> AdminResponse {
+    func response(to request: AdminRequest) -> Response {
         let fields: HTTPFields = [.eTag: tag, .cacheControl: "no-cache"]
-        if let known = request.headers[.ifNoneMatch], known.contains(tag) {
-            return AdminResponse(status: .notModified, headers: fields)
+        if let known = request.fields[.ifNoneMatch], known.contains(tag) {
+            return Response(HTTPResponse(status: .notModified, headerFields: fields))
         }
-        var response = AdminResponse.bytes(content, type: type)
-        response.headers.append(contentsOf: fields)
+        var response = Response.bytes(content, type: type)
+        response.head.headerFields.append(contentsOf: fields)
         return response
     }
 }

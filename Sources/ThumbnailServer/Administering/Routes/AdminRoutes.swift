@@ -1,9 +1,8 @@
 import FoundationEssentials
+import HTTPServer
 import HTTPTypes
-import Hummingbird
 import ImageCache
 import Logging
-import NIOCore
 import NIOPosix
 
 /// What the admin listener answers: health, metrics, purging, and the page with what it shows.
@@ -16,89 +15,86 @@ struct AdminRoutes: Sendable {
     let admission: AdminGuard
     /// The origin's URL without a slash at its end and without credentials.
     let origin: String
+    /// The program's version, for the page.
+    let version: String
     let logger: Logger
     let started = Date()
 
     /// The largest content of a request.
     static let largestBody = 64 << 10
 
-    func responder() -> some HTTPResponder<BasicRequestContext> {
-        let router = Hummingbird.Router(context: BasicRequestContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: AdminMiddleware(routes: self))
-        addHealth(to: router)
-        addFigures(to: router)
-        addEntries(to: router)
-        for file in PageFile.all {
-            router.get(RouterPath(file.name)) { request, _ in file.response(to: request) }
-        }
-        router.get("/") { request, _ in PageFile.index.response(to: request) }
-        return router.buildResponder()
+    func table() -> RouteTable {
+        var table = RouteTable()
+        addHealth(to: &table)
+        addFigures(to: &table)
+        addEntries(to: &table)
+        for file in PageFile.all { table.get(file.name) { file.response(to: $0) } }
+        table.get("/") { PageFile.index.response(to: $0) }
+        return table
     }
 
-    private func addHealth(to router: Hummingbird.Router<BasicRequestContext>) {
-        router.get("healthz") { _, _ in AdminResponse.json(["status": "ok"]) }
-        router.get("readyz") { _, _ in
+    private func addHealth(to table: inout RouteTable) {
+        table.get("healthz") { _ in .json(["status": "ok"]) }
+        table.get("readyz") { _ in
             switch await state() {
-            case .ready: AdminResponse.json(["status": "ready"])
-            case let state: AdminResponse.json(["status": state.rawValue], status: .serviceUnavailable)
+            case .ready: .json(["status": "ready"])
+            case let state: .json(["status": state.rawValue], status: .serviceUnavailable)
             }
         }
-        router.get("metrics") { _, _ in
+        table.get("metrics") { _ in
             let figures = try await waiting { () throws(ImageCacheError) in try CacheMetrics(cache) }
             var text = PrometheusText()
             text.add(registry)
             figures.write(to: &text)
             ProcessMetrics.write(to: &text, started: started)
-            return AdminResponse.bytes(ByteBuffer(string: text.text), type: PrometheusText.mediaType)
+            return .bytes(Array(text.text.utf8), type: PrometheusText.mediaType)
         }
     }
 
-    private func addFigures(to router: Hummingbird.Router<BasicRequestContext>) {
-        router.get("api/summary") { _, _ in AdminResponse.json(try await summary()) }
-        router.get("api/series") { request, _ in
-            let query = request.uri.queryParameters
-            guard let step = TrafficHistory.Step(rawValue: query["step"].flatMap { Int($0) } ?? 1) else {
+    private func addFigures(to table: inout RouteTable) {
+        table.get("api/summary") { _ in .json(try await summary()) }
+        table.get("api/series") { request in
+            guard let step = TrafficHistory.Step(rawValue: request.query("step").flatMap { Int($0) } ?? 1) else {
                 throw AdminError(.badRequest, "step", "step is 1 or 60.")
             }
-            return AdminResponse.json(
-                SeriesAnswer(history, step, since: query["since"].flatMap { Int($0) }, now: Date()))
+            return .json(SeriesAnswer(history, step, since: request.query("since").flatMap { Int($0) }, now: Date()))
         }
-        router.get("api/transfers") { _, _ in AdminResponse.json(TransfersAnswer(cache.running)) }
+        table.get("api/transfers") { _ in .json(TransfersAnswer(cache.running)) }
     }
 
-    private func addEntries(to router: Hummingbird.Router<BasicRequestContext>) {
-        router.get("api/entries") { request, _ in
-            let query = request.uri.queryParameters
-            let limit = query["limit"].flatMap { Int($0) } ?? 50
+    private func addEntries(to table: inout RouteTable) {
+        table.get("api/entries") { request in
+            let limit = request.query("limit").flatMap { Int($0) } ?? 50
             guard (1...500).contains(limit) else { throw AdminError(.badRequest, "limit", "limit is 1 to 500.") }
-            let after = try query["after"].map { try entryID(String($0)) }
-            let page = try await cache.entries(
-                matching: query["search"].map { String($0) } ?? "", after: after, limit: limit)
-            return AdminResponse.json(EntriesAnswer(page, now: Date(), rules: rules))
+            let after = try request.query("after").map { try entryID($0) }
+            let page = try await cache.entries(matching: request.query("search") ?? "", after: after, limit: limit)
+            return .json(EntriesAnswer(page, now: Date(), rules: rules))
         }
-        router.get("api/entries/:id/thumbnail") { _, context in
-            let preview = try await cache.preview(ofEntry: entryID(context.parameters.get("id") ?? ""), .fit(352, 264))
+        table.get("api/entries/:id/thumbnail") { request in
+            let preview = try await cache.preview(ofEntry: entryID(request.parameters["id"] ?? ""), .fit(352, 264))
             // No 404, which browsers complain about: there is such an entry, and no picture of it.
-            guard let preview else { return AdminResponse(status: .noContent, headers: [.cacheControl: "no-store"]) }
-            var response = AdminResponse.bytes(ByteBuffer(bytes: preview.bytes), type: preview.format.mediaType)
+            guard let preview else {
+                return Response(HTTPResponse(status: .noContent, headerFields: [.cacheControl: "no-store"]))
+            }
+            var response = Response.bytes(preview.bytes, type: preview.format.mediaType)
             // An entry never changes, and its number never comes again.
-            response.headers[.cacheControl] = "private, max-age=604800, immutable"
+            response.head.headerFields[.cacheControl] = "private, max-age=604800, immutable"
             return response
         }
-        router.delete("api/entries/:id") { request, context in
+        table.delete("api/entries/:id") { request in
             try authorize(request)
-            let id = try entryID(context.parameters.get("id") ?? "")
+            let id = try entryID(request.parameters["id"] ?? "")
             let size = try await cache.entry(id)?.allocatedSize ?? 0
             let isGone = try await cache.remove(entry: id)
-            return AdminResponse.json(PurgeAnswer(purged: isGone ? 1 : 0, bytes: isGone ? size : 0))
+            return .json(PurgeAnswer(purged: isGone ? 1 : 0, bytes: isGone ? size : 0))
         }
-        router.post("purge") { request, _ in
+        table.post("purge") { request in
             try authorize(request)
-            guard request.headers[.contentType]?.prefix(while: { $0 != ";" }).lowercased() == "application/json" else {
+            guard request.fields[.contentType]?.prefix(while: { $0 != ";" }).lowercased() == "application/json" else {
                 throw AdminError(.unsupportedMediaType, "content-type", "The content must be application/json.")
             }
             let result = try await cache.purge(purgeTarget(of: request))
-            return AdminResponse.json(PurgeAnswer(purged: result.entries, bytes: result.bytes))
+            return .json(PurgeAnswer(purged: result.entries, bytes: result.bytes))
         }
     }
 
@@ -124,7 +120,7 @@ struct AdminRoutes: Sendable {
             return sum + Int(gauge.value)
         }
         return SummaryAnswer(
-            now: Date().timeIntervalSince1970, started: started.timeIntervalSince1970, version: ServerCommand.version,
+            now: Date().timeIntervalSince1970, started: started.timeIntervalSince1970, version: version,
             origin: origin, state: await state(), canPurge: admission.hasToken, active: active,
             totals: SummaryAnswer.Totals(history.totals), recent: SummaryAnswer.Recent(history.recent),
             store: SummaryAnswer.Store(store),
@@ -133,17 +129,17 @@ struct AdminRoutes: Sendable {
     }
 
     /// `PURGE /path`, as with other caches: one URL of the origin, or one that is given whole.
-    func purge(_ request: AdminRequest) async throws -> AdminResponse {
+    func purge(_ request: AdminRequest) async throws -> Response {
         try authorize(request)
-        let path = request.head.path ?? "/"
-        let url = path.hasPrefix("/") ? origin + path : path
+        let head = request.exchange.head
+        let url = head.scheme.map { "\($0)://\(head.authority ?? "")\(head.targetText)" } ?? origin + head.targetText
         let result = try await cache.purge(.url(url))
-        return AdminResponse.json(
+        return .json(
             PurgeAnswer(purged: result.entries, bytes: result.bytes), status: result.entries > 0 ? .ok : .notFound)
     }
 
     private func authorize(_ request: AdminRequest) throws {
-        switch admission.refusal(authorization: request.headers[.authorization]) {
+        switch admission.refusal(authorization: request.fields[.authorization]) {
         case nil: break
         case .missing: throw AdminError(.unauthorized, "token", "A token is needed: Authorization: Bearer.")
         case .wrong: throw AdminError(.forbidden, "token", "The token is not the right one.")
@@ -152,22 +148,16 @@ struct AdminRoutes: Sendable {
         }
     }
 
-    private func entryID(_ text: String) throws -> Int64 {
-        guard let id = EntryID.number(text) else {
+    private func entryID(_ text: some StringProtocol) throws -> Int64 {
+        guard let id = EntryID.number(String(text)) else {
             throw AdminError(.badRequest, "entry", "That is no entry's number.")
         }
         return id
     }
 
-    private func purgeTarget(of request: AdminRequest) async throws -> PurgeTarget {
-        let content: ByteBuffer
+    private func purgeTarget(of request: AdminRequest) throws -> PurgeTarget {
         do {
-            content = try await request.body.collect(upTo: Self.largestBody)
-        } catch is NIOTooManyBytesError {
-            throw AdminError(.contentTooLarge, "too-large", "The content is larger than \(Self.largestBody) bytes.")
-        }
-        do {
-            return try PurgeOrder.target(of: Array(content.readableBytesView))
+            return try PurgeOrder.target(of: request.exchange.content)
         } catch {
             throw AdminError(.badRequest, "purge", error.description)
         }

@@ -1,45 +1,45 @@
 import HTTPServer
 import HTTPTypes
-import Hummingbird
 import ImageCache
 import Logging
-import NIOCore
 
-/// What holds for every request to the admin listener: who may come in, PURGE, how errors look, and what a browser may do with
-/// the answer.
-struct AdminMiddleware: RouterMiddleware {
-    typealias Context = BasicRequestContext
+/// Answers every request to the admin listener: decides who may come in, takes PURGE, and gives errors their form and every
+/// response the fields that say what a browser may do with it.
+struct AdminEndpoint: Endpoint {
+    private let routes: AdminRoutes
+    private let table: RouteTable
 
-    let routes: AdminRoutes
+    init(_ routes: AdminRoutes) {
+        self.routes = routes
+        table = routes.table()
+    }
 
-    func handle(
-        _ request: AdminRequest, context: Context, next: (AdminRequest, Context) async throws -> AdminResponse
-    ) async throws -> AdminResponse {
-        var response: AdminResponse
+    func readyResponse(to exchange: Exchange) -> Response? { nil }
+
+    func response(to exchange: Exchange) async -> Response {
+        var response: Response
         do {
-            response = try await answer(request, context: context, next: next)
+            response = try await answer(AdminRequest(exchange))
         } catch let error as AdminError {
             response = error.response
         } catch let error as ImageCacheError {
             routes.logger.warning("an admin request failed", metadata: ["error": "\(error)"])
-            response = AdminError(.internalServerError, "\(error.code)", error.message).response
-        } catch let error as HTTPError {
-            response = AdminError(error.status, "not-found", error.body ?? "There is nothing here.").response
+            response = .failure(500, "\(error.code)", error.message)
+        } catch {
+            routes.logger.warning("an admin request failed", metadata: ["error": "\(error)"])
+            response = .failure(500, "internal", "The request could not be answered.")
         }
-        for field in Self.fields where response.headers[field.name] == nil {
-            response.headers[field.name] = field.value
+        for field in Self.fields where response.head.headerFields[field.name] == nil {
+            response.head.headerFields[field.name] = field.value
         }
         return response
     }
 
-    private func answer(
-        _ request: AdminRequest, context: Context, next: (AdminRequest, Context) async throws -> AdminResponse
-    ) async throws -> AdminResponse {
+    private func answer(_ request: AdminRequest) async throws -> Response {
         // Only a page with the token can send PURGE, under whatever name: no page of another place can even ask.
         if request.method.rawValue == "PURGE" { return try await routes.purge(request) }
-        guard let host = request.head.authority.flatMap({ HostField($0.utf8) }), host.host != .name(""),
-            HTTPField.Name("Host").map({ !request.headers.contains($0) }) ?? true
-        else {
+        // The connection has checked that there is one Host at most, and a valid one.
+        guard let host = request.exchange.head.authority.flatMap({ HostField($0.utf8) }), host.host != .name("") else {
             throw AdminError(.badRequest, "bad-host", "The Host field is no host.")
         }
         guard routes.admission.admits(host) else {
@@ -47,7 +47,7 @@ struct AdminMiddleware: RouterMiddleware {
                 .misdirectedRequest, "host",
                 "The admin listener does not go by that name; admin-hosts lists those that it goes by.")
         }
-        return try await next(request, context)
+        return try await table.response(to: request)
     }
 
     /// Nothing from elsewhere, no script or style in the page itself, and nothing of it in somebody else's.
@@ -71,7 +71,7 @@ extension HTTPField.Name {
     private static func other(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .xContentTypeOptions }
 }
 
-/// An answer that says what was wrong with the request.
+/// An error whose response says what was wrong with the request.
 struct AdminError: Error {
     var status: HTTPResponse.Status
     var code: String
@@ -81,9 +81,7 @@ struct AdminError: Error {
         (self.status, self.code, self.message) = (status, code, message)
     }
 
-    var response: AdminResponse {
-        var response = AdminResponse.json(["error": code, "message": message], status: status)
-        if status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
-        return response
+    var response: Response {
+        .failure(status.code, code, message, fields: status == .unauthorized ? [.wwwAuthenticate: "Bearer"] : [:])
     }
 }
