@@ -6,7 +6,7 @@ import NIOPosix
 /// Serves ``AdminRoutes`` on an address and a thread of their own: what the page asks holds up no client.
 ///
 /// It outlives the data listener, so that a server that finishes what runs can be watched doing so.
-struct AdminListener: Sendable {
+package struct AdminListener: Sendable {
     /// The address that it listens on.
     let address: SocketAddress?
     private let channel: any Channel
@@ -36,7 +36,7 @@ struct AdminListener: Sendable {
     }
 
     /// Ends it; what it is answering has a moment for its end.
-    func stop() async {
+    package func stop() async {
         channel.close(promise: nil)
         try? await channel.closeFuture.get()
         await listener.drain(within: .milliseconds(200))

@@ -1,7 +1,7 @@
 import Locking
 
 /// Whether the server wants requests: said by its parts, asked by `/readyz` and the page.
-final class Readiness: Sendable {
+package final class Readiness: Sendable {
     enum State: String, Sendable, Encodable {
         case starting, ready, stopping
         /// The store cannot be written.
@@ -13,8 +13,8 @@ final class Readiness: Sendable {
     var state: State { current.withLock { $0 } }
 
     /// The data listener accepts connections.
-    func start() { current.withLock { if $0 == .starting { $0 = .ready } } }
+    package func start() { current.withLock { if $0 == .starting { $0 = .ready } } }
 
     /// The server was told to end: what runs is finished, and nothing new wanted.
-    func stop() { current.withLock { $0 = .stopping } }
+    package func stop() { current.withLock { $0 = .stopping } }
 }

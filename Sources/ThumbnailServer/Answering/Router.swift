@@ -1,21 +1,26 @@
-import HTTPServer
+package import HTTPServer
 import HTTPTypes
 
 /// Gives each request to who answers it: `/image/…` to the images, everything else to the proxy.
-struct Router: Endpoint {
+package struct Router: Endpoint {
     let proxy: any Endpoint
     /// Who makes images; nil: there are none, and `/image/` is the origin's.
     let images: (any Endpoint)?
 
+    package init(proxy: any Endpoint, images: (any Endpoint)?) {
+        self.proxy = proxy
+        self.images = images
+    }
+
     /// Paths that begin so are images.
     static let imagePrefix = "/image/"
 
-    func readyResponse(to exchange: Exchange) -> Response? {
+    package func readyResponse(to exchange: Exchange) -> Response? {
         guard let endpoint = endpoint(for: exchange.head) else { return nil }
         return endpoint.readyResponse(to: exchange)
     }
 
-    func response(to exchange: Exchange) async -> Response {
+    package func response(to exchange: Exchange) async -> Response {
         guard let endpoint = endpoint(for: exchange.head) else { return Self.ownResponse(to: exchange.head) }
         return await endpoint.response(to: exchange)
     }

@@ -1,9 +1,9 @@
-import ImageCache
+package import ImageCache
 
 /// The hosts that images may come from beside the origin: `images.example.com`, `images.example.com:8443`, `*.example.com`
 /// (everything below, not itself), `[2001:db8::1]`. Without a port, a scheme's own is meant.
-struct AllowedHosts: Sendable {
-    typealias Endpoint = AddressPolicy.Endpoint
+package struct AllowedHosts: Sendable {
+    package typealias Endpoint = AddressPolicy.Endpoint
 
     private struct Pattern: Sendable {
         /// In lower case; of `*.example.com`, `.example.com`.
@@ -14,7 +14,7 @@ struct AllowedHosts: Sendable {
 
     private let patterns: [Pattern]
 
-    init(_ texts: [String]) {
+    package init(_ texts: [String]) {
         patterns = texts.map { text in
             let text = text.lowercased()
             let isSuffix = text.hasPrefix("*.")
@@ -46,7 +46,7 @@ struct AllowedHosts: Sendable {
 extension AddressPolicy.Endpoint {
     /// Reads the authority of a URL: a name or an address, and a port. Nothing that two parsers might understand differently:
     /// no user, no percent-encoding, no port without digits.
-    init?(authority: some StringProtocol, scheme: String) {
+    package init?(authority: some StringProtocol, scheme: String) {
         var text = authority.lowercased()[...]
         var port = scheme == "https" ? 443 : 80
         if let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") {

@@ -1,11 +1,11 @@
-import FoundationEssentials
-import HTTPServer
+package import FoundationEssentials
+package import HTTPServer
 import HTTPTypes
-import ImageCache
-import Locking
+package import ImageCache
+package import Locking
 
 /// What the images need of the cache.
-protocol ThumbnailMaking: Sendable {
+package protocol ThumbnailMaking: Sendable {
     func readyThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail?
     func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
@@ -18,14 +18,14 @@ extension ImageCache: ThumbnailMaking {}
 ///
 /// To its clients it is the origin of these images (RFC 9110 section 3.6), whose life is the original's: fields of a request that
 /// are about caches (`Cache-Control: no-cache` and the like) have no effect, so that a client cannot have an image made anew.
-final class ImageEndpoint: Endpoint {
+package final class ImageEndpoint: Endpoint {
     private let cache: any ThumbnailMaking
     private let current: Locked<ImageRules>
     private let now: @Sendable () -> Date
     private let known = KnownOrders()
 
     /// - Parameter rules: what holds for each request when it comes.
-    init(rules: Locked<ImageRules>, cache: any ThumbnailMaking, now: @escaping @Sendable () -> Date = { Date() }) {
+    package init(rules: Locked<ImageRules>, cache: any ThumbnailMaking, now: @escaping @Sendable () -> Date = { Date() }) {
         self.cache = cache
         self.now = now
         current = rules
@@ -33,7 +33,7 @@ final class ImageEndpoint: Endpoint {
 
     private var rules: ImageRules { current.withLock { $0 } }
 
-    func readyResponse(to exchange: Exchange) -> Response? {
+    package func readyResponse(to exchange: Exchange) -> Response? {
         guard exchange.method == .get || exchange.method == .head else { return nil }
         let rules = rules
         let time = now()
@@ -46,7 +46,7 @@ final class ImageEndpoint: Endpoint {
         }
     }
 
-    func response(to exchange: Exchange) async -> Response {
+    package func response(to exchange: Exchange) async -> Response {
         guard exchange.method == .get || exchange.method == .head else {
             return Self.response(toOther: exchange.method)
         }

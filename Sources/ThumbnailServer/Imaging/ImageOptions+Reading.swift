@@ -154,9 +154,9 @@ extension ImageOptions {
 }
 
 /// `%XX` (RFC 3986 section 2.1).
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Nil when a percent sign is followed by something else, or the bytes are no UTF-8.
-    static func decoded(_ text: some StringProtocol) -> String? {
+    package static func decoded(_ text: some StringProtocol) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

@@ -1,41 +1,41 @@
 import HTTPSemantics
-import HTTPTypes
-import ImageCache
-import URLSigning
+package import HTTPTypes
+package import ImageCache
+package import URLSigning
 
 /// Which images are made, and of what.
-struct ImageRules: Sendable {
+package struct ImageRules: Sendable {
     /// Tells the rules of one configuration from those of the next.
     final class Identity: Sendable {}
 
     let identity = Identity()
     let origin: OriginBase
     /// What `origin` connects to.
-    var originEndpoint: AllowedHosts.Endpoint?
-    var allowedHosts = AllowedHosts([])
+    package var originEndpoint: AllowedHosts.Endpoint?
+    package var allowedHosts = AllowedHosts([])
     /// The widths that may be asked for, in CSS pixels; empty: any.
-    var widths: Set<Int> = []
+    package var widths: Set<Int> = []
     /// Who verifies URLs; nil: they need no signature.
-    var signer: URLSigner?
+    package var signer: URLSigner?
     /// Of originals: pixels, bytes, memory, CPU time.
-    var limits = DecodingLimits()
+    package var limits = DecodingLimits()
     /// What becomes of images whose original has damaged data.
-    var damaged = DamagedImages.serve
+    package var damaged = DamagedImages.serve
     /// How originals are fetched.
-    var transfer = TransferOptions()
+    package var transfer = TransferOptions()
     /// What is asked of origins beside the URL. The same for all clients, who share what comes of it.
-    var fields: HTTPFields = [.accept: "image/webp, image/png, image/jpeg"]
+    package var fields: HTTPFields = [.accept: "image/webp, image/png, image/jpeg"]
     /// The name in Via and Cache-Status.
-    var name = "imgcache"
+    package var name = "imgcache"
     /// Whether Server-Timing tells the client how long it took.
-    var tellsTiming = false
+    package var tellsTiming = false
 
     /// - Parameter origin: the origin's URL without a slash at its end.
-    init(origin: String) { self.origin = OriginBase(origin) }
+    package init(origin: String) { self.origin = OriginBase(origin) }
 }
 
 /// What becomes of an image whose original has damaged data, so that a part of it is not what it was.
-enum DamagedImages: String, Sendable, CaseIterable {
+package enum DamagedImages: String, Sendable, CaseIterable {
     /// It is served, for a minute at a time.
     case serve
     /// It is refused with 422 (Unprocessable Content).
@@ -123,7 +123,7 @@ extension ImageRules {
         code: "bad-target", message: "A path must be percent-encoded, and stay below the origin's.")
 
     /// Whether originals may come from there.
-    func mayAsk(_ endpoint: AllowedHosts.Endpoint) -> Bool {
+    package func mayAsk(_ endpoint: AllowedHosts.Endpoint) -> Bool {
         endpoint == originEndpoint || allowedHosts.contains(endpoint)
     }
 }

@@ -2,12 +2,12 @@ import HTTPCaching
 import HTTPSemantics
 
 /// The origin's URL, below whose path everything lies that clients may ask for.
-struct OriginBase: Sendable {
+package struct OriginBase: Sendable {
     /// Without a slash at its end, with the user and password that it may have.
     let text: String
     private let url: HTTPURL?
 
-    init(_ text: String) {
+    package init(_ text: String) {
         self.text = text
         url = try? HTTPURL(text)
     }

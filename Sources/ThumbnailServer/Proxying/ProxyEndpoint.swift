@@ -1,27 +1,29 @@
 import HTTPSemantics
-import HTTPServer
-import HTTPTypes
-import ImageCache
+package import HTTPServer
+package import HTTPTypes
+package import ImageCache
 
 /// Answers a request with what the origin says to it, through the cache (RFC 9110 section 7.6).
-struct ProxyEndpoint: Endpoint {
+package struct ProxyEndpoint: Endpoint {
     /// What it says of itself and of the client to others.
-    struct Options: Sendable {
-        var origin: OriginBase
+    package struct Options: Sendable {
+        package var origin: OriginBase
         /// The name in Via.
-        var name = "imgcache"
+        package var name = "imgcache"
         /// Whether Forwarded tells the origin who asked (RFC 7239).
-        var tellsClient = false
+        package var tellsClient = false
         /// Whether Server-Timing tells the client how long the cache took.
-        var tellsTiming = false
+        package var tellsTiming = false
         /// The field that carries the request's id.
-        var idField: HTTPField.Name?
+        package var idField: HTTPField.Name?
         /// Names of ``ClientAssertions``, in lower case, that are passed on.
-        var passedFields: Set<String> = []
+        package var passedFields: Set<String> = []
         /// Proxies whose `Forwarded` is continued.
-        var trustedProxies = TrustedProxies()
+        package var trustedProxies = TrustedProxies()
         /// Time-outs and limits of transfers.
-        var transfer = TransferOptions()
+        package var transfer = TransferOptions()
+
+        package init(origin: OriginBase) { self.origin = origin }
     }
 
     let options: Options
@@ -29,13 +31,13 @@ struct ProxyEndpoint: Endpoint {
     /// This proxy's member of Via.
     private let via: String
 
-    init(options: Options, cache: ImageCache) {
+    package init(options: Options, cache: ImageCache) {
         self.options = options
         self.cache = cache
         via = "1.1 \(options.name)"
     }
 
-    func readyResponse(to exchange: Exchange) -> Response? {
+    package func readyResponse(to exchange: Exchange) -> Response? {
         guard exchange.method == .get || exchange.method == .head, let request = request(for: exchange),
             let answer = cache.readyAnswer(to: request)
         else { return nil }
@@ -43,7 +45,7 @@ struct ProxyEndpoint: Endpoint {
         return finished(answer.head, body: hasContent ? .bytes(answer.body) : .none, .hit, of: exchange)
     }
 
-    func response(to exchange: Exchange) async -> Response {
+    package func response(to exchange: Exchange) async -> Response {
         guard Via.passes(of: options.name, in: exchange.head.fields) < Via.mostPasses else {
             return .failure(508, "loop", "The request has come through this proxy several times: it goes in a circle.")
         }

@@ -26,7 +26,8 @@ public struct ThumbnailServer: Service {
         let parts = try ServerParts(configuration, logger: logger)
         current.observe { new throws(SettingMistake) in
             let imageRules = try new.imageRules()
-            try parts.administration.token.update(new)
+            let token = try new.purgeToken()
+            parts.adminToken.withLock { $0 = token }
             parts.imageRules.withLock { $0 = imageRules }
             parts.listener.admission.update(new.admissionLimits)
         }
@@ -34,9 +35,8 @@ public struct ThumbnailServer: Service {
     }
 
     public func run() async throws {
-        let admin = try await parts.administration.listen(
-            configuration, cache: parts.cache, rules: parts.rules, logger: logger)
-        let sampling = Task.detached { [parts] in await parts.administration.sampler(of: parts.cache).run() }
+        let admin = try await administer()
+        let sampling = Task.detached { [parts] in await parts.administration.sampleTraffic(of: parts.cache) }
         do {
             try await serve()
         } catch {
@@ -48,11 +48,27 @@ public struct ThumbnailServer: Service {
         await admin?.stop()
     }
 
+    /// Starts the admin listener where the configuration says; nil: nowhere.
+    private func administer() async throws(SettingMistake) -> AdminListener? {
+        guard let address = configuration.admin else { return nil }
+        var options = Administration.Options(origin: parts.origin, version: ServerCommand.version)
+        options.hosts = configuration.adminHosts
+        options.rules = parts.rules
+        options.token = { [token = parts.adminToken] in token.withLock { $0 } }
+        do {
+            return try await parts.administration.listen(on: address, options, cache: parts.cache, logger: logger)
+        } catch {
+            throw SettingMistake(
+                setting: "admin", value: address.description,
+                problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
+        }
+    }
+
     /// Serves clients until it is told to stop.
     private func serve() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
         let connections = parts.listener.connections
-        parts.administration.registry.beforeReading { [metrics = parts.metrics, admission = parts.listener.admission] in
+        parts.administration.beforeReadingMetrics { [metrics = parts.metrics, admission = parts.listener.admission] in
             metrics.record(connections: connections.count, requests: admission.counts)
         }
         let data: any Channel
@@ -115,7 +131,9 @@ struct ServerParts: Sendable {
     let cache: ImageCache
     /// The rules that the cache goes by.
     let rules: CacheRules
-    let administration: Administration
+    let administration = Administration()
+    /// The token that purging needs, as it is configured now.
+    let adminToken: Locked<String?>
     let log: AccessLog
     let metrics: ServerMetrics
     let listener: Listener
@@ -125,8 +143,11 @@ struct ServerParts: Sendable {
     let origin: String
 
     init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingMistake) {
-        log = try AccessLog(configuration.accessLog)
-        administration = try Administration(configuration)
+        do throws(AccessLog.OpeningError) { log = try AccessLog(configuration.accessLog) } catch {
+            throw SettingMistake(
+                setting: "access-log", value: error.path, problem: "cannot be opened: \(error.reason)")
+        }
+        adminToken = Locked(try configuration.purgeToken())
         metrics = ServerMetrics(factory: administration.metricsFactory)
         var cacheConfiguration = try configuration.cacheConfiguration()
         rules = cacheConfiguration.rules

@@ -32,8 +32,13 @@ final class AccessLog: Sendable {
     private let destination: Destination
     private let thread: NIOThreadPool?
 
-    /// - Throws: when the file cannot be opened.
-    init(_ destination: Destination) throws(SettingMistake) {
+    /// The reason why the log's file cannot be written.
+    struct OpeningError: Error {
+        let path: String
+        let reason: String
+    }
+
+    init(_ destination: Destination) throws(OpeningError) {
         self.destination = destination
         guard destination != .off else {
             thread = nil
@@ -42,9 +47,7 @@ final class AccessLog: Sendable {
         if case .file(let path) = destination {
             let descriptor = Self.open(path)
             guard descriptor >= 0 else {
-                throw SettingMistake(
-                    setting: "access-log", value: path, problem: "cannot be opened: \(String(cString: strerror(errno)))"
-                )
+                throw OpeningError(path: path, reason: String(cString: strerror(errno)))
             }
             close(descriptor)
         }

@@ -4,7 +4,7 @@ import HTTPServer
 ///
 /// Whoever reads a signed URL in a log may use it. The parameters are those of this service's own signatures, of the common object
 /// stores and content networks, and the names that tokens and passwords commonly have.
-enum MaskedText {
+package enum MaskedText {
     /// In lower case.
     private static let names: Set<String> = [
         "imgcache-sig",
@@ -18,7 +18,7 @@ enum MaskedText {
         "session", "sessionid", "token",
     ]
 
-    static func masked(_ text: String) -> String {
+    package static func masked(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
         var result: [UInt8] = []
         var rest = text.utf8[...]

@@ -1,5 +1,5 @@
-import HTTPServer
-import Metrics
+package import HTTPServer
+package import Metrics
 
 /// Counts what the data listener does, in swift-metrics: for `/metrics`, and for whoever bootstraps a backend.
 ///
@@ -9,7 +9,7 @@ import Metrics
 /// * `imgcache_requests_refused_total{reason}`: see ``RequestFault/Reason``
 /// * `imgcache_requests_abandoned_total`: clients that left before their answer began
 /// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: now
-struct ServerMetrics: Sendable {
+package struct ServerMetrics: Sendable {
     /// One row for each outcome, in the order of its cases.
     private let requests: [[Counter]]
     private let durations: [Timer]
@@ -23,7 +23,7 @@ struct ServerMetrics: Sendable {
 
     private static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
 
-    init(factory: any MetricsFactory = MetricsSystem.factory) {
+    package init(factory: any MetricsFactory = MetricsSystem.factory) {
         requests = CacheOutcome.allCases.map { outcome in
             Self.classes.map {
                 Counter(
@@ -46,20 +46,20 @@ struct ServerMetrics: Sendable {
     }
 
     /// Counts a request, or a connection, that is refused before anything is asked of the cache or the origin.
-    func refused(_ reason: RequestFault.Reason) {
+    package func refused(_ reason: RequestFault.Reason) {
         guard let index = RequestFault.Reason.allCases.firstIndex(of: reason) else { return }
         refused[index].increment()
     }
 
     /// Notes how many there are now.
-    func record(connections count: Int, requests: (running: Int, waiting: Int)) {
+    package func record(connections count: Int, requests: (running: Int, waiting: Int)) {
         connections.record(count)
         running.record(requests.running)
         waiting.record(requests.waiting)
     }
 
     /// Counts a request that has ended.
-    func ended(_ record: RequestRecord) {
+    package func ended(_ record: RequestRecord) {
         guard record.status > 0 else { return abandoned.increment() }
         let row = (record.outcome.flatMap { CacheOutcome(rawValue: $0) } ?? .none).index
         requests[row][min(max(record.status / 100, 1), 5) - 1].increment()

@@ -1,28 +1,12 @@
 import CLinux
 import Glibc
-import Locking
 
-/// The token that purging wants, as it is configured now.
-final class AdminToken: Sendable {
-    private let current: Locked<String?>
-
-    init(_ configuration: ServerConfiguration) throws(SettingMistake) {
-        current = Locked(try Self.read(configuration))
-    }
-
-    /// nil: nobody may purge.
-    var value: String? { current.withLock { $0 } }
-
-    /// Takes over another configuration; what was before holds when that has a mistake.
-    func update(_ configuration: ServerConfiguration) throws(SettingMistake) {
-        let token = try Self.read(configuration)
-        current.withLock { $0 = token }
-    }
-
-    private static func read(_ configuration: ServerConfiguration) throws(SettingMistake) -> String? {
-        guard let path = configuration.adminTokenFile else {
-            guard let token = configuration.adminToken else { return nil }
-            guard isToken(token) else {
+extension ServerConfiguration {
+    /// The token that purging needs, from the settings or from the file that they name; nil: nobody may purge.
+    func purgeToken() throws(SettingMistake) -> String? {
+        guard let path = adminTokenFile else {
+            guard let token = adminToken else { return nil }
+            guard Self.isToken(token) else {
                 throw SettingMistake(setting: "admin-token", value: nil, problem: "is empty, or has spaces at its end")
             }
             return token
@@ -30,7 +14,7 @@ final class AdminToken: Sendable {
         func mistake(_ problem: String) -> SettingMistake {
             SettingMistake(setting: "admin-token-file", value: path, problem: problem)
         }
-        guard configuration.adminToken == nil else { throw mistake("is given beside admin-token; only one may be") }
+        guard adminToken == nil else { throw mistake("is given beside admin-token; only one may be") }
         let descriptor = clinux_open(path, O_RDONLY, 0)
         guard descriptor >= 0 else { throw mistake("cannot be opened: \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
@@ -44,7 +28,7 @@ final class AdminToken: Sendable {
         guard count >= 0 else { throw mistake("cannot be read: \(String(cString: strerror(errno)))") }
         let line = bytes.prefix(count).prefix { $0 != 10 && $0 != 13 }
         let token = String(decoding: line, as: UTF8.self)
-        guard isToken(token) else { throw mistake("has no token in its first line") }
+        guard Self.isToken(token) else { throw mistake("has no token in its first line") }
         return token
     }
 
