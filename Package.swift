@@ -29,7 +29,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"),
         // The server's alone: building the library or the command builds none of them.
-        // Without its JSON provider, which brings all of Foundation (see Sources/ThumbnailServer/Configuring).
+        // Without its JSON provider, which brings all of Foundation (see Sources/imgcache-server/Configuration).
         .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: []),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
@@ -97,22 +97,35 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "ThumbnailServer",
+            name: "ImageProxy",
             dependencies: [
-                "CLinux", "HTTPSemantics", "HTTPServer", "ImageCache", "Locking", "URLSigning", httpTypes, logging,
-                .product(name: "Configuration", package: "swift-configuration"),
+                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "Locking", "URLSigning", httpTypes,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ImageProxyAdmin",
+            dependencies: [
+                "HTTPCaching", "HTTPServer", "ImageCache", "ImageProxy", "Locking", httpTypes, logging,
                 .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            resources: [.embedInCode("Page")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "imgcache-server",
+            dependencies: [
+                "CLinux", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin", "Locking", "URLSigning",
+                httpTypes,
+                logging,
+                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            resources: [.embedInCode("Administering/Page")],
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "imgcache-server",
-            dependencies: ["ThumbnailServer"],
             swiftSettings: strict
         ),
 
@@ -155,13 +168,21 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ThumbnailServerTests",
+            name: "ImageProxyTests",
             dependencies: [
-                "HTTPServer", "ImageCache", "Locking", "TestSupport", "ThumbnailServer", "URLSigning", httpTypes,
-                .product(name: "Metrics", package: "swift-metrics"),
+                "HTTPServer", "ImageCache", "ImageProxy", "TestSupport", "URLSigning", httpTypes,
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "ImageProxyAdminTests",
+            dependencies: [
+                "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin", httpTypes,
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ServerTests", dependencies: ["HTTPServer", "imgcache-server", httpTypes], swiftSettings: strict),
         .testTarget(
             name: "ServerIntegrationTests",
             dependencies: [

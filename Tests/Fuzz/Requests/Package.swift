@@ -11,11 +11,11 @@ let package = Package(
     ],
     targets: [
         .target(name: "Locking"),
-        .target(name: "ImageCache"),
+        .target(name: "HTTPSemantics"),
         .executableTarget(
             name: "RequestFuzzer",
             dependencies: [
-                "ImageCache", "Locking",
+                "HTTPSemantics", "Locking",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),

@@ -1,0 +1,1 @@
+../../../../../Sources/HTTPSemantics/Addresses/NetworkAddress.swift
