@@ -29,12 +29,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"),
         // The server's alone: building the library or the command builds none of them.
-        // Without its JSON provider, which brings all of Foundation (see Sources/ThumbnailServer/Configuring).
+        // Without its JSON provider, which brings all of Foundation (see Sources/imgcache-server/Configuration).
         .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: []),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
-        // Without its default traits: one of them brings all of Foundation.
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.16.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
     ],
     targets: [
@@ -88,26 +86,47 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // The service: request in, answer of the facade out.
+        // The service.
         .target(
-            name: "ThumbnailServer",
+            name: "HTTPServer",
             dependencies: [
-                "CLinux", "HTTPSemantics", "ImageCache", "Locking", "URLSigning", httpTypes, logging,
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
+                "CLinux", "HTTPSemantics", "Locking", httpTypes,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ImageProxy",
+            dependencies: [
+                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "Locking", "URLSigning", httpTypes,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ImageProxyAdmin",
+            dependencies: [
+                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "Locking", httpTypes, logging,
                 .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            resources: [.embedInCode("Page")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "imgcache-server",
+            dependencies: [
+                "CLinux", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin", "Locking",
+                "URLSigning",
+                httpTypes,
+                logging,
+                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            resources: [.embedInCode("Administering/Page")],
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "imgcache-server",
-            dependencies: ["ThumbnailServer"],
             swiftSettings: strict
         ),
 
@@ -127,7 +146,8 @@ let package = Package(
             name: "HTTPCachingTests", dependencies: ["HTTPCaching", "HTTPSemantics", "TestSupport", httpTypes],
             swiftSettings: strict),
         .testTarget(
-            name: "TransferTests", dependencies: ["Transfer", "TestSupport", httpTypes], swiftSettings: strict),
+            name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", httpTypes],
+            swiftSettings: strict),
         .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "DiskStoreTests", dependencies: ["DiskStore", "TestSupport"], swiftSettings: strict),
         .testTarget(
@@ -145,19 +165,33 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ThumbnailServerTests",
+            name: "HTTPServerTests",
             dependencies: [
-                "HTTPSemantics", "ImageCache", "Locking", "TestSupport", "ThumbnailServer", "URLSigning", httpTypes,
-                .product(name: "Metrics", package: "swift-metrics"),
+                "HTTPSemantics", "HTTPServer", "Locking", "TestSupport", httpTypes,
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "ImageProxyTests",
+            dependencies: [
+                "HTTPServer", "ImageCache", "ImageProxy", "TestSupport", "URLSigning", httpTypes,
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ImageProxyAdminTests",
+            dependencies: [
+                "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin", httpTypes,
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ServerTests", dependencies: ["HTTPServer", "imgcache-server", httpTypes], swiftSettings: strict),
+        .testTarget(
             name: "ServerIntegrationTests",
             dependencies: [
-                "ImageCache", "Locking", "TestSupport", "ThumbnailServer", "URLSigning", "imgcache", "imgcache-server",
+                "HTTPServer", "ImageCache", "Locking", "TestSupport", "URLSigning", "imgcache", "imgcache-server",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: [

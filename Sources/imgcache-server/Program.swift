@@ -1,5 +1,4 @@
 import Glibc
-import ThumbnailServer
 
 @main
 enum Program {

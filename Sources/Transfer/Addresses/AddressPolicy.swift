@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// Which addresses a ``TransferEngine`` connects to.
 ///
 /// It is judged where the connection is made: on the address that is connected to, after all name resolution, for the

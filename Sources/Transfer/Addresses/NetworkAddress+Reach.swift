@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 extension NetworkAddress {
     /// What the address is when it is not one of the public Internet's; nil when it is.
     ///

@@ -14,11 +14,10 @@ let package = Package(
             name: "HTTPSemantics", dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "Locking"),
-        .target(name: "ImageCache"),
         .executableTarget(
             name: "RequestFuzzer",
             dependencies: [
-                "HTTPSemantics", "ImageCache", "Locking",
+                "HTTPSemantics", "Locking",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),

@@ -2,7 +2,7 @@ import Foundation
 import ImageCache
 import NIOCore
 
-@testable import ThumbnailServer
+@testable import HTTPServer
 
 /// A request as a parser cuts it out of a stream: what it is, and which bytes are its content.
 struct FramedRequest: Hashable, CustomStringConvertible {

@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/ByteClasses.swift
+../../../../../Sources/HTTPServer/Requests/ByteClasses.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/ChunkExtension.swift
+../../../../../Sources/HTTPServer/Requests/ChunkExtension.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/ChunkedContent.swift
+../../../../../Sources/HTTPServer/Requests/ChunkedContent.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/FieldLines.swift
+../../../../../Sources/HTTPServer/Requests/FieldLines.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/HeadScanner.swift
+../../../../../Sources/HTTPServer/Requests/HeadScanner.swift

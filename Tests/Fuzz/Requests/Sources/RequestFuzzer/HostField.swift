@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/HostField.swift
+../../../../../Sources/HTTPServer/Requests/HostField.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/RequestFault.swift
+../../../../../Sources/HTTPServer/Requests/RequestFault.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/RequestHead+Reading.swift
+../../../../../Sources/HTTPServer/Requests/RequestHead+Reading.swift

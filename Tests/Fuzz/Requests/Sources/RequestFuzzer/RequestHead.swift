@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/RequestHead.swift
+../../../../../Sources/HTTPServer/Requests/RequestHead.swift

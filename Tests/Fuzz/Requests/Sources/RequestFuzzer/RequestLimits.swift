@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/RequestLimits.swift
+../../../../../Sources/HTTPServer/Requests/RequestLimits.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/RequestLine.swift
+../../../../../Sources/HTTPServer/Requests/RequestLine.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ThumbnailServer/Listening/RequestReader.swift
+../../../../../Sources/HTTPServer/Requests/RequestReader.swift

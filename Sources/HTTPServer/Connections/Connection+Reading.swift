@@ -1,0 +1,114 @@
+import HTTPTypes
+import Locking
+import NIOCore
+
+extension Connection {
+    /// Takes requests out of `pending` until one must be waited for.
+    func advance(_ context: ChannelHandlerContext) {
+        do throws(RequestFault) {
+            while phase == .reading, context.channel.isWritable, let step = try reader.next(&pending) {
+                switch step {
+                case .head(let head):
+                    self.head = head
+                    requester = listener.settings.trustedProxies.client(of: head.fields, from: client)
+                    contentBegan = head.framing == .none ? nil : .now
+                    contentReceived = Int64(pending.readableBytes)
+                    if head.expectsContinue, pending.readableBytes == 0 { sendContinue(context) }
+                case .content(let content):
+                    try charge(content.count)
+                    guard let head else { continue }
+                    self.head = nil
+                    begin(head, content, context)
+                }
+            }
+            if phase == .reading { try charge(reader.contentSize) }
+        } catch {
+            refuse(error, context)
+        }
+        context.flush()
+        if phase == .reading {
+            setReadingDeadline(context)
+            readOn(context)
+        }
+    }
+
+    private func setReadingDeadline(_ context: ChannelHandlerContext) {
+        guard context.channel.isWritable else { return expect(within: listener.settings.writeTimeout, context) }
+        if head != nil { return expect(within: timeForContent, context) }
+        guard pending.readableBytes > 0 else { return expect(within: listener.settings.idleTimeout, context) }
+        // A head that has begun: its time does not start anew with each byte.
+        if !isHeadTimed {
+            isHeadTimed = true
+            expect(within: listener.settings.headTimeout, context)
+        }
+    }
+
+    /// Until the next byte of the content, or less when it comes too slowly on the whole.
+    private var timeForContent: Duration {
+        guard let contentBegan else { return listener.settings.bodyTimeout }
+        let left = listener.settings.requestRate.timeLeft(for: contentReceived, after: .now - contentBegan)
+        return min(left ?? .seconds(Int32.max), listener.settings.bodyTimeout)
+    }
+
+    /// Takes what is held of a content from the budget that all connections share.
+    private func charge(_ size: Int) throws(RequestFault) {
+        guard size > charged else { return }
+        do throws(ShareLimiter.Shortage) {
+            try listener.budget.take(size - charged, for: requester.subscriber)
+        } catch {
+            throw .busy(
+                error, .contents, "The contents of requests that are held are",
+                retryAfter: listener.admission.retryAfter)
+        }
+        charged = size
+    }
+
+    func uncharge() {
+        listener.budget.giveBack(charged, for: requester.subscriber)
+        charged = 0
+    }
+
+    private func sendContinue(_ context: ChannelHandlerContext) {
+        var buffer = context.channel.allocator.buffer(capacity: 32)
+        buffer.writeStaticString("HTTP/1.1 100 Continue\r\n\r\n")
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
+    }
+
+    private func begin(_ head: RequestHead, _ content: [UInt8], _ context: ChannelHandlerContext) {
+        isHeadTimed = false
+        requests += 1
+        let exchange = Exchange(
+            head: head, client: requester, peer: client, content: content,
+            id: RequestID.id(in: head.fields, named: listener.idField) { numbers.next() },
+            received: .now)
+        var turn = Turn(exchange)
+        if isDraining { turn.keepsAlive = false }
+        self.turn = turn
+        if let ready = listener.router.readyResponse(to: exchange) {
+            answerNow(ready, context)
+        } else {
+            answerLater(exchange, context)
+        }
+    }
+
+    /// Answers what could not be read as a request, and ends the connection: what follows in its bytes is anybody's guess.
+    func refuse(_ fault: RequestFault, _ context: ChannelHandlerContext) {
+        // A HEAD gets no content even then, when it is known to be one.
+        let method = head?.method ?? .get
+        head = nil
+        pending.clear()
+        requests += 1
+        listener.observer?.requestRefused(fault.reason)
+        let fields: HTTPFields = fault.retryAfter.map { [.retryAfter: String($0)] } ?? [:]
+        var response = Response.failure(fault.status, fault.code, fault.message, fields: fields)
+        response.closes = true
+        var refused = Turn(
+            Exchange(
+                head: RequestHead(method: method, target: .server),
+                client: requester, peer: client, content: [], id: RequestID.id(in: [:], named: nil) { numbers.next() },
+                received: .now))
+        refused.isMalformed = true
+        turn = refused
+        answerNow(response, context)
+    }
+}

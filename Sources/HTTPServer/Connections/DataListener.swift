@@ -1,0 +1,88 @@
+import CLinux
+import Glibc
+package import NIOCore
+package import NIOPosix
+
+/// The listening socket, and the pipeline of each connection that it accepts.
+package enum DataListener {
+    package static func start(
+        on address: ListenAddress, group: MultiThreadedEventLoopGroup, listener: Listener
+    ) async throws -> any Channel {
+        var turns: [ObjectIdentifier: NIOLoopBound<SocketTurns>] = [:]
+        for loop in group.makeIterator() { turns[ObjectIdentifier(loop)] = try await SocketTurns.start(on: loop) }
+        return try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            // An ending of the client's side is told apart from the connection's end.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 << 10, high: 128 << 10))
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Registration(connections: listener.connections))
+                }
+            }
+            .childChannelInitializer { [turns] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let turns = turns[ObjectIdentifier(channel.eventLoop)] else { throw ChannelError.inputClosed }
+                    try channel.pipeline.syncOperations.addHandler(Connection(listener: listener, turns: turns.value))
+                }
+            }
+            .bind(host: address.host, port: address.port)
+            .get()
+    }
+
+    /// Notes each connection when it is accepted, on the listening socket's event loop: when that has closed, all are known.
+    private final class Registration: ChannelInboundHandler {
+        typealias InboundIn = any Channel
+        typealias InboundOut = any Channel
+
+        let connections: ConnectionRegistry
+
+        init(connections: ConnectionRegistry) { self.connections = connections }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let channel = unwrapInboundIn(data)
+            guard connections.accept(channel) else { return channel.close(promise: nil) }
+            context.fireChannelRead(data)
+        }
+    }
+
+    // MARK: Stopping
+
+    /// Stops listening without resetting a connection that a client believes to have.
+    ///
+    /// close(2) of a listening socket resets what has not been accepted yet. So first no new handshake is let begin: the kernel
+    /// drops their first segments, which clients repeat after a second, to whoever listens then. What has begun ends within a
+    /// round trip and is accepted. Only then the socket is closed. (Where such a filter cannot be set, what waits is accepted.)
+    package static func stop(_ channel: any Channel) async {
+        guard let options = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
+        let isQuiet = await refuseHandshakes(options)
+        let start = ContinuousClock.now
+        let (least, most): (Duration, Duration) =
+            isQuiet ? (.milliseconds(200), .seconds(2)) : (.zero, .milliseconds(200))
+        while channel.isActive {
+            let elapsed = ContinuousClock.now - start
+            if elapsed >= most { break }
+            if elapsed >= least, await backlog(options) == 0 { break }
+            guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { break }
+        }
+        channel.close(promise: nil)
+    }
+
+    /// `@unchecked Sendable`: a number and a pointer to code that never changes.
+    private struct Filter: @unchecked Sendable {
+        let program = clinux_no_new_handshakes()
+    }
+
+    private static func refuseHandshakes(_ options: any SocketOptionProvider) async -> Bool {
+        let set = options.unsafeSetSocketOption(
+            level: .socket, name: NIOBSDSocket.Option(rawValue: SO_ATTACH_FILTER), value: Filter())
+        return (try? await set.get()) != nil
+    }
+
+    /// Connections that wait to be accepted: what TCP_INFO calls "unacked" of a listening socket.
+    private static func backlog(_ options: any SocketOptionProvider) async -> UInt32 {
+        (try? await options.getTCPInfo().get())?.tcpi_unacked ?? 0
+    }
+}

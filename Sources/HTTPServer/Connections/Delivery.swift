@@ -1,0 +1,82 @@
+import HTTPTypes
+import NIOCore
+
+/// Content that is still to be sent after the head.
+enum AnswerContentToSend: Sendable {
+    /// To be written by its maker, piece by piece.
+    case stream(@Sendable (any ResponseBodyWriter) async throws -> Void)
+    /// At hand.
+    case memory([UInt8])
+}
+
+/// Takes an answer from its task to its connection's event loop, piece by piece: the next piece is asked for when the kernel has
+/// taken the former, so that a slow client holds up nobody but itself.
+struct Delivery: ResponseBodyWriter {
+    /// Bytes of a file that are written at a time: what a client must take within the write time-out.
+    private static let piece: Int64 = 256 << 10
+
+    private let bound: NIOLoopBound<(Connection, ChannelHandlerContext)>
+    private let loop: any EventLoop
+
+    init(_ connection: Connection, _ context: ChannelHandlerContext) {
+        loop = context.eventLoop
+        bound = NIOLoopBound((connection, context), eventLoop: loop)
+    }
+
+    func deliver(_ response: Response) async {
+        let bound = bound
+        do {
+            let rest = try await loop.submit {
+                let (connection, context) = bound.value
+                let rest = connection.send(response, context)
+                context.flush()
+                return rest
+            }.get()
+            switch rest {
+            case nil: return
+            case .stream(let write): try await write(self)
+            case .memory(let bytes): try await write(bytes)
+            }
+            try await loop.submit {
+                let (connection, context) = bound.value
+                connection.endContent(context)
+            }.get()
+        } catch {
+            loop.execute {
+                let (connection, context) = bound.value
+                if connection.phase == .answering { connection.abort(context) }
+            }
+        }
+    }
+
+    func deliver(interim head: HTTPResponse, of id: String) {
+        let bound = bound
+        loop.execute {
+            let (connection, context) = bound.value
+            connection.sendInterim(head, id, context)
+        }
+    }
+
+    // MARK: Content
+
+    func write(_ bytes: [UInt8]) async throws {
+        let bound = bound
+        try await loop.flatSubmit {
+            let (connection, context) = bound.value
+            return connection.write(bytes, context)
+        }.get()
+    }
+
+    func write(_ descriptor: Int32, _ range: Range<Int64>) async throws {
+        let bound = bound
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let part = start..<min(range.upperBound, start + Self.piece)
+            try await loop.flatSubmit {
+                let (connection, context) = bound.value
+                return connection.write(descriptor, part, context)
+            }.get()
+            start = part.upperBound
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import HTTPTypes
+
+/// The state that all connections of a server share: the handler, the observer, and the limits.
+package final class Listener: Sendable {
+    let settings: ConnectionSettings
+    let router: any Endpoint
+    let observer: (any RequestObserver)?
+    package let admission: Admission
+    let budget: ContentBudget
+    package let connections: ConnectionRegistry
+    let answers = RunningAnswers()
+    /// The field that names a request.
+    let idField: HTTPField.Name?
+
+    package init(
+        settings: ConnectionSettings, router: any Endpoint, observer: (any RequestObserver)?, admission: Admission,
+        connections: ConnectionRegistry
+    ) {
+        self.settings = settings
+        self.router = router
+        self.observer = observer
+        self.admission = admission
+        self.connections = connections
+        budget = ContentBudget(settings.contentBudget)
+        idField = settings.idFieldName.flatMap { HTTPField.Name($0) }
+    }
+
+    /// Lets each connection finish the request under way, and closes those that have not after `time`. Event loops may be
+    /// shut down when this returns.
+    package func drain(within time: Duration) async {
+        await connections.drain(within: time)
+        await answers.wait()
+    }
+
+    /// The refusal that a request gets whose turn will not come.
+    func response(to refusal: Admission.Refusal) -> Response {
+        switch refusal {
+        case .full(let shortage):
+            let fault = RequestFault.busy(
+                shortage, .queue, "The requests that wait are", retryAfter: admission.retryAfter)
+            observer?.requestRefused(fault.reason)
+            return .failure(
+                fault.status, fault.code, fault.message, fields: [.retryAfter: String(admission.retryAfter)])
+        case .cancelled:
+            return .failure(
+                503, "cancelled", "The request was given up.", fields: [.retryAfter: String(admission.retryAfter)])
+        }
+    }
+}

@@ -1,0 +1,157 @@
+package import Locking
+
+/// Lets so many requests run at a time, in all and of one client; others wait in a queue whose length is bounded likewise. Clients
+/// that wait take turns, and a client at its own limit does not hold up those behind it.
+package final class Admission: Sendable {
+    package struct Limits: Sendable, Hashable {
+        /// Requests that run.
+        package var running: ShareLimiter.Limits
+        /// Requests that wait.
+        package var waiting: ShareLimiter.Limits
+        /// Seconds after which a refused client may ask again.
+        package var retryAfter: Int
+
+        package init(
+            running: ShareLimiter.Limits = .init(total: 1024), waiting: ShareLimiter.Limits = .init(total: 1024),
+            retryAfter: Int = 1
+        ) {
+            self.running = running
+            self.waiting = waiting
+            self.retryAfter = retryAfter
+        }
+    }
+
+    enum Refusal: Error, Hashable {
+        /// The queue is full, or holds the client's share.
+        case full(ShareLimiter.Shortage)
+        case cancelled
+    }
+
+    private struct Waiter {
+        var number: Int
+        var tag: UInt64
+        var client: String
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var retryAfter: Int
+        var running: ShareLimiter
+        /// Those in the queue, and those who have been sent there and are not in it yet.
+        var waiting: ShareLimiter
+        var order = FairOrder()
+        /// By tag, then by arrival.
+        var queue: [Waiter] = []
+        var numbers = 0
+        /// Those who have been sent to the queue and are not in it yet, with their tags. Cancelled meanwhile, they are taken out
+        /// of here.
+        var arriving: [Int: UInt64] = [:]
+
+        init(_ limits: Limits) {
+            retryAfter = limits.retryAfter
+            running = ShareLimiter(limits.running)
+            waiting = ShareLimiter(limits.waiting)
+        }
+
+        mutating func enqueue(_ waiter: Waiter) {
+            let place = queue.firstIndex { $0.tag > waiter.tag } ?? queue.count
+            queue.insert(waiter, at: place)
+        }
+
+        mutating func stopWaiting(_ client: String) {
+            waiting.giveBack(for: client)
+            if waiting.used == 0 { order.reset() }
+        }
+
+        /// Those who wait and whose turn has come.
+        mutating func admitted() -> [CheckedContinuation<Bool, Never>] {
+            var admitted: [CheckedContinuation<Bool, Never>] = []
+            var index = 0
+            while index < queue.count, running.used < running.limits.total {
+                let waiter = queue[index]
+                guard running.shortage(for: waiter.client) == nil else {
+                    index += 1
+                    continue
+                }
+                queue.remove(at: index)
+                running.takeRegardless(for: waiter.client)
+                order.serve(waiter.tag)
+                stopWaiting(waiter.client)
+                admitted.append(waiter.continuation)
+            }
+            return admitted
+        }
+    }
+
+    private let state: Locked<State>
+
+    package init(_ limits: Limits) { state = Locked(State(limits)) }
+
+    var retryAfter: Int { state.withLock { $0.retryAfter } }
+
+    /// Takes over other limits, which hold for those who wait, too.
+    package func update(_ limits: Limits) {
+        state.withLock { state in
+            state.retryAfter = limits.retryAfter
+            state.running.limits = limits.running
+            state.waiting.limits = limits.waiting
+            return state.admitted()
+        }.forEach { $0.resume(returning: true) }
+    }
+
+    package var counts: (running: Int, waiting: Int) { state.withLock { ($0.running.used, $0.queue.count) } }
+
+    /// Waits for a turn. Each success is followed by one ``leave(_:)``.
+    func enter(_ client: String) async throws(Refusal) {
+        let number = try state.withLock { state throws(Refusal) -> Int? in
+            if state.running.shortage(for: client) == nil {
+                state.running.takeRegardless(for: client)
+                return nil
+            }
+            if let shortage = state.waiting.shortage(for: client) { throw .full(shortage) }
+            state.waiting.takeRegardless(for: client)
+            state.numbers += 1
+            state.arriving[state.numbers] = state.order.tag(for: client)
+            return state.numbers
+        }
+        guard let number else { return }
+        let isAdmitted = await withTaskCancellationHandler {
+            await withCheckedContinuation { wait(number, client, $0) }
+        } onCancel: {
+            cancel(number, client)
+        }
+        guard isAdmitted else { throw .cancelled }
+    }
+
+    func leave(_ client: String) {
+        let admitted = state.withLock { state in
+            state.running.giveBack(for: client)
+            return state.admitted()
+        }
+        for continuation in admitted { continuation.resume(returning: true) }
+    }
+
+    private func wait(_ number: Int, _ client: String, _ continuation: CheckedContinuation<Bool, Never>) {
+        let (isCancelled, admitted) = state.withLock { state -> (Bool, [CheckedContinuation<Bool, Never>]) in
+            guard let tag = state.arriving.removeValue(forKey: number) else { return (true, []) }
+            state.enqueue(Waiter(number: number, tag: tag, client: client, continuation: continuation))
+            // A place may have become free since it was asked for.
+            return (false, state.admitted())
+        }
+        if isCancelled { continuation.resume(returning: false) }
+        for continuation in admitted { continuation.resume(returning: true) }
+    }
+
+    private func cancel(_ number: Int, _ client: String) {
+        let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            if let index = state.queue.firstIndex(where: { $0.number == number }) {
+                let waiter = state.queue.remove(at: index)
+                state.stopWaiting(client)
+                return waiter.continuation
+            }
+            if state.arriving.removeValue(forKey: number) != nil { state.stopWaiting(client) }
+            return nil
+        }
+        continuation?.resume(returning: false)
+    }
+}

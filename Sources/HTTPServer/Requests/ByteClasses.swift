@@ -1,0 +1,53 @@
+/// What a byte may be part of (RFC 9110 section 5.6, RFC 9112 section 3). Sets of the first 128 bytes are kept as two words:
+/// a test is a shift, and bytes from 0x80 up are in none of them.
+package struct ByteClass: Sendable {
+    private let low: UInt64
+    private let high: UInt64
+
+    private init(_ members: some Sequence<UInt8>) {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        for byte in members {
+            if byte < 64 { low |= 1 << UInt64(byte) } else if byte < 128 { high |= 1 << UInt64(byte - 64) }
+        }
+        self.low = low
+        self.high = high
+    }
+
+    @inline(__always)
+    package func contains(_ byte: UInt8) -> Bool {
+        byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
+    }
+
+    private static let alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+    /// `tchar`: methods, field names, the words in Connection.
+    package static let token = ByteClass((alphanumeric + "!#$%&'*+-.^_`|~").utf8)
+    /// What may stand in a request target: printable ASCII but for `#`, `<`, `>` and `"`. RFC 3986 allows less; browsers send
+    /// `|` and its like, which lead nobody astray.
+    package static let target = ByteClass((0x21...0x7E).filter { !Array("#<>\"".utf8).contains($0) })
+    /// What a label of a host name is made of; underscores are in names that are no host names and resolve all the same.
+    static let hostName = ByteClass((alphanumeric + "-_").utf8)
+}
+
+extension UInt8 {
+    static let carriageReturn = UInt8(ascii: "\r")
+    static let lineFeed = UInt8(ascii: "\n")
+    static let space = UInt8(ascii: " ")
+    static let tab = UInt8(ascii: "\t")
+    static let colon = UInt8(ascii: ":")
+
+    /// Whether the byte may stand in a field's value (RFC 9110 section 5.5): no control character but the tab.
+    @inline(__always)
+    var isFieldContent: Bool { self >= 0x20 && self != 0x7F || self == .tab }
+
+    /// The value of a decimal digit.
+    package var digitValue: Int? { self >= 0x30 && self <= 0x39 ? Int(self) - 0x30 : nil }
+}
+
+extension Span<UInt8> {
+    /// The bytes of a range as text; what is no UTF-8 becomes replacement characters.
+    func text(_ range: Range<Int>) -> String {
+        extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+}

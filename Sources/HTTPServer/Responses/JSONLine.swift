@@ -1,0 +1,62 @@
+/// Writes one flat JSON object as bytes (RFC 8259), for logs and errors: no tree, no Foundation.
+package struct JSONLine {
+    private var bytes: [UInt8] = [UInt8(ascii: "{")]
+
+    package init(reserving capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+
+    package mutating func add(_ name: StaticString, _ value: String) {
+        begin(name)
+        bytes.append(UInt8(ascii: "\""))
+        for byte in value.utf8 { escape(byte) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    package mutating func add(_ name: StaticString, _ value: some BinaryInteger) {
+        begin(name)
+        bytes += String(value).utf8
+    }
+
+    /// A number of milliseconds with three digits behind the point.
+    package mutating func add(_ name: StaticString, milliseconds duration: Duration) {
+        begin(name)
+        let (seconds, attoseconds) = duration.components
+        let microseconds = max(0, seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+        bytes += String(microseconds / 1000).utf8
+        bytes.append(UInt8(ascii: "."))
+        let rest = String(microseconds % 1000).utf8
+        for _ in rest.count..<3 { bytes.append(UInt8(ascii: "0")) }
+        bytes += rest
+    }
+
+    package mutating func add(_ name: StaticString, _ value: Bool) {
+        begin(name)
+        bytes += (value ? "true" : "false").utf8
+    }
+
+    /// The object with its closing brace.
+    package consuming func finished() -> [UInt8] {
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    private mutating func begin(_ name: StaticString) {
+        if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes += $0 }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(byte)
+        case 0..<0x20, 0x7F:
+            bytes += "\\u00".utf8
+            bytes += (byte < 16 ? "0" : "").utf8
+            bytes += String(byte, radix: 16).utf8
+        default: bytes.append(byte)
+        }
+    }
+}

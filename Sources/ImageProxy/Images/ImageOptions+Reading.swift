@@ -1,0 +1,157 @@
+import HTTPSemantics
+import HTTPServer
+import ImageCache
+
+/// What is wrong with an image's URL, and which part of it.
+struct ImageMistake: Error, Equatable {
+    /// As the JSON body's `error` has it.
+    let code: String
+    /// For people; it names the option.
+    let message: String
+
+    static func option(_ name: some StringProtocol, _ problem: String) -> ImageMistake {
+        // What stands there may be anything: it is quoted, and not at length.
+        ImageMistake(code: "bad-option", message: "The option \"\(name.prefix(32))\" \(problem).")
+    }
+}
+
+extension ImageOptions {
+    /// Reads `name=value,name=value`, percent-encoded or not. Each option may stand once, under either of its names.
+    init(_ text: some StringProtocol) throws(ImageMistake) {
+        var seen: Set<String> = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let equals = part.firstIndex(of: "=") else {
+                throw part.isEmpty
+                    ? ImageMistake(code: "bad-option", message: "There is an empty option.")
+                    : .option(part, "has no value")
+            }
+            let given = part[..<equals]
+            guard let bytes = PercentEncoding.strictlyDecoded(part[part.index(after: equals)...].utf8),
+                let value = String(validating: bytes, as: UTF8.self), !value.isEmpty
+            else {
+                throw .option(given, "has no proper value")
+            }
+            guard let name = Self.names[String(given)] else { throw .option(given, "is not known") }
+            guard seen.insert(name).inserted else { throw .option(given, "stands twice") }
+            try read(name, given, value)
+        }
+        try checkTogether()
+    }
+
+    private static let names = [
+        "width": "width", "w": "width", "height": "height", "h": "height", "fit": "fit", "format": "format",
+        "f": "format", "quality": "quality", "q": "quality", "dpr": "dpr", "gravity": "gravity", "g": "gravity",
+        "position": "gravity", "background": "background", "bg": "background", "blur": "blur", "metadata": "metadata",
+    ]
+
+    private mutating func read(
+        _ name: String, _ given: some StringProtocol, _ value: String
+    ) throws(ImageMistake) {
+        func whole(_ range: ClosedRange<Int>) throws(ImageMistake) -> Int {
+            guard value.utf8.count <= 6, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(value),
+                range.contains(number)
+            else { throw .option(given, "takes a whole number from \(range.lowerBound) to \(range.upperBound)") }
+            return number
+        }
+        func one<Choice: RawRepresentable & CaseIterable>(_: Choice.Type) throws(ImageMistake) -> Choice
+        where Choice.RawValue == String {
+            guard let choice = Choice(rawValue: value) else {
+                throw .option(given, "takes one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            return choice
+        }
+        switch name {
+        case "width": width = try whole(1...Self.longestSide)
+        case "height": height = try whole(1...Self.longestSide)
+        case "fit": fit = try one(Fit.self)
+        case "format": format = try one(Format.self)
+        case "quality": quality = try whole(1...100)
+        case "dpr":
+            guard let ratio = Self.ratio(value) else { throw .option(given, "takes a number from 0.5 to 4") }
+            devicePixelRatio = ratio
+        case "gravity":
+            guard let position = Self.position(value) else {
+                throw .option(given, "takes auto, entropy, center, a side, a corner such as top-left, or 0.5x0.5")
+            }
+            gravity = position
+        case "background":
+            guard let color = Self.color(value) else { throw .option(given, "takes a colour such as ffcc00") }
+            background = color
+        case "blur": blur = try whole(1...250)
+        default:
+            guard value == "keep" || value == "none" else { throw .option(given, "takes keep or none") }
+            keepsMetadata = value == "keep"
+        }
+    }
+
+    /// What each alone is right and together is not.
+    private func checkTogether() throws(ImageMistake) {
+        for (name, side) in [("width", width), ("height", height)] {
+            guard Double(side ?? 0) * devicePixelRatio <= Double(Self.longestSide) else {
+                throw .option(name, "times dpr is more than \(Self.longestSide) pixels")
+            }
+        }
+        let area = Double(width ?? 0) * Double(height ?? 0) * devicePixelRatio * devicePixelRatio
+        guard area <= Double(Self.largestArea) else {
+            throw .option("width", "times height is more than \(Self.largestArea) pixels")
+        }
+        if blur > 0, width == nil || height == nil || area > Double(Self.largestBlurredArea) {
+            throw .option("blur", "needs a width and a height of at most \(Self.largestBlurredArea) pixels")
+        }
+        if fit != .scaleDown, width == nil, height == nil { throw .option("fit", "needs a width or a height") }
+        if fit == .cover || fit == .crop || fit == .pad || fit == .squeeze, width == nil || height == nil {
+            throw .option("fit", "needs a width and a height")
+        }
+    }
+
+    /// Up to two digits behind the point.
+    private static func ratio(_ text: String) -> Double? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.allSatisfy({ (1...2).contains($0.utf8.count) }),
+            parts.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }), let ratio = Double(text)
+        else { return nil }
+        return (0.5...4).contains(ratio) ? ratio : nil
+    }
+
+    private static func position(_ text: String) -> ImageSizing.Position? {
+        switch text {
+        case "auto": return .attention
+        case "entropy": return .entropy
+        case "center", "centre": return .center
+        case "top": return .top
+        case "bottom": return .bottom
+        case "left": return .left
+        case "right": return .right
+        case "top-left": return .topLeft
+        case "top-right": return .topRight
+        case "bottom-left": return .bottomLeft
+        case "bottom-right": return .bottomRight
+        default:
+            let parts = text.split(separator: "x", omittingEmptySubsequences: false)
+            guard parts.count == 2, let x = share(parts[0]), let y = share(parts[1]) else { return nil }
+            return .at(x: x, y: y)
+        }
+    }
+
+    /// `0`, `1`, `0.25`, `.25`.
+    private static func share(_ text: Substring) -> Double? {
+        guard (1...6).contains(text.utf8.count), text != ".",
+            text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }), let share = Double(text)
+        else { return nil }
+        return (0...1).contains(share) ? share : nil
+    }
+
+    /// `ffcc00`, `fc0`, with or without `#`; `white`, `black`.
+    private static func color(_ text: String) -> ImageSizing.Color? {
+        if text == "white" { return .white }
+        if text == "black" { return .black }
+        var digits = text.hasPrefix("#") ? String(text.dropFirst()) : text
+        if digits.utf8.count == 3 { digits = digits.reduce(into: "") { $0 += "\($1)\($1)" } }
+        guard digits.utf8.count == 6, digits.allSatisfy(\.isHexDigit), let number = UInt32(digits, radix: 16) else {
+            return nil
+        }
+        return ImageSizing.Color(
+            red: UInt8(truncatingIfNeeded: number >> 16), green: UInt8(truncatingIfNeeded: number >> 8),
+            blue: UInt8(truncatingIfNeeded: number))
+    }
+}

@@ -1,0 +1,129 @@
+import HTTPSemantics
+package import HTTPTypes
+package import ImageCache
+package import URLSigning
+
+/// Which images are made, and of what.
+package struct ImageRules: Sendable {
+    /// Tells the rules of one configuration from those of the next.
+    final class Identity: Sendable {}
+
+    let identity = Identity()
+    let origin: OriginBase
+    /// What `origin` connects to.
+    package var originEndpoint: AllowedHosts.Endpoint?
+    package var allowedHosts = AllowedHosts([])
+    /// The widths that may be asked for, in CSS pixels; empty: any.
+    package var widths: Set<Int> = []
+    /// Who verifies URLs; nil: they need no signature.
+    package var signer: URLSigner?
+    /// Of originals: pixels, bytes, memory, CPU time.
+    package var limits = DecodingLimits()
+    /// What becomes of images whose original has damaged data.
+    package var damaged = DamagedImages.serve
+    /// How originals are fetched.
+    package var transfer = TransferOptions()
+    /// What is asked of origins beside the URL. The same for all clients, who share what comes of it.
+    package var fields: HTTPFields = [.accept: "image/webp, image/png, image/jpeg"]
+    /// The name in Via and Cache-Status.
+    package var name = "imgcache"
+    /// Whether Server-Timing tells the client how long it took.
+    package var tellsTiming = false
+
+    /// - Parameter origin: the origin's URL without a slash at its end.
+    package init(origin: String) { self.origin = OriginBase(origin) }
+}
+
+/// What becomes of an image whose original has damaged data, so that a part of it is not what it was.
+package enum DamagedImages: String, Sendable, CaseIterable {
+    /// It is served, for a minute at a time.
+    case serve
+    /// It is refused with 422 (Unprocessable Content).
+    case refuse
+}
+
+/// One image to be had, as its URL and the client's fields ask for it.
+struct ImageOrder: Sendable {
+    let request: ImageRequest
+    let encoding: ThumbnailEncoding
+    /// Whether another client may get another format under this URL.
+    let variesOnAccept: Bool
+    /// When the URL's signature expires, in seconds since 1970.
+    let expiry: Int64?
+}
+
+/// Why an image is not made.
+enum ImageRefusal: Error, Equatable {
+    case mistake(ImageMistake)
+    case signature(SignatureRefusal)
+    /// Nobody may have images of that host.
+    case host
+    case width(Int?)
+}
+
+extension ImageRules {
+    /// Reads a request target that begins with `/image/`.
+    /// - Parameters:
+    ///   - accept: the lines of the client's `Accept`.
+    ///   - now: seconds since 1970, for signatures.
+    func order(
+        target: String, accept: some Sequence<String>, now: Int64
+    ) throws(ImageRefusal) -> ImageOrder {
+        let verified = try verify(target, now: now)
+        let parsed: ImageTarget
+        let options: ImageOptions
+        do throws(ImageMistake) {
+            parsed = try ImageTarget(verified.target[...].dropFirst(Router.imagePrefix.utf8.count))
+            options = try ImageOptions(parsed.options)
+        } catch {
+            throw .mistake(error)
+        }
+        if !widths.isEmpty, options.width.map(widths.contains) != true { throw .width(options.width) }
+        var file = FileRequest(try url(of: parsed.original))
+        file.fields = fields
+        file.transfer = transfer
+        var request = ImageRequest(file, options.sizing)
+        request.processors = options.processors
+        request.decoder.limits = limits
+        request.decoder.keepsMetadata = options.keepsMetadata
+        let isAuto = options.format == .auto
+        return ImageOrder(
+            request: request,
+            encoding: options.encoding(acceptsWebP: isAuto && AcceptedFormats.prefersWebP(accept)),
+            variesOnAccept: isAuto, expiry: verified.expiry)
+    }
+
+    private func verify(_ target: String, now: Int64) throws(ImageRefusal) -> (target: String, expiry: Int64?) {
+        guard let signer else { return (target, nil) }
+        do throws(SignatureRefusal) {
+            let verified = try signer.verify(target: target, now: now)
+            return (verified.target, verified.expiry)
+        } catch {
+            throw .signature(error)
+        }
+    }
+
+    /// As the store knows it: see ``OriginBase``.
+    private func url(of original: ImageTarget.Original) throws(ImageRefusal) -> String {
+        switch original {
+        case .path(let path):
+            guard let url = origin.url(for: path) else { throw .mistake(Self.badPath) }
+            return url
+        case .url(let text, let endpoint):
+            guard mayAsk(endpoint) else { throw .host }
+            guard let url = try? HTTPURL(text) else { throw .mistake(Self.badPath) }
+            // Under its own name, too, the origin has a base path.
+            guard endpoint != originEndpoint || origin.contains(url) else { throw .host }
+            return url.normalized
+        case .unfit: throw .host
+        }
+    }
+
+    private static let badPath = ImageMistake(
+        code: "bad-target", message: "A path must be percent-encoded, and stay below the origin's.")
+
+    /// Whether originals may come from there.
+    package func mayAsk(_ endpoint: AllowedHosts.Endpoint) -> Bool {
+        endpoint == originEndpoint || allowedHosts.contains(endpoint)
+    }
+}

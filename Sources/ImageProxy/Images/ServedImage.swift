@@ -1,0 +1,119 @@
+import FoundationEssentials
+import HTTPServer
+import HTTPTypes
+import ImageCache
+
+/// A made image on its way into an answer.
+struct ServedImage {
+    let thumbnail: Thumbnail
+    let order: ImageOrder
+    private let name: String
+
+    init(_ thumbnail: Thumbnail, _ order: ImageOrder, name: String) {
+        self.thumbnail = thumbnail
+        self.order = order
+        self.name = name
+    }
+
+    func response(to exchange: Exchange, _ rules: ImageRules, at now: Date) -> Response {
+        if let damage = thumbnail.damage, rules.damaged == .refuse {
+            var response = Response.failure(422, "image-damaged", "The original is damaged.")
+            response.detail = "\(damage)"
+            return response
+        }
+        var fields = representationFields(at: now)
+        let outcome = CacheOutcome(thumbnail.source)
+        var (status, range) = (HTTPResponse.Status.ok, 0..<thumbnail.bytes.count)
+        if exchange.head.fields.contains(where: Self.isConditional) {
+            (status, range) = narrow(&fields, exchange, at: now)
+        }
+        fields[.via] = "1.1 \(name)"
+        fields[.cacheStatus] =
+            "\(name); \(outcome == .hit || outcome == .stale ? "hit" : "fwd=\(outcome.forwardReason)")"
+            + (thumbnail.damage == nil ? "" : "; detail=damaged")
+        if rules.tellsTiming { ServerTiming.append(outcome, since: exchange.received, to: &fields) }
+        if status != .notModified { fields[.contentLength] = String(range.count) }
+        let hasContent = exchange.method != .head && status != .notModified && status != .rangeNotSatisfiable
+        let bytes = range.count == thumbnail.bytes.count ? thumbnail.bytes : Array(thumbnail.bytes[range])
+        return Response(
+            HTTPResponse(status: status, headerFields: fields), body: hasContent ? .bytes(bytes) : .none,
+            outcome: outcome)
+    }
+
+    /// What a 200 says.
+    private func representationFields(at now: Date) -> HTTPFields {
+        var fields = HTTPFields()
+        fields.reserveCapacity(12)
+        fields[.contentType] = thumbnail.format.mediaType
+        fields[.cacheControl] = thumbnail.freshness.cacheControl(at: now, notAfter: lastUse(now))
+        fields[.eTag] = thumbnail.entityTag.text
+        fields[.lastModified] = thumbnail.lastModified
+        fields[.acceptRanges] = "bytes"
+        if order.variesOnAccept { fields[.vary] = "Accept" }
+        // An image, whatever is in it.
+        fields[.xContentTypeOptions] = "nosniff"
+        fields[.contentDisposition] = "inline"
+        return fields
+    }
+
+    /// When the image must not be used any more: with the URL's signature, and soon if the original is damaged, which its origin may
+    /// mend. In seconds since 1970; nil: when its original must not.
+    private func lastUse(_ now: Date) -> Int64? {
+        guard thumbnail.damage != nil else { return order.expiry }
+        // A lifetime ends with the last second.
+        let soon = Int64(now.timeIntervalSince1970) + Self.secondsOfDamaged - 1
+        return min(order.expiry ?? soon, soon)
+    }
+
+    private static let secondsOfDamaged: Int64 = 60
+
+    // MARK: Conditions and ranges
+
+    private static func isConditional(_ field: HTTPField) -> Bool {
+        switch field.name {
+        case .ifNoneMatch, .ifModifiedSince, .range: true
+        default: false
+        }
+    }
+
+    /// What the client's conditions and range (RFC 9110 sections 13 and 14) make of the answer: the caching rules know.
+    private func narrow(
+        _ fields: inout HTTPFields, _ exchange: Exchange, at now: Date
+    ) -> (HTTPResponse.Status, Range<Int>) {
+        let whole = 0..<thumbnail.bytes.count
+        let stored = StoredResponse(
+            requestURL: order.request.file.url, status: .ok, fields: fields, requestTime: now, responseTime: now,
+            extent: .complete(length: Int64(whole.count)))
+        let rules = CacheRules(mode: .shared)
+        let request = CacheRequest(method: exchange.method, url: stored.requestURL, fields: exchange.head.fields)
+        guard let served = rules.served(stored, for: request, now: now) else { return (.ok, whole) }
+        fields = rules.head(of: served, from: stored).headerFields
+        // It is as old as Cache-Control says.
+        fields[.age] = nil
+        switch served.body {
+        case .range(let range, _): return (served.status, Int(range.lowerBound)..<Int(range.upperBound))
+        case .whole: return (served.status, whole)
+        case .none: return (served.status, served.status == .rangeNotSatisfiable ? 0..<0 : whole)
+        }
+    }
+}
+
+extension CacheOutcome {
+    init(_ source: ImageSourceKind) {
+        self =
+            switch source {
+            case .memory, .thumbnail, .original(.disk): .hit
+            case .original(.revalidated): .revalidated
+            case .original(.stale): .stale
+            case .original(.network), .original(.networkResumed): .miss
+            }
+    }
+
+    /// RFC 9211 section 2.2.
+    fileprivate var forwardReason: String { self == .revalidated ? "stale" : "uri-miss" }
+}
+
+extension HTTPField.Name {
+    fileprivate static let xContentTypeOptions = known("X-Content-Type-Options")
+    fileprivate static let contentDisposition = known("Content-Disposition")
+}

@@ -1,0 +1,52 @@
+import HTTPSemantics
+import HTTPServer
+import HTTPTypes
+
+/// `Via` (RFC 9110 section 7.6.3): who passed a message on.
+enum Via {
+    /// How often a request may come through the same proxy: two caches of one name in a row are no loop.
+    static let mostPasses = 5
+
+    static func append(_ name: String, minorVersion: Int, to fields: inout HTTPFields) {
+        let own = "1.\(minorVersion) \(name)"
+        fields[.via] = fields[.via].map { $0 + ", " + own } ?? own
+    }
+
+    /// How often this proxy is named.
+    static func passes(of name: String, in fields: HTTPFields) -> Int {
+        guard let value = fields[.via] else { return 0 }
+        return ListedTokens(value).reduce(0) { count, member in
+            let receivedBy = member.split(separator: " ", maxSplits: 2).dropFirst().first
+            return count + (receivedBy.map { $0 == name } == true ? 1 : 0)
+        }
+    }
+}
+
+/// `Forwarded` (RFC 7239): who asked, by which host name.
+enum Forwarded {
+    /// - Parameter isContinued: whether the request came from a proxy whose own `Forwarded` is believed. Of anybody else nothing is
+    ///   passed on.
+    static func append(_ exchange: Exchange, continuing isContinued: Bool, to fields: inout HTTPFields) {
+        var own = "for=\(exchange.peer.forwardedNode)"
+        if let host = exchange.head.authority, !host.isEmpty { own += ";host=\"\(host)\"" }
+        own += ";proto=http"
+        let former = isContinued ? exchange.head.fields[.forwarded] : nil
+        fields[.forwarded] = former.map { $0 + ", " + own } ?? own
+    }
+}
+
+/// `Server-Timing` (W3C): how long the cache took to have the head of an answer.
+enum ServerTiming {
+    static func append(_ outcome: CacheOutcome, since start: ContinuousClock.Instant, to fields: inout HTTPFields) {
+        let (seconds, attoseconds) = (ContinuousClock.now - start).components
+        let microseconds = max(0, seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+        let fraction = String(1000 + microseconds % 1000).dropFirst()
+        let own = "cache;desc=\"\(outcome.rawValue)\";dur=\(microseconds / 1000).\(fraction)"
+        fields[.serverTiming] = fields[.serverTiming].map { $0 + ", " + own } ?? own
+    }
+}
+
+extension HTTPField.Name {
+    static let serverTiming = known("Server-Timing")
+    static let cacheStatus = known("Cache-Status")
+}

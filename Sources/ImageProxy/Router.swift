@@ -1,0 +1,49 @@
+package import HTTPServer
+import HTTPTypes
+
+/// Gives each request to who answers it: `/image/…` to the images, everything else to the proxy.
+package struct Router: Endpoint {
+    let proxy: any Endpoint
+    /// Who makes images; nil: there are none, and `/image/` is the origin's.
+    let images: (any Endpoint)?
+
+    package init(proxy: any Endpoint, images: (any Endpoint)?) {
+        self.proxy = proxy
+        self.images = images
+    }
+
+    /// Paths that begin so are images.
+    static let imagePrefix = "/image/"
+
+    package func readyResponse(to exchange: Exchange) -> Response? {
+        guard let endpoint = endpoint(for: exchange.head) else { return nil }
+        return endpoint.readyResponse(to: exchange)
+    }
+
+    package func response(to exchange: Exchange) async -> Response {
+        guard let endpoint = endpoint(for: exchange.head) else { return Self.ownResponse(to: exchange.head) }
+        return await endpoint.response(to: exchange)
+    }
+
+    /// Nil: the server answers by itself.
+    private func endpoint(for head: RequestHead) -> (any Endpoint)? {
+        guard case .path(let path) = head.target, head.method != .trace, !Self.isLastHop(head) else { return nil }
+        if let images, path.hasPrefix(Self.imagePrefix) { return images }
+        return proxy
+    }
+
+    /// RFC 9110 section 7.6.2: with OPTIONS and TRACE, `Max-Forwards: 0` ends here.
+    private static func isLastHop(_ head: RequestHead) -> Bool {
+        head.method == .options && head.fields[.maxForwards].flatMap { Int($0) } == 0
+    }
+
+    static let allowed = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+
+    private static func ownResponse(to head: RequestHead) -> Response {
+        // TRACE would show a client the fields, cookies among them, that others added on the way (RFC 9110 section 9.3.8).
+        guard head.method == .options else {
+            return .failure(405, "trace", "TRACE is not answered here.", fields: [.allow: allowed])
+        }
+        return Response(HTTPResponse(status: .noContent, headerFields: [.allow: allowed]))
+    }
+}

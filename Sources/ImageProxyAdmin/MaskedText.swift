@@ -1,0 +1,56 @@
+import HTTPSemantics
+
+/// Text for logs and pages in which URLs may stand, with the values of those query parameters that authorise replaced by `***`.
+///
+/// Whoever reads a signed URL in a log may use it. The parameters are those of this service's own signatures, of the common object
+/// stores and content networks, and the names that tokens and passwords commonly have.
+package enum MaskedText {
+    /// In lower case.
+    private static let names: Set<String> = [
+        "imgcache-sig",
+        // Amazon S3, Google Cloud Storage, Azure, CloudFront, Akamai.
+        "x-amz-signature", "x-amz-security-token", "x-goog-signature", "signature", "sig", "hdnea", "hdntl", "hdnts",
+        "__token__",
+        // Anybody's.
+        "access_token", "accesstoken", "api-key", "api_key", "apikey", "auth", "auth_token", "authorization",
+        "client_secret",
+        "code", "credential", "hmac", "id_token", "jwt", "key", "passwd", "password", "pwd", "refresh_token", "secret",
+        "session", "sessionid", "token",
+    ]
+
+    package static func masked(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
+        var result: [UInt8] = []
+        var rest = text.utf8[...]
+        var isMasked = false
+        while let mark = rest.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }) {
+            let start = rest.index(after: mark)
+            result += rest[..<start]
+            rest = rest[start...]
+            let name = rest.prefix { !isEnd($0) && $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "?") }
+            guard name.endIndex < rest.endIndex, rest[name.endIndex] == UInt8(ascii: "="),
+                names.contains(decoded(name))
+            else { continue }
+            result += name
+            result += "=***".utf8
+            rest = rest[name.endIndex...].drop { !isEnd($0) }
+            isMasked = true
+        }
+        guard isMasked else { return text }
+        return String(decoding: result + rest, as: UTF8.self)
+    }
+
+    /// Whether a value has ended: where the next parameter begins, or the URL ends in a sentence.
+    private static func isEnd(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), 0...0x20:
+            true
+        default: false
+        }
+    }
+
+    /// A parameter's name without escapes, in lower case: `%73ig` is `sig` to whoever verifies it.
+    private static func decoded(_ name: Substring.UTF8View) -> String {
+        String(decoding: PercentEncoding.decoded(name), as: UTF8.self).lowercased()
+    }
+}

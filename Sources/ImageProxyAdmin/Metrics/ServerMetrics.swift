@@ -1,0 +1,92 @@
+package import HTTPServer
+import ImageProxy
+package import Metrics
+
+/// Counts what the data listener does, in swift-metrics: for `/metrics`, and for whoever bootstraps a backend.
+///
+/// * `imgcache_requests_total{cache,status}`: answers by cache outcome and class of status (`2xx` …)
+/// * `imgcache_request_duration_seconds{cache}`: from the request's last byte to the answer's last
+/// * `imgcache_response_bytes_total`: bytes of content sent
+/// * `imgcache_requests_refused_total{reason}`: see ``RequestFault/Reason``
+/// * `imgcache_requests_abandoned_total`: clients that left before their answer began
+/// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: now
+package struct ServerMetrics: Sendable {
+    /// One row for each outcome, in the order of its cases.
+    private let requests: [[Counter]]
+    private let durations: [Timer]
+    private let bytes: Counter
+    private let abandoned: Counter
+    /// One for each reason, in the order of its cases.
+    private let refused: [Counter]
+    private let connections: Gauge
+    private let running: Gauge
+    private let waiting: Gauge
+
+    private static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
+
+    package init(factory: any MetricsFactory = MetricsSystem.factory) {
+        requests = CacheOutcome.allCases.map { outcome in
+            Self.classes.map {
+                Counter(
+                    label: "imgcache_requests_total", dimensions: [("cache", outcome.rawValue), ("status", $0)],
+                    factory: factory)
+            }
+        }
+        durations = CacheOutcome.allCases.map {
+            Timer(label: "imgcache_request_duration_seconds", dimensions: [("cache", $0.rawValue)], factory: factory)
+        }
+        bytes = Counter(label: "imgcache_response_bytes_total", factory: factory)
+        abandoned = Counter(label: "imgcache_requests_abandoned_total", factory: factory)
+        refused = RequestFault.Reason.allCases.map {
+            Counter(
+                label: "imgcache_requests_refused_total", dimensions: [("reason", $0.rawValue)], factory: factory)
+        }
+        connections = Gauge(label: "imgcache_connections", factory: factory)
+        running = Gauge(label: "imgcache_requests_running", factory: factory)
+        waiting = Gauge(label: "imgcache_requests_waiting", factory: factory)
+    }
+
+    /// Counts a request, or a connection, that is refused before anything is asked of the cache or the origin.
+    package func refused(_ reason: RequestFault.Reason) {
+        guard let index = RequestFault.Reason.allCases.firstIndex(of: reason) else { return }
+        refused[index].increment()
+    }
+
+    /// Notes how many there are now.
+    package func record(connections count: Int, requests: (running: Int, waiting: Int)) {
+        connections.record(count)
+        running.record(requests.running)
+        waiting.record(requests.waiting)
+    }
+
+    /// Counts a request that has ended.
+    package func ended(_ record: RequestRecord) {
+        guard record.status > 0 else { return abandoned.increment() }
+        let row = (record.outcome.flatMap { CacheOutcome(rawValue: $0) } ?? .none).index
+        requests[row][min(max(record.status / 100, 1), 5) - 1].increment()
+        durations[row].recordNanoseconds(record.duration.nanoseconds)
+        if record.bytesSent > 0 { bytes.increment(by: record.bytesSent) }
+    }
+}
+
+extension CacheOutcome {
+    /// Its place in `allCases`.
+    fileprivate var index: Int {
+        switch self {
+        case .hit: 0
+        case .stale: 1
+        case .revalidated: 2
+        case .miss: 3
+        case .collapsed: 4
+        case .pass: 5
+        case .none: 6
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}

@@ -1,0 +1,87 @@
+import HTTPServer
+import HTTPTypes
+import ImageCache
+import Logging
+
+/// Answers every request to the admin listener: decides who may come in, takes PURGE, and gives errors their form and every
+/// response the fields that say what a browser may do with it.
+struct AdminEndpoint: Endpoint {
+    private let routes: AdminRoutes
+    private let table: RouteTable
+
+    init(_ routes: AdminRoutes) {
+        self.routes = routes
+        table = routes.table()
+    }
+
+    func readyResponse(to exchange: Exchange) -> Response? { nil }
+
+    func response(to exchange: Exchange) async -> Response {
+        var response: Response
+        do {
+            response = try await answer(AdminRequest(exchange))
+        } catch let error as AdminError {
+            response = error.response
+        } catch let error as ImageCacheError {
+            routes.logger.warning("an admin request failed", metadata: ["error": "\(error)"])
+            response = .failure(500, "\(error.code)", error.message)
+        } catch {
+            routes.logger.warning("an admin request failed", metadata: ["error": "\(error)"])
+            response = .failure(500, "internal", "The request could not be answered.")
+        }
+        for field in Self.fields where response.head.headerFields[field.name] == nil {
+            response.head.headerFields[field.name] = field.value
+        }
+        return response
+    }
+
+    private func answer(_ request: AdminRequest) async throws -> Response {
+        // Only a page with the token can send PURGE, under whatever name: no page of another place can even ask.
+        if request.method.rawValue == "PURGE" { return try await routes.purge(request) }
+        // The connection has checked that there is one Host at most, and a valid one.
+        guard let host = request.exchange.head.authority.flatMap({ HostField($0.utf8) }), host.host != .name("") else {
+            throw AdminError(.badRequest, "bad-host", "The Host field is no host.")
+        }
+        guard routes.admission.admits(host) else {
+            throw AdminError(
+                .misdirectedRequest, "host",
+                "The admin listener does not go by that name; admin-hosts lists those that it goes by.")
+        }
+        return try await table.response(to: request)
+    }
+
+    /// Nothing from elsewhere, no script or style in the page itself, and nothing of it in somebody else's.
+    private static let fields: HTTPFields = [
+        .contentSecurityPolicy: "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+            + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+            + "require-trusted-types-for 'script'; trusted-types 'none'",
+        .xContentTypeOptions: "nosniff",
+        .crossOriginResourcePolicy: "same-origin",
+        .crossOriginOpenerPolicy: "same-origin",
+        .referrerPolicy: "no-referrer",
+        .cacheControl: "no-store",
+    ]
+}
+
+extension HTTPField.Name {
+    fileprivate static let crossOriginOpenerPolicy = other("Cross-Origin-Opener-Policy")
+    fileprivate static let referrerPolicy = other("Referrer-Policy")
+
+    /// A name that is known to be one; should it not be, nothing worse than an unwanted field comes of it.
+    private static func other(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .xContentTypeOptions }
+}
+
+/// An error whose response says what was wrong with the request.
+struct AdminError: Error {
+    var status: HTTPResponse.Status
+    var code: String
+    var message: String
+
+    init(_ status: HTTPResponse.Status, _ code: String, _ message: String) {
+        (self.status, self.code, self.message) = (status, code, message)
+    }
+
+    var response: Response {
+        .failure(status.code, code, message, fields: status == .unauthorized ? [.wwwAuthenticate: "Bearer"] : [:])
+    }
+}

@@ -1,0 +1,59 @@
+import HTTPServer
+import HTTPTypes
+
+/// Who may ask the admin listener what.
+///
+/// * `Host` must be an address, `localhost`, the name that the listener was given, or one that the configuration allows: a page
+///   of somebody else's whose name was made to lead here (DNS rebinding) always comes under a name of its own.
+/// * What changes something needs the token, which no other page has; without a configured token nothing may be changed.
+struct AdminGuard: Sendable {
+    private let names: Set<String>
+    private let token: @Sendable () -> String?
+
+    /// - Parameters:
+    ///   - names: hosts that the listener answers to beside addresses and `localhost`.
+    ///   - token: the token as it is configured now; nil: nobody may purge.
+    init(names: [String], token: @escaping @Sendable () -> String?) {
+        self.names = Set(names.map { $0.lowercased() })
+        self.token = token
+    }
+
+    var hasToken: Bool { token() != nil }
+
+    /// Whether a request with this `Host` is meant for us.
+    func admits(_ field: HostField) -> Bool {
+        switch field.host {
+        case .address: true
+        case .name(let name): name == "localhost" || name.hasSuffix(".localhost") || names.contains(name)
+        }
+    }
+
+    enum Refusal {
+        /// No token was given: 401.
+        case missing
+        /// Another one: 403.
+        case wrong
+        /// There is none that would do: 403.
+        case notConfigured
+    }
+
+    /// Whether a request may change something; nil: it may.
+    func refusal(authorization: String?) -> Refusal? {
+        guard let token = token() else { return .notConfigured }
+        guard let authorization else { return .missing }
+        let words = authorization.split(separator: " ", maxSplits: 1)
+        guard words.count == 2, words[0].lowercased() == "bearer" else { return .missing }
+        let given = words[1].drop { $0 == " " }
+        return Self.areEqual(given.utf8, token.utf8) ? nil : .wrong
+    }
+
+    /// Takes as long for a wrong guess whose beginning is right as for any other of its length.
+    static func areEqual(_ given: some Collection<UInt8>, _ expected: some Collection<UInt8>) -> Bool {
+        let given = Array(given)
+        let expected = Array(expected)
+        guard !expected.isEmpty else { return false }
+        var difference: UInt8 = given.count == expected.count ? 0 : 1
+        for index in given.indices { difference |= given[index] ^ expected[index % expected.count] }
+        return difference == 0
+    }
+}

@@ -1,0 +1,33 @@
+import HTTPSemantics
+import HTTPServer
+import HTTPTypes
+import ImageProxy
+
+/// A request to the admin listener, its target taken apart.
+struct AdminRequest: Sendable {
+    let exchange: Exchange
+    /// As sent, without the query.
+    let path: Substring
+    private let query: Substring
+    /// The path's segments that the route names, as sent.
+    var parameters: [Substring: Substring] = [:]
+
+    init(_ exchange: Exchange) {
+        self.exchange = exchange
+        let target = exchange.head.targetText
+        path = target.prefix { $0 != "?" }
+        query = target[path.endIndex...].dropFirst()
+    }
+
+    var method: HTTPRequest.Method { exchange.method }
+    var fields: HTTPFields { exchange.head.fields }
+
+    /// A parameter of the query, percent-decoded; the first one of several.
+    func query(_ name: String) -> String? {
+        for pair in query.split(separator: "&") where pair.prefix(while: { $0 != "=" }) == name {
+            let value = pair.dropFirst(name.count + 1)
+            return PercentEncoding.strictlyDecoded(value.utf8).flatMap { String(validating: $0, as: UTF8.self) } ?? String(value)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,180 @@
+import FoundationEssentials
+import HTTPServer
+import HTTPTypes
+import ImageCache
+import Logging
+import NIOPosix
+
+/// What the admin listener answers: health, metrics, purging, and the page with what it shows.
+struct AdminRoutes: Sendable {
+    let cache: ImageCache
+    let rules: CacheRules
+    let history: TrafficHistory
+    let registry: MetricsRegistry
+    let readiness: Readiness
+    let admission: AdminGuard
+    /// The origin's URL without a slash at its end and without credentials.
+    let origin: String
+    /// The program's version, for the page.
+    let version: String
+    let logger: Logger
+    let started = Date()
+
+    /// The largest content of a request.
+    static let largestBody = 64 << 10
+
+    func table() -> RouteTable {
+        var table = RouteTable()
+        addHealth(to: &table)
+        addFigures(to: &table)
+        addEntries(to: &table)
+        for file in PageFile.all { table.get(file.name) { file.response(to: $0) } }
+        table.get("/") { PageFile.index.response(to: $0) }
+        return table
+    }
+
+    private func addHealth(to table: inout RouteTable) {
+        table.get("healthz") { _ in .json(["status": "ok"]) }
+        table.get("readyz") { _ in
+            switch await state() {
+            case .ready: .json(["status": "ready"])
+            case let state: .json(["status": state.rawValue], status: .serviceUnavailable)
+            }
+        }
+        table.get("metrics") { _ in
+            let figures = try await waiting { () throws(ImageCacheError) in try CacheMetrics(cache) }
+            var text = PrometheusText()
+            text.add(registry)
+            figures.write(to: &text)
+            ProcessMetrics.write(to: &text, started: started)
+            return .bytes(Array(text.text.utf8), type: PrometheusText.mediaType)
+        }
+    }
+
+    private func addFigures(to table: inout RouteTable) {
+        table.get("api/summary") { _ in .json(try await summary()) }
+        table.get("api/series") { request in
+            guard let step = TrafficHistory.Step(rawValue: request.query("step").flatMap { Int($0) } ?? 1) else {
+                throw AdminError(.badRequest, "step", "step is 1 or 60.")
+            }
+            return .json(SeriesAnswer(history, step, since: request.query("since").flatMap { Int($0) }, now: Date()))
+        }
+        table.get("api/transfers") { _ in .json(TransfersAnswer(cache.running)) }
+    }
+
+    private func addEntries(to table: inout RouteTable) {
+        table.get("api/entries") { request in
+            let limit = request.query("limit").flatMap { Int($0) } ?? 50
+            guard (1...500).contains(limit) else { throw AdminError(.badRequest, "limit", "limit is 1 to 500.") }
+            let after = try request.query("after").map { try entryID($0) }
+            let page = try await cache.entries(matching: request.query("search") ?? "", after: after, limit: limit)
+            return .json(EntriesAnswer(page, now: Date(), rules: rules))
+        }
+        table.get("api/entries/:id/thumbnail") { request in
+            let preview = try await cache.preview(ofEntry: entryID(request.parameters["id"] ?? ""), .fit(352, 264))
+            // No 404, which browsers complain about: there is such an entry, and no picture of it.
+            guard let preview else {
+                return Response(HTTPResponse(status: .noContent, headerFields: [.cacheControl: "no-store"]))
+            }
+            var response = Response.bytes(preview.bytes, type: preview.format.mediaType)
+            // An entry never changes, and its number never comes again.
+            response.head.headerFields[.cacheControl] = "private, max-age=604800, immutable"
+            return response
+        }
+        table.delete("api/entries/:id") { request in
+            try authorize(request)
+            let id = try entryID(request.parameters["id"] ?? "")
+            let size = try await cache.entry(id)?.allocatedSize ?? 0
+            let isGone = try await cache.remove(entry: id)
+            return .json(PurgeAnswer(purged: isGone ? 1 : 0, bytes: isGone ? size : 0))
+        }
+        table.post("purge") { request in
+            try authorize(request)
+            guard request.fields[.contentType]?.prefix(while: { $0 != ";" }).lowercased() == "application/json" else {
+                throw AdminError(.unsupportedMediaType, "content-type", "The content must be application/json.")
+            }
+            let result = try await cache.purge(purgeTarget(of: request))
+            return .json(PurgeAnswer(purged: result.entries, bytes: result.bytes))
+        }
+    }
+
+    // MARK: Answers
+
+    /// What the server's parts say, and the store.
+    func state() async -> Readiness.State {
+        guard readiness.state == .ready else { return readiness.state }
+        do {
+            try await cache.checkWritable()
+            return .ready
+        } catch {
+            return .unwritable
+        }
+    }
+
+    private func summary() async throws -> SummaryAnswer {
+        let store = try await waiting { () throws(ImageCacheError) in try cache.statistics() }
+        let active = registry.all.reduce(0) { sum, metric in
+            guard case .gauge(let gauge) = metric.value, MetricHelp.active.contains(metric.key.label) else {
+                return sum
+            }
+            return sum + Int(gauge.value)
+        }
+        return SummaryAnswer(
+            now: Date().timeIntervalSince1970, started: started.timeIntervalSince1970, version: version,
+            origin: origin, state: await state(), canPurge: admission.hasToken, active: active,
+            totals: SummaryAnswer.Totals(history.totals), recent: SummaryAnswer.Recent(history.recent),
+            store: SummaryAnswer.Store(store),
+            memory: SummaryAnswer.Memory([cache.answerStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
+            evictions: SummaryAnswer.Evictions(cache.evictions))
+    }
+
+    /// `PURGE /path`, as with other caches: one URL of the origin, or one that is given whole.
+    func purge(_ request: AdminRequest) async throws -> Response {
+        try authorize(request)
+        let head = request.exchange.head
+        let url = head.scheme.map { "\($0)://\(head.authority ?? "")\(head.targetText)" } ?? origin + head.targetText
+        let result = try await cache.purge(.url(url))
+        return .json(
+            PurgeAnswer(purged: result.entries, bytes: result.bytes), status: result.entries > 0 ? .ok : .notFound)
+    }
+
+    private func authorize(_ request: AdminRequest) throws {
+        switch admission.refusal(authorization: request.fields[.authorization]) {
+        case nil: break
+        case .missing: throw AdminError(.unauthorized, "token", "A token is needed: Authorization: Bearer.")
+        case .wrong: throw AdminError(.forbidden, "token", "The token is not the right one.")
+        case .notConfigured:
+            throw AdminError(.forbidden, "no-token", "The server was started without a token for purging.")
+        }
+    }
+
+    private func entryID(_ text: some StringProtocol) throws -> Int64 {
+        guard let id = EntryID.number(String(text)) else {
+            throw AdminError(.badRequest, "entry", "That is no entry's number.")
+        }
+        return id
+    }
+
+    private func purgeTarget(of request: AdminRequest) throws -> PurgeTarget {
+        do {
+            return try PurgeOrder.target(of: request.exchange.content)
+        } catch {
+            throw AdminError(.badRequest, "purge", error.description)
+        }
+    }
+
+    /// Runs what waits for the disk on a thread that may.
+    private func waiting<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await NIOThreadPool.singleton.runIfActive(work)
+    }
+}
+
+extension PurgeOrder.Mistake: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .notJSON: "The content is no JSON object with url, prefix, host or all."
+        case .notOne: "Exactly one of url, prefix, host and all must be there, and all must be true."
+        case .notURL(let text): "\"\(text)\" is neither an http or https URL nor, for host, a host without a port."
+        }
+    }
+}

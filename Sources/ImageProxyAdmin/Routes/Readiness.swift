@@ -1,0 +1,20 @@
+import Locking
+
+/// Whether the server wants requests: said by its parts, asked by `/readyz` and the page.
+package final class Readiness: Sendable {
+    enum State: String, Sendable, Encodable {
+        case starting, ready, stopping
+        /// The store cannot be written.
+        case unwritable
+    }
+
+    private let current = Locked(State.starting)
+
+    var state: State { current.withLock { $0 } }
+
+    /// The data listener accepts connections.
+    package func start() { current.withLock { if $0 == .starting { $0 = .ready } } }
+
+    /// The server was told to end: what runs is finished, and nothing new wanted.
+    package func stop() { current.withLock { $0 = .stopping } }
+}

@@ -1,0 +1,52 @@
+import HTTPServer
+import HTTPTypes
+
+/// The routes of the admin listener: for a method and a path, the action that answers. HEAD is answered as GET is; the connection
+/// leaves the content out.
+struct RouteTable: Sendable {
+    typealias Action = @Sendable (AdminRequest) async throws -> Response
+
+    private struct Route {
+        var method: HTTPRequest.Method
+        /// Those that begin with a colon match any segment, and name it.
+        var segments: [Substring]
+        var action: Action
+    }
+
+    private var routes: [Route] = []
+
+    mutating func get(_ path: String, _ action: @escaping Action) { add(.get, path, action) }
+    mutating func post(_ path: String, _ action: @escaping Action) { add(.post, path, action) }
+    mutating func delete(_ path: String, _ action: @escaping Action) { add(.delete, path, action) }
+
+    private mutating func add(_ method: HTTPRequest.Method, _ path: String, _ action: @escaping Action) {
+        routes.append(Route(method: method, segments: path.split(separator: "/"), action: action))
+    }
+
+    /// Answers a request by the route that it matches.
+    ///
+    /// - Throws: What the action throws, and ``AdminError`` when there is no such route.
+    func response(to request: AdminRequest) async throws -> Response {
+        let segments = request.path.split(separator: "/")
+        let method = request.method == .head ? .get : request.method
+        for route in routes where route.method == method && route.segments.count == segments.count {
+            guard let parameters = Self.match(route.segments, segments) else { continue }
+            var request = request
+            request.parameters = parameters
+            return try await route.action(request)
+        }
+        throw AdminError(.notFound, "not-found", "There is nothing here.")
+    }
+
+    private static func match(_ pattern: [Substring], _ path: [Substring]) -> [Substring: Substring]? {
+        var parameters: [Substring: Substring] = [:]
+        for (wanted, segment) in zip(pattern, path) {
+            if wanted.hasPrefix(":") {
+                parameters[wanted.dropFirst()] = segment
+            } else if wanted != segment {
+                return nil
+            }
+        }
+        return parameters
+    }
+}

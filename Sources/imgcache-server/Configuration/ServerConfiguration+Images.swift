@@ -1,0 +1,68 @@
+import ImageCache
+import ImageProxy
+import URLSigning
+
+extension ServerConfiguration {
+    /// Whom the origin's URL names.
+    var originEndpoint: AddressPolicy.Endpoint? {
+        guard let colon = origin.firstIndex(of: ":") else { return nil }
+        let rest = origin[colon...].dropFirst(3)
+        let authority = rest.prefix { $0 != "/" }
+        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        return AddressPolicy.Endpoint(authority: host, scheme: origin[..<colon].lowercased())
+    }
+
+    /// Which images are made.
+    /// - Throws: when a file of keys cannot be used.
+    func imageRules() throws(SettingMistake) -> ImageRules {
+        var rules = ImageRules(origin: originBase)
+        rules.originEndpoint = originEndpoint
+        rules.allowedHosts = AllowedHosts(allowedHosts)
+        rules.widths = Set(widths)
+        rules.signer = try signingKeys().map(URLSigner.init)
+        rules.limits.pixels = maxPixels
+        rules.limits.bytes = Int(clamping: maxImageBytes)
+        rules.limits.seconds = imageTimeout / .seconds(1)
+        rules.damaged = damagedImages
+        rules.transfer = imageTransfer
+        rules.name = viaName
+        rules.tellsTiming = tellsTiming
+        return rules
+    }
+
+    /// The keys of all files, in their order.
+    private func signingKeys() throws(SettingMistake) -> SigningKeys? {
+        guard !signingKeyFiles.isEmpty else { return nil }
+        var keys: [SigningKey] = []
+        for path in signingKeyFiles {
+            do throws(SigningKeyError) { keys += try SigningKeys(file: path).all } catch {
+                throw SettingMistake(setting: "signing-key-files", value: path, problem: "cannot be used: \(error)")
+            }
+        }
+        do throws(SigningKeyError) { return try SigningKeys(keys) } catch {
+            throw SettingMistake(
+                setting: "signing-key-files", value: signingKeyFiles.joined(separator: ","), problem: "\(error)")
+        }
+    }
+
+    /// How originals are fetched: somebody waits for the image, so what fails is tried again soon or not at all.
+    private var imageTransfer: TransferOptions {
+        var transfer = originTransfer
+        transfer.userAgent = nil
+        transfer.maxFileSize = min(maxImageBytes, maxResponseSize ?? maxImageBytes)
+        transfer.retry.maxRetries = 2
+        transfer.retry.maxUnreachableRetries = 2
+        transfer.retry.baseDelay = .milliseconds(250)
+        transfer.retry.retryAfterLimit = .seconds(2)
+        // A few bytes now and then are progress, and no answer.
+        transfer.maxTime = originTimeout * 10
+        transfer.retry.maxTotalTime = originTimeout * 10
+        return transfer
+    }
+
+    /// What the cache connects to: the origin whatever its address, the allowed hosts at public addresses, and nothing else.
+    /// - Parameter mayAsk: whether a host is allowed now.
+    func addressPolicy(where mayAsk: @escaping @Sendable (AddressPolicy.Endpoint) -> Bool) -> AddressPolicy {
+        .publicOnly(except: Set([originEndpoint].compactMap(\.self)), where: mayAsk)
+    }
+}

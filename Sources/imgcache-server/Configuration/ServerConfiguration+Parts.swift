@@ -1,0 +1,99 @@
+import HTTPServer
+import HTTPTypes
+import ImageCache
+import ImageProxy
+import Locking
+
+// What each part of the server is told of the configuration.
+extension ServerConfiguration {
+    /// The origin's URL without a slash at its end: a request's path is put behind it.
+    var originBase: String { origin.hasSuffix("/") ? String(origin.dropLast()) : origin }
+
+    var idField: HTTPField.Name? { requestIDHeader == "off" ? nil : HTTPField.Name(requestIDHeader) }
+
+    var connectionSettings: ConnectionSettings {
+        var settings = ConnectionSettings()
+        settings.limits = RequestLimits(
+            target: maxURLLength, head: Int(clamping: maxHeaderSize), fields: maxHeaderFields,
+            body: Int(clamping: maxRequestBody))
+        settings.contentBudget = contentLimits
+        settings.headTimeout = headerTimeout
+        settings.bodyTimeout = bodyTimeout
+        settings.requestRate = rate(minRequestRate, bodyTimeout)
+        settings.idleTimeout = idleTimeout
+        settings.writeTimeout = writeTimeout
+        settings.responseRate = rate(minResponseRate, writeTimeout)
+        settings.trustedProxies = trusted
+        settings.idFieldName = idField?.rawName
+        return settings
+    }
+
+    private func rate(_ bytesPerSecond: Int64, _ timeout: Duration) -> MinimumRate {
+        MinimumRate(bytesPerSecond: Int(clamping: bytesPerSecond), grace: min(.seconds(10), timeout))
+    }
+
+    private var trusted: TrustedProxies { TrustedProxies(trustedProxies.compactMap { AddressBlock($0) }) }
+
+    var admissionLimits: Admission.Limits {
+        Admission.Limits(
+            running: ShareLimiter.Limits(total: maxRequests, perClient: maxRequestsPerClient),
+            waiting: ShareLimiter.Limits(total: queueLength, perClient: queueLengthPerClient), retryAfter: retryAfter)
+    }
+
+    /// A quarter for one client, but never less than one content may have.
+    private var contentLimits: ShareLimiter.Limits {
+        let total = Int(clamping: maxRequestBodies)
+        let share = maxRequestBodiesPerClient ?? max(maxRequestBodies / 4, maxRequestBody)
+        return ShareLimiter.Limits(total: total, perClient: Int(clamping: share))
+    }
+
+    func proxyOptions(base: String) -> ProxyEndpoint.Options {
+        var options = ProxyEndpoint.Options(origin: OriginBase(base))
+        options.name = viaName
+        options.tellsClient = tellsClient
+        options.tellsTiming = tellsTiming
+        options.passedFields = Set(passedFields.map { $0.lowercased() })
+        options.trustedProxies = trusted
+        options.idField = idField
+        options.transfer = originTransfer
+        return options
+    }
+
+    /// How the origin is asked.
+    var originTransfer: TransferOptions {
+        var transfer = TransferOptions()
+        transfer.connectTimeout = originConnectTimeout
+        transfer.stallTimeout = originTimeout
+        transfer.maxFileSize = maxResponseSize
+        // Somebody waits: soon, or not at all.
+        transfer.retry.maxRetries = originRetries
+        transfer.retry.maxUnreachableRetries = originRetries
+        transfer.retry.baseDelay = .milliseconds(200)
+        transfer.retry.maxDelay = .seconds(2)
+        transfer.retry.retryAfterLimit = .zero
+        // The client's own is passed on; without one, none is made up.
+        transfer.userAgent = ""
+        return transfer
+    }
+
+    /// A shared cache's configuration (RFC 9111 section 3.5).
+    func cacheConfiguration() throws(SettingMistake) -> ImageCache.Configuration {
+        var cache = ImageCache.Configuration()
+        cache.rules = CacheRules(mode: .shared)
+        cache.rules.alwaysVaryingNames = Set(passedFields.map { $0.lowercased() })
+        cache.store.capacity = capacity
+        cache.maxTransfers = originConnections
+        cache.maxTransfersPerHost = originConnections
+        cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, originConnections / 4)
+        do {
+            // A quarter for small files, at most what a cache keeps of them anyway.
+            let files = min(cache.answers.capacity, Int(clamping: memoryCapacity / 4))
+            cache.answers = try MemoryCacheLimits(capacity: files)
+            cache.memory = try MemoryCacheLimits(capacity: Int(clamping: memoryCapacity) - files)
+        } catch {
+            throw SettingMistake(
+                setting: "memory-capacity", value: SettingText.text(ofBytes: memoryCapacity), problem: "\(error)")
+        }
+        return cache
+    }
+}

@@ -1,0 +1,76 @@
+import FoundationEssentials
+import Glibc
+import Locking
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// The program `imgcache-server`: reads its settings, and serves until it is told to stop.
+///
+/// Exit codes: 0 stopped as told; 1 it failed, also for what may pass: an address that is taken, a store that cannot be
+/// used; 2 a mistake in the settings, which trying again does not mend.
+enum ServerCommand {
+    static let version = "0.1.0"
+
+    static func run(_ arguments: [String]) async -> Int32 {
+        // Until it is listened to: whoever reloads a server that is just starting does not mean to end it.
+        signal(SIGHUP, SIG_IGN)
+        do throws(SettingMistake) {
+            let line = try CommandLineOptions(arguments)
+            switch line.action {
+            case .help:
+                print(Setting.help, terminator: "")
+                return 0
+            case .version:
+                print(version)
+                return 0
+            case .printConfiguration, .serve: break
+            }
+            let environment = ProcessInfo.processInfo.environment
+            let file = line.file ?? environment["IMGCACHE_CONFIG"]
+            let read = { @Sendable () throws(SettingMistake) in
+                try SettingSources(options: line.options, environment: environment, file: file).configuration()
+            }
+            let configuration = try read()
+            if line.action == .printConfiguration {
+                print(configuration.masked)
+                return 0
+            }
+            return try await serve(configuration, Supervisor(socket: environment["NOTIFY_SOCKET"]), rereading: read)
+        } catch {
+            say("imgcache-server: \(error)\n")
+            return error.mayPass ? 1 : 2
+        }
+    }
+
+    private static func serve(
+        _ configuration: ServerConfiguration, _ supervisor: Supervisor,
+        rereading read: @escaping @Sendable () throws(SettingMistake) -> ServerConfiguration
+    ) async throws(SettingMistake) -> Int32 {
+        let level = Locked(configuration.logLevel)
+        LoggingSystem.bootstrap { LevelledLogHandler(label: $0, level: level) }
+        let logger = Logger(label: "imgcache-server")
+        let current = CurrentConfiguration(configuration)
+        current.observe { new in level.withLock { $0 = new.logLevel } }
+        DescriptorLimit.raise()
+        let server = try ThumbnailServer(current, supervisor: supervisor, logger: logger)
+        let reloading = ReloadService(current: current, read: read, supervisor: supervisor, logger: logger)
+        let group = ServiceGroupConfiguration(
+            services: [
+                .init(service: server),
+                .init(service: reloading),
+            ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        do {
+            try await ServiceGroup(configuration: group).run()
+            return 0
+        } catch {
+            if let mistake = error as? SettingMistake { throw mistake }
+            logger.error("stopped: \(error)")
+            return 1
+        }
+    }
+
+    private static func say(_ text: String) {
+        _ = text.withCString { write(2, $0, strlen($0)) }
+    }
+}

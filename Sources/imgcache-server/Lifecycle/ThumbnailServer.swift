@@ -1,0 +1,178 @@
+import HTTPServer
+import HTTPTypes
+import ImageCache
+import ImageProxy
+import ImageProxyAdmin
+import Locking
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// The service: a caching proxy in front of one origin, that also makes images of what is behind it.
+///
+/// Runs until it is told to shut down gracefully: it then accepts nothing more, lets the requests under way finish within
+/// the grace period, and closes the cache, which keeps what has arrived of unfinished transfers.
+struct ThumbnailServer: Service {
+    let configuration: ServerConfiguration
+    let supervisor: Supervisor
+    let logger: Logger
+    private let parts: ServerParts
+
+    /// Opens the cache; nothing listens yet.
+    /// - Throws: `SettingMistake` when a file or folder that a setting names cannot be used.
+    init(_ current: CurrentConfiguration, supervisor: Supervisor, logger: Logger) throws(SettingMistake) {
+        configuration = current.value
+        self.supervisor = supervisor
+        self.logger = logger
+        let parts = try ServerParts(configuration, logger: logger)
+        current.observe { new throws(SettingMistake) in
+            let imageRules = try new.imageRules()
+            let token = try new.purgeToken()
+            parts.adminToken.withLock { $0 = token }
+            parts.imageRules.withLock { $0 = imageRules }
+            parts.listener.admission.update(new.admissionLimits)
+        }
+        self.parts = parts
+    }
+
+    func run() async throws {
+        let admin = try await administer()
+        let sampling = Task.detached { [parts] in await parts.administration.sampleTraffic(of: parts.cache) }
+        do {
+            try await serve()
+        } catch {
+            sampling.cancel()
+            await admin?.stop()
+            throw error
+        }
+        sampling.cancel()
+        await admin?.stop()
+    }
+
+    /// Starts the admin listener where the configuration says; nil: nowhere.
+    private func administer() async throws(SettingMistake) -> AdminListener? {
+        guard let address = configuration.admin else { return nil }
+        var options = Administration.Options(origin: parts.origin, version: ServerCommand.version)
+        options.hosts = configuration.adminHosts
+        options.rules = parts.rules
+        options.token = { [token = parts.adminToken] in token.withLock { $0 } }
+        do {
+            return try await parts.administration.listen(on: address, options, cache: parts.cache, logger: logger)
+        } catch {
+            throw SettingMistake(
+                setting: "admin", value: address.description,
+                problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
+        }
+    }
+
+    /// Serves clients until it is told to stop.
+    private func serve() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
+        let connections = parts.listener.connections
+        parts.administration.beforeReadingMetrics { [metrics = parts.metrics, admission = parts.listener.admission] in
+            metrics.record(connections: connections.count, requests: admission.counts)
+        }
+        let data: any Channel
+        do {
+            data = try await DataListener.start(
+                on: configuration.listen, group: group, listener: parts.listener)
+        } catch {
+            await end(group)
+            throw SettingMistake(
+                setting: "listen", value: configuration.listen.description,
+                problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
+        }
+        if let address = data.localAddress, let ip = address.ipAddress, let port = address.port {
+            logger.notice(
+                "listening on \(ListenAddress(host: ip, port: port))", metadata: ["origin": "\(parts.origin)"])
+        }
+        parts.administration.readiness.start()
+        supervisor.tell(.ready)
+        try? await gracefulShutdown()
+        parts.administration.readiness.stop()
+        supervisor.tell(.stopping)
+        await DataListener.stop(data)
+        try? await data.closeFuture.get()
+        logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
+        await parts.listener.drain(within: configuration.gracePeriod)
+        await end(group)
+        logger.notice("stopped")
+    }
+
+    private func end(_ group: MultiThreadedEventLoopGroup) async {
+        try? await group.shutdownGracefully()
+        await parts.cache.close()
+        await parts.log.end()
+    }
+}
+
+extension ServerConfiguration {
+    /// As many connections as are configured, or as the system has descriptors for: a listener that runs out of them turns
+    /// round and round.
+    fileprivate func connectionLimits(_ logger: Logger) -> ShareLimiter.Limits {
+        let wanted = maxConnections
+        let descriptors = DescriptorLimit.current
+        // A request that memory does not answer has its file and its transfer's socket, too; a fifth is left for the rest.
+        let most = max(1, descriptors - descriptors / 5 - 2 * min(maxRequests, descriptors / 5))
+        guard most < wanted else { return ShareLimiter.Limits(total: wanted, perClient: maxConnectionsPerClient) }
+        logger.warning(
+            "fewer connections than configured: the limit of open files is low (ulimit -n, LimitNOFILE)",
+            metadata: ["files": "\(descriptors)", "connections": "\(most)", "configured": "\(wanted)"])
+        return ShareLimiter.Limits(total: most, perClient: maxConnectionsPerClient)
+    }
+}
+
+extension ThumbnailServer: CustomStringConvertible {
+    /// Nothing of its settings, some of which are secret: services are named in logs.
+    var description: String { "ThumbnailServer" }
+}
+
+/// What a server is made of.
+struct ServerParts: Sendable {
+    let cache: ImageCache
+    /// The rules that the cache goes by.
+    let rules: CacheRules
+    let administration = Administration()
+    /// The token that purging needs, as it is configured now.
+    let adminToken: Locked<String?>
+    let log: AccessLog
+    let metrics: ServerMetrics
+    let listener: Listener
+    /// Which images are made now.
+    let imageRules: Locked<ImageRules>
+    /// The origin's URL without credentials and without a slash at its end.
+    let origin: String
+
+    init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingMistake) {
+        do throws(AccessLog.OpeningError) { log = try AccessLog(configuration.accessLog) } catch {
+            throw SettingMistake(
+                setting: "access-log", value: error.path, problem: "cannot be opened: \(error.reason)")
+        }
+        adminToken = Locked(try configuration.purgeToken())
+        metrics = ServerMetrics(factory: administration.metricsFactory)
+        var cacheConfiguration = try configuration.cacheConfiguration()
+        rules = cacheConfiguration.rules
+        cacheConfiguration.logger = logger
+        let images = Locked(try configuration.imageRules())
+        imageRules = images
+        cacheConfiguration.addressPolicy = configuration.addressPolicy { endpoint in
+            images.withLock { $0.mayAsk(endpoint) }
+        }
+        do {
+            cache = try ImageCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
+        } catch {
+            throw SettingMistake(
+                setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",
+                mayPass: true)
+        }
+        let base = configuration.originBase
+        origin = FileRequest(base).urlWithoutUserinfo
+        let proxy = ProxyEndpoint(options: configuration.proxyOptions(base: base), cache: cache)
+        listener = Listener(
+            settings: configuration.connectionSettings,
+            router: Router(proxy: proxy, images: ImageEndpoint(rules: images, cache: cache)),
+            observer: ServerObserver(metrics: metrics, log: log), admission: Admission(configuration.admissionLimits),
+            connections: ConnectionRegistry(configuration.connectionLimits(logger)))
+    }
+}

@@ -1,0 +1,158 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+import HTTPServer
+import HTTPTypes
+import ImageProxyAdmin
+import Locking
+import NIOPosix
+
+/// One JSON object a line for each request, written by a thread of its own: a reader that is slow, or a full disk, holds up no
+/// request. When it is too far behind, lines are left out, and their number is told when it has caught up.
+///
+/// A file is opened anew for every batch, so that a log that was moved away needs no signal.
+final class AccessLog: Sendable {
+    enum Destination: Sendable, Hashable {
+        case off
+        case standardOutput
+        case file(String)
+    }
+
+    private struct State {
+        var lines: [UInt8] = []
+        var leftOut = 0
+        var isWriting = false
+    }
+
+    /// Bytes that may wait to be written.
+    private static let longestBacklog = 8 << 20
+    /// Microseconds between two batches.
+    private static let pause: UInt32 = 50_000
+
+    private let state = Locked(State())
+    private let destination: Destination
+    private let thread: NIOThreadPool?
+
+    /// The reason why the log's file cannot be written.
+    struct OpeningError: Error {
+        let path: String
+        let reason: String
+    }
+
+    init(_ destination: Destination) throws(OpeningError) {
+        self.destination = destination
+        guard destination != .off else {
+            thread = nil
+            return
+        }
+        if case .file(let path) = destination {
+            let descriptor = Self.open(path)
+            guard descriptor >= 0 else {
+                throw OpeningError(path: path, reason: String(cString: strerror(errno)))
+            }
+            close(descriptor)
+        }
+        let pool = NIOThreadPool(numberOfThreads: 1)
+        pool.start()
+        thread = pool
+    }
+
+    /// Whether records are wanted at all.
+    var isOn: Bool { thread != nil }
+
+    func record(_ record: RequestRecord, at now: Date = Date()) {
+        guard let thread else { return }
+        let line = record.line(at: now)
+        let mustStart = state.withLock { state in
+            guard state.lines.count < Self.longestBacklog else {
+                state.leftOut += 1
+                return false
+            }
+            state.lines += line
+            state.lines.append(UInt8(ascii: "\n"))
+            defer { state.isWriting = true }
+            return !state.isWriting
+        }
+        if mustStart { thread.submit { [weak self] _ in self?.writeBatches(after: Self.pause) } }
+    }
+
+    /// Writes out what waits, and ends.
+    func end() async {
+        guard let thread else { return }
+        try? await thread.runIfActive { [self] in writeBatches(after: 0) }
+        try? await thread.shutdownGracefully()
+    }
+
+    /// Writes until nothing waits; on the log's thread.
+    private func writeBatches(after pause: UInt32) {
+        while true {
+            usleep(pause)
+            let batch = state.withLock { state -> [UInt8] in
+                var batch = state.lines
+                if state.leftOut > 0 {
+                    var note = JSONLine()
+                    note.add("log_lines_left_out", state.leftOut)
+                    batch += note.finished() + [UInt8(ascii: "\n")]
+                }
+                state.lines = []
+                state.leftOut = 0
+                state.isWriting = !batch.isEmpty
+                return batch
+            }
+            guard !batch.isEmpty else { return }
+            write(batch)
+        }
+    }
+
+    private func write(_ bytes: [UInt8]) {
+        let descriptor: Int32
+        switch destination {
+        case .off: return
+        case .standardOutput: descriptor = 1
+        case .file(let path): descriptor = Self.open(path)
+        }
+        guard descriptor >= 0 else { return }
+        defer { if descriptor != 1 { close(descriptor) } }
+        bytes.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    private static func open(_ path: String) -> Int32 {
+        clinux_open(path, O_WRONLY | O_CREAT | O_APPEND, 0o640)
+    }
+}
+
+extension RequestRecord {
+    /// The record as a JSON object.
+    func line(at now: Date) -> [UInt8] {
+        var line = JSONLine(reserving: 512)
+        line.add("time", TimeText.text(of: now))
+        line.add("client", request.client.description)
+        if request.peer != request.client { line.add("peer", request.peer.description) }
+        let head = isMalformed ? nil : request.head
+        if let head {
+            line.add("method", head.method.rawValue)
+            line.add("target", MaskedText.masked(head.targetText))
+            line.add("version", "1.\(head.minorVersion)")
+        }
+        line.add("status", status)
+        line.add("cache", outcome ?? "none")
+        line.add("bytes", bytesSent)
+        line.add("wait_ms", milliseconds: untilAnswer)
+        line.add("ms", milliseconds: duration)
+        line.add("id", request.id)
+        if let traceParent = head?.fields[.traceParent] { line.add("traceparent", traceParent) }
+        if let userAgent = head?.fields[.userAgent] { line.add("agent", userAgent) }
+        if isCutShort { line.add("cut_short", true) }
+        if let error { line.add("error", error) }
+        if let detail { line.add("detail", MaskedText.masked(detail)) }
+        return line.finished()
+    }
+}

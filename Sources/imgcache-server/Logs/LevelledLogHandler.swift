@@ -1,0 +1,55 @@
+import ImageProxyAdmin
+import Locking
+import Logging
+
+/// Writes to standard error what is at least as important as the configuration says now: one level for all loggers, which a
+/// reload changes. What authorises, in whatever URL a message tells, is masked.
+struct LevelledLogHandler: LogHandler {
+    private var handler: StreamLogHandler
+    private let level: Locked<Logger.Level>
+    /// The least that this logger itself wants to say.
+    private var own = Logger.Level.trace
+
+    init(label: String, level: Locked<Logger.Level>) {
+        handler = .standardError(label: label)
+        handler.logLevel = .trace
+        self.level = level
+    }
+
+    /// The configuration's; a logger can be told to say less, not more.
+    var logLevel: Logger.Level {
+        get { max(own, level.withLock { $0 }) }
+        set { own = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { handler.metadata }
+        set { handler.metadata = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { handler[metadataKey: key] }
+        set { handler[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var event = event
+        event.message = "\(MaskedText.masked(event.message.description))"
+        event.metadata = event.metadata?.mapValues(Self.masked)
+        if let error = event.error { event.error = MaskedError(description: MaskedText.masked("\(error)")) }
+        handler.log(event: event)
+    }
+
+    private static func masked(_ value: Logger.MetadataValue) -> Logger.MetadataValue {
+        switch value {
+        case .string(let text): .string(MaskedText.masked(text))
+        case .stringConvertible(let value): .string(MaskedText.masked(value.description))
+        case .array(let values): .array(values.map(masked))
+        case .dictionary(let values): .dictionary(values.mapValues(masked))
+        @unknown default: value
+        }
+    }
+
+    /// What is said of an error, without what authorises.
+    private struct MaskedError: Error, CustomStringConvertible { let description: String }
+}

@@ -1,0 +1,15 @@
+import HTTPServer
+import ImageProxyAdmin
+
+/// Counts each request, and writes it to the access log.
+struct ServerObserver: RequestObserver {
+    let metrics: ServerMetrics
+    let log: AccessLog
+
+    func requestRefused(_ reason: RequestFault.Reason) { metrics.refused(reason) }
+
+    func requestEnded(_ record: RequestRecord) {
+        metrics.ended(record)
+        if log.isOn { log.record(record) }
+    }
+}

@@ -1,1 +1,0 @@
-../../../../../Sources/Transfer/Addresses/NetworkAddress.swift

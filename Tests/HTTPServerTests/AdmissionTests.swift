@@ -1,0 +1,109 @@
+import Locking
+import Testing
+
+@testable import HTTPServer
+
+struct AdmissionTests {
+    private func limits(
+        _ running: Int, perClient: Int = 100, waiting: Int = 100, waitingPerClient: Int = 100
+    ) -> Admission.Limits {
+        Admission.Limits(
+            running: .init(total: running, perClient: perClient),
+            waiting: .init(total: waiting, perClient: waitingPerClient), retryAfter: 1)
+    }
+
+    /// Starts a task that enters, and waits until it has been let in or waits in the queue.
+    private func enters(_ admission: Admission, _ client: String) async -> Task<Bool, Never> {
+        let before = admission.counts
+        let task = Task {
+            do throws(Admission.Refusal) {
+                try await admission.enter(client)
+                return true
+            } catch {
+                return false
+            }
+        }
+        while admission.counts == before { await Task.yield() }
+        return task
+    }
+
+    @Test("those who wait are let in in the order in which they came")
+    func order() async throws {
+        let admission = Admission(limits(1))
+        try await admission.enter("a")
+        let first = await enters(admission, "b")
+        let second = await enters(admission, "c")
+        #expect(admission.counts == (running: 1, waiting: 2))
+        admission.leave("a")
+        #expect(await first.value)
+        #expect(admission.counts == (running: 1, waiting: 1))
+        admission.leave("b")
+        #expect(await second.value)
+        admission.leave("c")
+        #expect(admission.counts == (running: 0, waiting: 0))
+    }
+
+    @Test("a client at its own limit waits, and does not hold up those behind it")
+    func perClient() async throws {
+        let admission = Admission(limits(3, perClient: 1))
+        try await admission.enter("a")
+        let again = await enters(admission, "a")
+        try await admission.enter("b")
+        #expect(admission.counts == (running: 2, waiting: 1))
+        admission.leave("a")
+        #expect(await again.value)
+    }
+
+    @Test("a full queue refuses, and one client cannot fill it for all")
+    func full() async throws {
+        let admission = Admission(limits(1, perClient: 2, waiting: 3, waitingPerClient: 2))
+        try await admission.enter("a")
+        let waiting = [await enters(admission, "b"), await enters(admission, "b")]
+        await #expect(throws: Admission.Refusal.full(.client)) { try await admission.enter("b") }
+        let other = await enters(admission, "c")
+        await #expect(throws: Admission.Refusal.full(.total)) { try await admission.enter("d") }
+        for task in waiting + [other] {
+            task.cancel()
+            #expect(await !task.value)
+        }
+        #expect(admission.counts == (running: 1, waiting: 0))
+    }
+
+    @Test func `clients that wait take turns, however many requests one of them has`() async throws {
+        let admission = Admission(limits(1))
+        try await admission.enter("x")
+        var tasks: [Task<Bool, Never>] = []
+        for client in ["greedy", "greedy", "greedy", "modest"] { tasks.append(await enters(admission, client)) }
+        admission.leave("x")
+        #expect(await tasks[0].value)
+        admission.leave("greedy")
+        #expect(await tasks[3].value, "the modest one's turn comes before the greedy one's second")
+        admission.leave("modest")
+        for task in tasks[1...2] {
+            #expect(await task.value)
+            admission.leave("greedy")
+        }
+        #expect(admission.counts == (running: 0, waiting: 0))
+    }
+
+    @Test("who gives up while waiting takes no place")
+    func cancelled() async throws {
+        let admission = Admission(limits(1))
+        try await admission.enter("a")
+        let task = await enters(admission, "b")
+        task.cancel()
+        #expect(await !task.value)
+        admission.leave("a")
+        #expect(admission.counts == (running: 0, waiting: 0))
+        try await admission.enter("c")
+    }
+
+    @Test("higher limits let those in who wait")
+    func raised() async throws {
+        let admission = Admission(limits(1))
+        try await admission.enter("a")
+        let task = await enters(admission, "b")
+        admission.update(limits(2))
+        #expect(await task.value)
+    }
+}

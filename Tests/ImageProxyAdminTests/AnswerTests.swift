@@ -1,0 +1,164 @@
+import FoundationEssentials
+import HTTPServer
+import HTTPTypes
+import ImageCache
+import Testing
+
+@testable import ImageProxyAdmin
+
+@Suite struct AdminGuardTests {
+    private func admission(_ token: String? = "secret") -> AdminGuard {
+        AdminGuard(names: ["Admin.Example"]) { token }
+    }
+
+    @Test(
+        "Addresses, localhost and configured names are the listener's, other names are not",
+        arguments: [
+            ("127.0.0.1:8081", true), ("10.1.2.3", true), ("[::1]:8081", true), ("[fe80::1]", true),
+            ("localhost", true),
+            ("LOCALHOST:1", true), ("x.localhost", true), ("admin.example:8081", true), ("admin.example.", true),
+            ("evil.example", false), ("127.0.0.1.evil.example", false), ("localhost.evil.example", false),
+            ("admin.example.evil", false), ("evil-localhost", false),
+        ] as [(String, Bool)])
+    func hosts(host: String, isAdmitted: Bool) throws {
+        #expect(admission().admits(try #require(HostField(host.utf8))) == isAdmitted)
+    }
+
+    @Test(
+        "Only the token lets anything be changed",
+        arguments: [
+            ("Bearer secret", nil), ("bearer  secret", nil), ("Bearer secre", .wrong), ("Bearer secrets", .wrong),
+            ("Bearer Secret", .wrong), ("Bearer secretsecret", .wrong), ("Bearer ", .missing),
+            ("Basic secret", .missing),
+            ("secret", .missing), (nil, .missing),
+        ] as [(String?, AdminGuard.Refusal?)])
+    func tokens(authorization: String?, refusal: AdminGuard.Refusal?) {
+        #expect(admission().refusal(authorization: authorization) == refusal)
+    }
+
+    @Test("Without a token nothing may be changed, whatever is sent", arguments: [nil, "Bearer ", "Bearer secret"])
+    func noToken(authorization: String?) {
+        #expect(admission(nil).refusal(authorization: authorization) == .notConfigured)
+        #expect(admission("").refusal(authorization: "Bearer x") == .wrong)
+    }
+}
+
+@Suite struct FreshnessWordsTests {
+    private let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+    private func words(_ cacheControl: String, age: Double, etag: String? = "\"1\"") -> FreshnessWords {
+        let rules = CacheRules(mode: .shared)
+        var fields: HTTPFields = [.cacheControl: cacheControl]
+        fields[.eTag] = etag
+        let received = now.addingTimeInterval(-age)
+        let stored = rules.stored(
+            HTTPResponse(status: .ok, headerFields: fields), to: CacheRequest(url: "http://test/a"), redirects: [],
+            requestTime: received, responseTime: received)
+        return FreshnessWords(rules.explain(stored, now: now))
+    }
+
+    @Test("What is fresh says for how long, what is stale what becomes of it")
+    func states() {
+        #expect(words("max-age=11520", age: 0).words == "Fresh for 3 h 12 min")
+        #expect(words("max-age=60", age: 60).state == .stale)
+        #expect(
+            words("max-age=60", age: 660).words == "Stale for 10 min, revalidated first, served if the origin fails")
+        #expect(words("max-age=60, must-revalidate", age: 660).words == "Stale for 10 min, revalidated first")
+        #expect(words("max-age=60", age: 660, etag: nil).words == "Stale for 10 min, fetched anew")
+        let whileRevalidated = words("max-age=60, stale-while-revalidate=3600", age: 120)
+        #expect(whileRevalidated.words == "Stale for 1 min, may be served while it is revalidated")
+        #expect(whileRevalidated.next.contains("stale-while-revalidate"))
+        let onError = words("max-age=60, stale-if-error=3600", age: 120)
+        #expect(onError.words == "Stale for 1 min, revalidated first, served if the origin fails")
+        #expect(words("no-cache", age: 5).state == .confirm)
+        #expect(FreshnessWords(nil).state == .unknown)
+    }
+
+    @Test(
+        "Times are told in their two largest units",
+        arguments: [
+            (0, "0 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (3600, "1 h"), (3661, "1 h 1 min"),
+            (3601, "1 h"), (90_000, "1 d 1 h"), (86_460, "1 d"), (-5, "0 s"),
+        ])
+    func units(seconds: Int, words: String) {
+        #expect(FreshnessWords.words(seconds) == words)
+    }
+}
+
+@Suite struct AdminAnswerTests {
+    @Test(
+        "A purge names exactly one thing",
+        arguments: [
+            (#"{"url":"http://a/b"}"#, .url("http://a/b")), (#"{"prefix":"https://a/"}"#, .prefix("https://a/")),
+            (#"{"host":"a.example"}"#, .host("a.example")), (#"{"all":true}"#, .everything),
+            (#"{"all":false,"host":"a"}"#, .host("a")),
+        ] as [(String, PurgeTarget)])
+    func orders(text: String, target: PurgeTarget) throws {
+        #expect(try PurgeOrder.target(of: Array(text.utf8)) == target)
+    }
+
+    @Test(
+        "Everything else is refused, and an empty beginning is not everything",
+        arguments: [
+            ("", PurgeOrder.Mistake.notJSON), ("[]", .notJSON), (#"{"url":1}"#, .notJSON), ("{}", .notOne),
+            (#"{"all":false}"#, .notOne), (#"{"url":"http://a/","all":true}"#, .notOne),
+            (#"{"prefix":""}"#, .notURL("")),
+            (#"{"prefix":"/a"}"#, .notURL("/a")), (#"{"host":""}"#, .notURL("")),
+            (#"{"host":"http://a"}"#, .notURL("http://a")),
+        ])
+    func mistakes(text: String, mistake: PurgeOrder.Mistake) {
+        #expect(throws: mistake) { try PurgeOrder.target(of: Array(text.utf8)) }
+    }
+
+    @Test("An entry's number survives being a text, and nothing else is one")
+    func entryIDs() {
+        for id in [0, 1, .max, .min, 0x024d_bc2c_8000_0000] as [Int64] {
+            #expect(EntryID.number(EntryID.text(id)) == id)
+        }
+        for text in ["", "g", "../1", "11111111111111111", "-1", "1 "] {
+            #expect(EntryID.number(text) == nil, "\(text)")
+        }
+    }
+
+    @Test("Transfers keep their names, also two of one URL, and the furthest comes first")
+    func transfers() {
+        func progress(_ received: Int64, _ change: (inout DownloadProgress) -> Void = { _ in }) -> DownloadProgress {
+            var progress = DownloadProgress()
+            progress.received = received
+            progress.phase = .transferring
+            change(&progress)
+            return progress
+        }
+        let answer = TransfersAnswer([
+            ("http://a/1", progress(5)),
+            (
+                "http://a/2",
+                progress(9) {
+                    $0.resumedFrom = 4; $0.total = 20
+                }
+            ), ("http://a/1", progress(3)),
+            ("http://a/3", progress(0) { $0.phase = .retrying(after: .milliseconds(1500), because: "cut") }),
+        ])
+        #expect(answer.transfers.map(\.id) == ["1 http://a/2", "1 http://a/1", "2 http://a/1", "1 http://a/3"])
+        #expect(answer.transfers[0].resumedFrom == 4)
+        #expect(answer.transfers[0].total == 20)
+        #expect(answer.transfers[3].phase == "retrying")
+        #expect(answer.transfers[3].retryAfter == 1.5)
+        #expect(TransfersAnswer([("http://a/1", progress(1)), ("http://a/2", progress(2))], limit: 1).more == 1)
+    }
+
+    @Test("The page's files are in the binary, and each has its type")
+    func page() throws {
+        #expect(PageFile.all.count == 14)
+        for file in PageFile.all {
+            #expect(file.content.count > 100, "\(file.name)")
+            #expect(file.tag.count > 4)
+        }
+        let page = String(decoding: PageFile.index.content, as: UTF8.self)
+        // Nothing from elsewhere, and no script or style in it.
+        #expect(
+            !page.contains("http://") && !page.contains("https://") && !page.contains("<style")
+                && !page.contains(" style="))
+        #expect(!page.contains("<script>") && !page.contains(" onclick"))
+    }
+}

@@ -1,0 +1,133 @@
+import Metrics
+import Testing
+
+@testable import ImageProxyAdmin
+
+@Suite struct DurationHistogramTests {
+    @Test("Bounds ascend, ten a decade, and 1, 2.5 and 5 of each are exported")
+    func bounds() {
+        let bounds = DurationHistogram.bounds
+        #expect(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(bounds.first == 10_000)
+        #expect(bounds.last == 100_000_000_000)
+        let exported = DurationHistogram.exported.map { bounds[$0] }
+        #expect(Array(exported.prefix(4)) == [10_000, 25_000, 50_000, 100_000])
+        #expect(exported.last == 100_000_000_000)
+    }
+
+    @Test("A value that is on a bound counts below it, one above the last bound only in all")
+    func onBound() {
+        var histogram = DurationHistogram()
+        for value in [-5, 10_000, 10_001, 200_000_000_000] as [Int64] { histogram.note(value) }
+        #expect(histogram.cumulative(at: 0) == 2)
+        #expect(histogram.cumulative(at: 1) == 3)
+        #expect(histogram.cumulative(at: DurationHistogram.bounds.count - 1) == 3)
+        #expect(histogram.count == 4)
+        #expect(histogram.sum == 200_000_020_001)
+    }
+
+    @Test("Percentiles are off by no more than their bucket")
+    func percentiles() throws {
+        var histogram = DurationHistogram()
+        #expect(histogram.percentile(0.5) == nil)
+        for milliseconds in 1...1000 { histogram.note(Int64(milliseconds) * 1_000_000) }
+        for (share, exact) in [(0.5, 500e6), (0.95, 950e6), (0.99, 990e6), (1.0, 1000e6)] {
+            let found = try #require(histogram.percentile(share))
+            #expect(abs(found - exact) <= exact * 0.05, "\(share): \(found)")
+        }
+        // All above the last bound: it says that bound.
+        var slow = DurationHistogram()
+        slow.note(.max)
+        #expect(slow.percentile(0.5) == 100e9)
+    }
+
+    @Test("What was noted since is a histogram of its own")
+    func since() {
+        var histogram = DurationHistogram()
+        histogram.note(1_000_000)
+        let earlier = histogram
+        histogram.note(5_000_000)
+        var expected = DurationHistogram()
+        expected.note(5_000_000)
+        #expect(histogram.since(earlier) == expected)
+    }
+}
+
+@Suite struct PrometheusTextTests {
+    @Test("Counters, gauges and histograms come out as Prometheus reads them")
+    func format() {
+        let registry = MetricsRegistry()
+        Counter(label: "b.total", dimensions: [("z", "1"), ("a", "x\"\\\ny")], factory: registry).increment(by: 3)
+        Counter(label: "b.total", dimensions: [("z", "0"), ("a", "w")], factory: registry).increment()
+        let meter = Meter(label: "a_now", factory: registry)
+        meter.set(2)
+        meter.decrement(by: 0.5)
+        var text = PrometheusText()
+        text.add(registry)
+        text.add("c", .gauge, 7, help: "Back\\slash.")
+        #expect(
+            text.text == """
+                # TYPE a_now gauge
+                a_now 1.5
+                # TYPE b_total counter
+                b_total{a="w",z="0"} 1
+                b_total{a="x\\"\\\\\\ny",z="1"} 3
+                # HELP c Back\\\\slash.
+                # TYPE c gauge
+                c 7
+
+                """)
+    }
+
+    @Test("A timer is a histogram in seconds whose buckets add up")
+    func histogram() {
+        let registry = MetricsRegistry()
+        let timer = Timer(label: "imgcache_request_duration_seconds", dimensions: [("cache", "hit")], factory: registry)
+        timer.recordNanoseconds(20_000)
+        timer.recordNanoseconds(2_000_000_000)
+        timer.recordNanoseconds(500_000_000_000)
+        var text = PrometheusText()
+        text.add(registry)
+        let lines = text.text.split(separator: "\n")
+        #expect(lines[0].hasPrefix("# HELP imgcache_request_duration_seconds "))
+        #expect(lines[1] == "# TYPE imgcache_request_duration_seconds histogram")
+        let name = "imgcache_request_duration_seconds"
+        #expect(lines.contains("\(name)_bucket{cache=\"hit\",le=\"2.5e-05\"} 1"))
+        #expect(lines.contains("\(name)_bucket{cache=\"hit\",le=\"100\"} 2"))
+        #expect(lines.contains("\(name)_bucket{cache=\"hit\",le=\"+Inf\"} 3"))
+        #expect(lines.contains("\(name)_sum{cache=\"hit\"} 502.00002"))
+        #expect(lines.contains("\(name)_count{cache=\"hit\"} 3"))
+    }
+
+    @Test(
+        "Numbers and names are what the format allows",
+        arguments: [
+            (1.0, "1"), (0.000025, "2.5e-05"), (0.1, "0.1"), (.infinity, "+Inf"), (1e20, "1e+20"), (-2, "-2"),
+        ])
+    func numbers(value: Double, text: String) {
+        #expect(PrometheusText.number(value) == text)
+    }
+
+    @Test("A metric's name has letters, digits and underscores alone")
+    func names() {
+        #expect(PrometheusText.sanitized("http.requests-2") == "http_requests_2")
+        #expect(PrometheusText.sanitized("2x") == "_2x")
+        #expect(PrometheusText.sanitized("") == "_")
+    }
+
+    @Test("The same label and dimensions are one metric, whoever asks for it")
+    func identity() {
+        let registry = MetricsRegistry()
+        Counter(label: "x", dimensions: [("a", "1"), ("b", "2")], factory: registry).increment()
+        let again = Counter(label: "x", dimensions: [("b", "2"), ("a", "1")], factory: registry)
+        again.increment()
+        guard case .counter(let cell) = registry.all.first?.value else {
+            Issue.record("no counter")
+            return
+        }
+        #expect(registry.all.count == 1)
+        #expect(cell.value == 2)
+        again.destroy()
+        #expect(registry.all.isEmpty)
+    }
+}

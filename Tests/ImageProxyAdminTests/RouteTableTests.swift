@@ -1,0 +1,52 @@
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@testable import ImageProxyAdmin
+
+@Suite struct RouteTableTests {
+    private func request(_ method: HTTPRequest.Method, _ target: String) -> AdminRequest {
+        let client = ClientAddress("127.0.0.1")
+        let head = RequestHead(method: method, target: .path(target))
+        return AdminRequest(
+            Exchange(head: head, client: client, peer: client, content: [], id: "1", received: .now))
+    }
+
+    /// The route's word for a request; nil when there is no route.
+    private func answer(_ method: HTTPRequest.Method, _ target: String) async throws -> String? {
+        var table = RouteTable()
+        table.get("/") { _ in .bytes(Array("root".utf8), type: "text/plain") }
+        table.get("a/b") { _ in .bytes(Array("b".utf8), type: "text/plain") }
+        table.get("a/:id/c") { .bytes(Array("c \($0.parameters["id"] ?? "")".utf8), type: "text/plain") }
+        table.delete("a/:id") { .bytes(Array("gone \($0.parameters["id"] ?? "")".utf8), type: "text/plain") }
+        do {
+            guard case .bytes(let bytes) = try await table.response(to: request(method, target)).body else { return "" }
+            return String(decoding: bytes, as: UTF8.self)
+        } catch let error as AdminError {
+            #expect(error.status == .notFound)
+            return nil
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.get, "/", "root"), (.get, "/?a=b", "root"), (.get, "/a/b", "b"), (.head, "/a/b", "b"),
+            (.get, "/a/7/c", "c 7"),
+            (.get, "/a/%2e%2e/c", "c %2e%2e"), (.delete, "/a/7", "gone 7"), (.get, "/a/7", nil), (.post, "/a/b", nil),
+            (.get, "/a", nil), (.get, "/a/b/c/d", nil), (.get, "/A/b", nil), (.options, "/a/b", nil),
+        ] as [(HTTPRequest.Method, String, String?)])
+    func `a request is answered by the route of its method and path`(
+        method: HTTPRequest.Method, target: String, expected: String?
+    ) async throws {
+        #expect(try await answer(method, target) == expected)
+    }
+
+    @Test func `parameters of the query are percent-decoded, once`() {
+        let query = request(.get, "/a?search=a%20b%2525&limit=&x&search=c&bad=%zz")
+        #expect(query.path == "/a")
+        #expect(query.query("search") == "a b%25")
+        #expect(query.query("limit") == "" && query.query("x") == "")
+        #expect(query.query("bad") == "%zz")
+        #expect(query.query("sea") == nil && query.query("limi") == nil)
+    }
+}

@@ -1,0 +1,178 @@
+import HTTPTypes
+import ImageCache
+import TestSupport
+import Testing
+import URLSigning
+
+@testable import ImageProxy
+
+@Suite("Which images are made")
+struct ImageRulesTests {
+    private var rules: ImageRules {
+        var rules = ImageRules(origin: "https://origin.example/base")
+        rules.originEndpoint = AddressPolicy.Endpoint(host: "origin.example", port: 443)
+        return rules
+    }
+
+    private func order(_ target: String, _ rules: ImageRules, accept: String = "*/*") throws(ImageRefusal) -> ImageOrder
+    {
+        try rules.order(target: target, accept: [accept], now: 1000)
+    }
+
+    @Test("those of the origin, whose path stands behind the options")
+    func origin() throws {
+        let order = try order("/image/w=9/a.jpg?v=1", rules)
+        #expect(order.request.file.url == "https://origin.example/base/a.jpg?v=1")
+        #expect(order.request.sizing == .init(width: 9, height: 8192))
+        #expect(order.variesOnAccept && order.expiry == nil)
+        #expect(order.encoding == .likeOriginal(.init(quality: 80)))
+        #expect(
+            try self.order("/image/w=9/a.jpg", rules, accept: "image/webp").encoding == .encoder(.webp(quality: 80)))
+        let fixed = try self.order("/image/w=9,f=png/a.jpg", rules, accept: "image/webp")
+        #expect(!fixed.variesOnAccept && fixed.encoding == .encoder(.png()))
+        #expect(
+            try self.order("/image/w=9/https://origin.example/base/x.jpg", rules).request.file.url
+                == "https://origin.example/base/x.jpg")
+    }
+
+    @Test(arguments: [
+        "https://origin.example/x.jpg", "https://origin.example/basement/x.jpg", "https://origin.example/base%2fx.jpg",
+        "https://origin.example/base/..%2fx.jpg", "..%2fx.jpg", "..;/x.jpg", "a/%252e%252e/%252e%252e/x.jpg",
+        "https://origin.example/base/%zz",
+    ])
+    func `nothing of the origin that lies outside its base path`(original: String) {
+        var rules = rules
+        // Nor where a pattern would allow it.
+        rules.allowedHosts = AllowedHosts(["*.example", "origin.example"])
+        #expect(throws: ImageRefusal.self) { try order("/image/w=9/\(original)", rules) }
+    }
+
+    @Test("and those of the hosts that are allowed")
+    func hosts() throws {
+        var rules = rules
+        #expect(throws: ImageRefusal.host) { try order("/image/w=9/https://b.example/a.jpg", rules) }
+        #expect(throws: ImageRefusal.host) { try order("/image/w=9/https://origin.example:8443/a.jpg", rules) }
+        rules.allowedHosts = AllowedHosts(["b.example"])
+        #expect(try order("/image/w=9/https://b.example/a.jpg", rules).request.file.url == "https://b.example/a.jpg")
+        #expect(throws: ImageRefusal.host) { try order("/image/w=9/https://c.example/a.jpg", rules) }
+        #expect(throws: ImageRefusal.host) { try order("/image/w=9/http://169.254.169.254/", rules) }
+    }
+
+    @Test("only in the widths that are allowed, where some are")
+    func widths() throws {
+        var rules = rules
+        rules.widths = [64, 128]
+        #expect(try order("/image/w=64,h=5/a.jpg", rules).request.sizing?.width == 64)
+        #expect(throws: ImageRefusal.width(65)) { try order("/image/w=65/a.jpg", rules) }
+        #expect(throws: ImageRefusal.width(nil)) { try order("/image/h=64/a.jpg", rules) }
+    }
+
+    @Test("only by URLs that are signed, where there are keys")
+    func signatures() throws {
+        var rules = rules
+        let signer = URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw=="))
+        rules.signer = signer
+        #expect(throws: ImageRefusal.signature(.missing)) { try self.order("/image/w=9/a.jpg", rules) }
+        let signed = try signer.sign(target: "/image/w=9/a.jpg?v=1", expiry: 1000)
+        let order = try self.order(signed, rules)
+        #expect(order.request.file.url == "https://origin.example/base/a.jpg?v=1")
+        #expect(order.expiry == 1000)
+        #expect(throws: ImageRefusal.signature(.expired(at: 1000))) {
+            try rules.order(target: signed, accept: [], now: 1001)
+        }
+        let other = signed.replacingOccurrences(of: "w=9", with: "w=8")
+        #expect(throws: ImageRefusal.signature(.wrong)) { try self.order(other, rules) }
+    }
+
+    @Test("whatever stands in a URL, it is an order for a host that is allowed, or a refusal")
+    func nonsense() throws {
+        var generator = SeededGenerator(seed: 5)
+        let pieces = [
+            "w=", "h=", "fit=", "cover", "f=", "auto", "dpr=", "g=", "0.5x0.5", "bg=", "fff", "blur=", "1", "64",
+            "9999999", ",",
+            "=", "/", "//", ":", "https:/", "http://", "a.example", "b.example", "127.0.0.1", ":80", "@", "[", "]", "%",
+            "%2", "%2e",
+            "%ff", ".", "..", "?", "&", "imgcache-sig=", "&imgcache-kid=k", "&imgcache-exp=", "é", "\u{0}", " ", "\\",
+        ]
+        var rules = rules
+        rules.allowedHosts = AllowedHosts(["*.allowed.example"])
+        var orders = 0
+        for round in 0..<20_000 {
+            var target = round % 3 == 0 ? "/image/" : "/image/w=64/"
+            for _ in 0..<Int.random(in: 0...12, using: &generator) {
+                target += pieces.randomElement(using: &generator) ?? ""
+            }
+            rules.signer =
+                round % 10 == 0 ? URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw==")) : nil
+            guard let order = try? order(target, rules) else { continue }
+            orders += 1
+            #expect(order.request.file.url.hasPrefix("https://origin.example/base/"), "\(target)")
+            #expect(rules.signer == nil, "\(target)")
+        }
+        #expect(orders > 1000)
+    }
+
+    @Test("nothing of a client's own fields goes to the origin, so that all share one image")
+    func fields() throws {
+        let order = try order("/image/w=9/a.jpg", rules, accept: "image/png")
+        #expect(order.request.file.fields == [.accept: "image/webp, image/png, image/jpeg"])
+    }
+}
+
+extension String {
+    fileprivate func replacingOccurrences(of text: String, with other: String) -> String {
+        replacing(text, with: other)
+    }
+}
+
+@Suite("What is said when there is no image")
+struct ImageFailureTests {
+    private func response(_ code: ImageCacheError.Code) -> Response {
+        Response(imageFailure: ImageCacheError(code, url: "http://10.0.0.1/secret", message: "reason"))
+    }
+
+    @Test("the right status, a short JSON body, and nothing to be cached")
+    func statuses() {
+        let table: [(ImageCacheError.Code, Int, String)] = [
+            (.status(404), 404, "not-found"), (.status(410), 410, "gone"), (.status(401), 403, "origin-forbids"),
+            (.status(403), 403, "origin-forbids"), (.status(500), 502, "origin-status"),
+            (.status(418), 502, "origin-status"),
+            (.status(503), 503, "origin-busy"), (.status(429), 503, "origin-busy"),
+            (.status(504), 504, "origin-timeout"),
+            (.undecodable(.unsupportedFormat), 415, "not-an-image"), (.undecodable(.truncated), 422, "image-truncated"),
+            (.undecodable(.corrupt), 422, "image-damaged"), (.undecodable(.limitExceeded), 422, "image-too-large"),
+            (.undecodable(.outOfMemory), 503, "memory"), (.undecodable(.failed), 500, "image"),
+            (.store(.tooLarge), 422, "too-large"), (.addressRefused, 403, "address-refused"),
+            (.unreachable, 502, "origin-unreachable"), (.wrongBytes, 502, "origin-wrong-bytes"),
+            (.store(.full), 503, "store"),
+        ]
+        for (code, status, name) in table {
+            let response = response(code)
+            #expect(response.head.status.code == status, "\(name)")
+            #expect(response.error == name)
+            #expect(response.head.headerFields[.cacheControl] == "no-store")
+            #expect(response.head.headerFields[.contentType] == "application/json")
+            guard case .bytes(let bytes) = response.body else {
+                Issue.record("no body: \(name)")
+                continue
+            }
+            // Addresses are for the log.
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(text.hasPrefix("{\"error\":\"\(name)\",\"message\":\"") && !text.contains("10.0.0.1"), "\(text)")
+            #expect(response.detail?.contains("http://10.0.0.1/secret") == true)
+        }
+    }
+
+    @Test("who may not have it is told so by 403, who asked wrongly by 400")
+    func refusals() {
+        let table: [(ImageRefusal, Int)] = [
+            (.host, 403), (.signature(.missing), 403), (.signature(.malformed), 403),
+            (.signature(.unknownKey("k")), 403),
+            (.signature(.expired(at: 5)), 403), (.signature(.wrong), 403), (.signature(.unavailable), 503),
+            (.width(5), 400), (.width(nil), 400), (.mistake(.init(code: "bad-option", message: "m")), 400),
+        ]
+        for (refusal, status) in table {
+            #expect(Response(refusal: refusal).head.status.code == status, "\(refusal)")
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@testable import imgcache_server
+
+struct AccessLogTests {
+    @Test func `the access log has no signature in it, whatever the request came to`() {
+        let client = ClientAddress("192.0.2.7")
+        let head = RequestHead(method: .get, target: .path("/a?imgcache-sig=secret"))
+        let record = RequestRecord(
+            Exchange(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 502,
+            error: "origin-unreachable", detail: "http://a/b?X-Amz-Signature=secret: connection refused")
+        let line = String(decoding: record.line(at: .init(timeIntervalSince1970: 0)), as: UTF8.self)
+        #expect(!line.contains("secret"), "\(line)")
+        #expect(line.contains("connection refused"))
+    }
+
+    @Test("moments as logs write them")
+    func moments() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"),
+            (1_795_282_516.971, "2026-11-21T17:35:16.971Z"), (1_798_761_599.999, "2026-12-31T23:59:59.999Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.000Z"),
+        ] as [(Double, String)] {
+            #expect(TimeText.text(of: Date(timeIntervalSince1970: seconds)) == text)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import HTTPServer
+import Testing
+
+@testable import imgcache_server
+
+struct SettingTests {
+    private func configuration(
+        options: [String: String] = [:], environment: [String: String] = [:]
+    ) throws -> ServerConfiguration {
+        var options = options
+        options["origin"] = options["origin"] ?? "http://a"
+        return try SettingSources(options: options, environment: environment, file: nil).configuration()
+    }
+
+    @Test("every setting reads what it writes", arguments: Setting.all.flatMap { $0.settings.map(\.name) })
+    func roundTrip(name: String) throws {
+        let setting = try #require(Setting.named(name))
+        let standard = try configuration()
+        guard let text = setting.text(standard), !text.isEmpty else { return }
+        var read = try configuration()
+        #expect(setting.read(text, &read) == nil)
+        #expect(setting.text(read) == text)
+    }
+
+    @Test("the page on serving tells every setting, its default, and whether SIGHUP takes it over")
+    func page() throws {
+        var page = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        for _ in 0..<3 { page = page.deletingLastPathComponent() }
+        page = page.appendingPathComponent("Sources/ImageProxy/ImageProxy.docc/Serving.md")
+        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.count == Setting.all.reduce(0) { $0 + $1.settings.count })
+        for (_, settings) in Setting.all {
+            for setting in settings {
+                let row = rows.first { $0.hasPrefix("| `\(setting.name)`") }.map { $0.components(separatedBy: " | ") }
+                let cells = try #require(row, "\(setting.name)")
+                #expect(cells[0].hasSuffix("\\*") == setting.isReloadable, "\(setting.name)")
+                // These depend on the machine.
+                guard setting.shape != .flag, setting.name != "cache-dir", setting.name != "threads" else { continue }
+                let standard = setting.text(ServerConfiguration()).map { $0.isEmpty ? "" : "`\($0)`" } ?? ""
+                #expect(cells[1] == standard, "\(setting.name)")
+            }
+        }
+    }
+
+    @Test("no two settings have one name")
+    func names() {
+        let names = Setting.all.flatMap { $0.settings.map(\.name) }
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test("numbers of bytes")
+    func bytes() {
+        for (text, bytes) in [("4096", 4096), ("64k", 65_536), ("1.5KiB", 1536), ("2MB", 2_000_000), ("1GiB", 1 << 30)]
+        {
+            #expect(SettingText.bytes(text) == Int64(bytes), "\(text)")
+        }
+        for text in ["", "k", "-1", "1X", "1 MB ", "1e3", "9999999TiB"] {
+            #expect(SettingText.bytes(text) == nil, "\(text)")
+        }
+        #expect(SettingText.text(ofBytes: 3 << 20) == "3MiB")
+        #expect(SettingText.text(ofBytes: 1000) == "1000")
+    }
+
+    @Test("lengths of time")
+    func durations() {
+        for (text, duration) in [
+            ("30", Duration.seconds(30)), ("250ms", .milliseconds(250)), ("1.5s", .milliseconds(1500)),
+            ("5m", .seconds(300)), ("1h", .seconds(3600)),
+        ] {
+            #expect(SettingText.duration(text) == duration, "\(text)")
+        }
+        for text in ["", "s", "-1s", "1d", "1 s"] { #expect(SettingText.duration(text) == nil, "\(text)") }
+        #expect(SettingText.text(of: .milliseconds(1500)) == "1500ms")
+        #expect(SettingText.text(of: .seconds(90)) == "90s")
+    }
+
+    @Test("addresses to listen on", arguments: ["127.0.0.1:8080", "[::1]:8080", "localhost:0"])
+    func addresses(text: String) { #expect(ListenAddress(text)?.description == text) }
+
+    @Test("no addresses", arguments: ["8080", ":8080", "::1:8080", "a:99999", "a:", "[]:80", ""])
+    func noAddresses(text: String) { #expect(ListenAddress(text) == nil) }
+
+    @Test("what can be reloaded is taken over, the rest is named; after a mistake everything stays")
+    func reload() throws {
+        let current = CurrentConfiguration(try configuration(options: ["queue-length": "1", "widths": "100"]))
+        let new = try configuration(options: ["queue-length": "2", "max-url-length": "100"])
+        #expect(try current.reload(new) == ["max-url-length"])
+        #expect(current.value.queueLength == 2)
+        #expect(current.value.widths.isEmpty)
+        #expect(current.value.maxURLLength == 8192)
+
+        let seen = Seen()
+        current.observe { seen.lengths.append($0.queueLength) }
+        current.observe { new throws(SettingMistake) in
+            if new.queueLength == 3 { throw SettingMistake(setting: "queue-length", value: "3", problem: "is odd") }
+        }
+        let odd = try configuration(options: ["queue-length": "3"])
+        #expect(throws: SettingMistake.self) { try current.reload(odd) }
+        #expect(current.value.queueLength == 2)
+        #expect(seen.lengths == [3, 2])
+    }
+
+    /// What an observer was told. `@unchecked Sendable`: one test's thread alone uses it.
+    private final class Seen: @unchecked Sendable {
+        var lengths: [Int] = []
+    }
+}
