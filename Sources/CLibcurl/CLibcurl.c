@@ -36,13 +36,7 @@
     X(curl_share_cleanup)                                                                                              \
     X(curl_share_setopt)                                                                                               \
     X(curl_slist_append)                                                                                               \
-    X(curl_slist_free_all)                                                                                             \
-    X(curl_url)                                                                                                        \
-    X(curl_url_cleanup)                                                                                                \
-    X(curl_url_set)                                                                                                    \
-    X(curl_url_get)                                                                                                    \
-    X(curl_url_strerror)                                                                                               \
-    X(curl_free)
+    X(curl_slist_free_all)
 
 #define DECLARE(name) __typeof__(&name) name##_;
 static struct {
@@ -196,19 +190,3 @@ struct curl_slist *clibcurl_slist_append(struct curl_slist *list, const char *li
 }
 
 void clibcurl_slist_free(struct curl_slist *list) { library.curl_slist_free_all_(list); }
-
-CURLU *clibcurl_url(void) { return library.curl_url_(); }
-
-void clibcurl_url_cleanup(CURLU *url) { library.curl_url_cleanup_(url); }
-
-CURLUcode clibcurl_url_set(CURLU *url, CURLUPart part, const char *text, unsigned int flags) {
-    return library.curl_url_set_(url, part, text, flags);
-}
-
-CURLUcode clibcurl_url_get(CURLU *url, CURLUPart part, char **text, unsigned int flags) {
-    return library.curl_url_get_(url, part, text, flags);
-}
-
-const char *clibcurl_url_strerror(CURLUcode code) { return library.curl_url_strerror_(code); }
-
-void clibcurl_free(void *memory) { library.curl_free_(memory); }

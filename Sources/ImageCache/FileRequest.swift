@@ -1,4 +1,5 @@
 public import HTTPCaching
+import HTTPSemantics
 public import HTTPTypes
 public import Transfer
 
@@ -11,7 +12,7 @@ public struct FileRequest: Sendable {
     public var url: String
 
     /// The URL without the user and password that may stand in it: what may be shown and logged.
-    public var urlWithoutUserinfo: String { Job.separatingUserinfo(url).url }
+    public var urlWithoutUserinfo: String { URLText.separatingUserinfo(url).url }
 
     /// GET, or a method whose answer depends on ``body``. Only answers to GET are resumed.
     public var method: HTTPRequest.Method = .get

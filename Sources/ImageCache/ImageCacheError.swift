@@ -1,3 +1,4 @@
+import HTTPSemantics
 public import ImageCodec
 
 /// What went wrong, with the URL or path it went wrong for.
@@ -88,7 +89,7 @@ public struct ImageCacheError: Error, Sendable {
     /// This error, for that request's URL when it names none; credentials in the URL are left out.
     func with(url: String) -> ImageCacheError {
         var error = self
-        error.url = Job.separatingUserinfo(error.url ?? url).url
+        error.url = URLText.separatingUserinfo(error.url ?? url).url
         return error
     }
 }

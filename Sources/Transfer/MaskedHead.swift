@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// Heads as they may be shown: without credentials.
 enum MaskedHead {
     private static let secret: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]

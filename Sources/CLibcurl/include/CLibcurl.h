@@ -73,14 +73,6 @@ CURLSHcode clibcurl_share_data(CURLSH *_Nonnull share, curl_lock_data kind);
 struct curl_slist *_Nullable clibcurl_slist_append(struct curl_slist *_Nullable list, const char *_Nonnull line);
 void clibcurl_slist_free(struct curl_slist *_Nullable list);
 
-CURLU *_Nullable clibcurl_url(void);
-void clibcurl_url_cleanup(CURLU *_Nonnull url);
-CURLUcode clibcurl_url_set(CURLU *_Nonnull url, CURLUPart part, const char *_Nullable text, unsigned int flags);
-CURLUcode clibcurl_url_get(CURLU *_Nonnull url, CURLUPart part, char *_Nullable *_Nonnull text,
-                           unsigned int flags);
-const char *_Nonnull clibcurl_url_strerror(CURLUcode code);
-void clibcurl_free(void *_Nullable memory);
-
 #ifdef __cplusplus
 }
 #endif

@@ -91,6 +91,9 @@ extension HTTPURL {
     /// Scheme, host and port, the default port left out: equal for equal origins (RFC 6454).
     public var origin: String { String(normalized.bytes(0..<pathStart)) }
 
+    /// Host and port, the default port left out.
+    public var authority: Substring { normalized.bytes(hostStart..<pathStart) }
+
     /// Path and query as a request line has them (RFC 9112 section 3.2.1).
     public var target: Substring { text.bytes(pathStart..<text.utf8.count) }
 

@@ -1,5 +1,6 @@
 public import DiskStore
 import HTTPCaching
+import HTTPSemantics
 
 /// What a purge takes away.
 public enum PurgeTarget: Sendable, Hashable {
@@ -67,7 +68,7 @@ extension PurgeTarget {
     /// The least that the store can invalidate and all that is meant is in. A URL stands for itself under every owner.
     fileprivate var scope: InvalidationScope {
         if case .url(let url) = self {
-            .resource(Job.separatingUserinfo(CacheKey.normalized(url)).url)
+            .resource(Self.normalized(url))
         } else {
             .everything
         }
@@ -77,20 +78,16 @@ extension PurgeTarget {
     var matcher: @Sendable (String) -> Bool {
         switch self {
         case .url(let url):
-            let normalized = Job.separatingUserinfo(CacheKey.normalized(url)).url
+            let normalized = Self.normalized(url)
             return { $0 == normalized }
         case .prefix(let prefix): return { $0.hasPrefix(prefix) }
         case .host(let host):
             let wanted = host.lowercased()
-            return { Self.host(of: $0) == wanted }
+            return { (try? HTTPURL($0))?.host == wanted }
         case .everything: return { _ in true }
         }
     }
 
-    /// The host in a normalised URL, which has no userinfo; an IPv6 address keeps its brackets.
-    private static func host(of url: String) -> Substring {
-        let authority = url.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
-        guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return authority }
-        return authority[..<colon]
-    }
+    /// A URL as it is stored; what is no URL is stored nowhere.
+    private static func normalized(_ url: String) -> String { (try? HTTPURL(url))?.normalized ?? url }
 }

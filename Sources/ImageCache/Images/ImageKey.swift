@@ -1,4 +1,5 @@
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import ImageCodec
 import MemoryCache
@@ -17,9 +18,9 @@ struct ImageKey: MemoryCacheKey {
         }
 
         init(_ request: FileRequest) {
-            let (url, userinfo) = Job.separatingUserinfo(CacheKey.normalized(request.url))
-            self.url = url
-            owner = Job.owner(of: request, userinfo: userinfo)
+            let parsed = try? HTTPURL(request.url)
+            url = parsed?.normalized ?? request.url
+            owner = Job.owner(of: request, userinfo: parsed?.userinfo?[...])
         }
     }
 

@@ -34,7 +34,7 @@ struct Job: Sendable {
         let parsed: HTTPURL
         do throws(InvalidURL) { parsed = try HTTPURL(request.url) } catch {
             throw ImageCacheError(
-                .invalidRequest, url: Self.separatingUserinfo(request.url).url, message: error.description)
+                .invalidRequest, url: URLText.separatingUserinfo(request.url).url, message: error.description)
         }
         self.request = request
         url = parsed.normalized
@@ -114,19 +114,6 @@ struct Job: Sendable {
 
     /// Namespaces that begin so are those of credentials that are known by their fingerprint alone.
     static let fingerprintPrefix = "authorization:"
-
-    /// The URL, well-formed or not, without the credentials that may stand in it.
-    static func separatingUserinfo(_ url: String) -> (url: String, userinfo: Substring?) {
-        // Bytes are quicker to look through than characters, and most URLs have none.
-        guard url.utf8.contains(UInt8(ascii: "@")) else { return (url, nil) }
-        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else {
-            // No URL; perhaps one whose scheme was forgotten.
-            return (url.lastIndex(of: "@").map { "***" + url[$0...] } ?? url, nil)
-        }
-        let authority = url[url.index(colon, offsetBy: 3)...].prefix { $0 != "/" && $0 != "?" }
-        guard let at = authority.lastIndex(of: "@") else { return (url, nil) }
-        return (String(url[..<authority.startIndex] + url[url.index(after: at)...]), authority[..<at])
-    }
 
     /// - Parameters:
     ///   - fields: what the cache asks, and says to caches on the way.

@@ -26,7 +26,8 @@ struct AdminRequest: Sendable {
     func query(_ name: String) -> String? {
         for pair in query.split(separator: "&") where pair.prefix(while: { $0 != "=" }) == name {
             let value = pair.dropFirst(name.count + 1)
-            return PercentEncoding.strictlyDecoded(value.utf8).flatMap { String(validating: $0, as: UTF8.self) } ?? String(value)
+            return PercentEncoding.strictlyDecoded(value.utf8).flatMap { String(validating: $0, as: UTF8.self) }
+                ?? String(value)
         }
         return nil
     }

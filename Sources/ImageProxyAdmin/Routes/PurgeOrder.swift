@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPSemantics
 import ImageCache
 
 /// What `POST /purge` is told: exactly one of `url`, `prefix`, `host` and `all`.
@@ -25,7 +26,7 @@ struct PurgeOrder: Decodable {
         switch target {
         case .url(let url), .prefix(let url):
             // An empty beginning would be everything, which must be said.
-            guard url.hasPrefix("http://") || url.hasPrefix("https://") else { throw .notURL(url) }
+            guard URLText.hasWebScheme(url) else { throw .notURL(url) }
         case .host(let host):
             // A port would match nothing.
             let isAddress = host.hasPrefix("[") && host.hasSuffix("]")

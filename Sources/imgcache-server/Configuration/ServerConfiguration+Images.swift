@@ -1,15 +1,13 @@
+import HTTPSemantics
 import ImageCache
 import ImageProxy
 import URLSigning
 
 extension ServerConfiguration {
-    /// Whom the origin's URL names.
+    /// The host and port that the origin's URL names.
     var originEndpoint: AddressPolicy.Endpoint? {
-        guard let colon = origin.firstIndex(of: ":") else { return nil }
-        let rest = origin[colon...].dropFirst(3)
-        let authority = rest.prefix { $0 != "/" }
-        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-        return AddressPolicy.Endpoint(authority: host, scheme: origin[..<colon].lowercased())
+        guard let url = try? HTTPURL(origin) else { return nil }
+        return AddressPolicy.Endpoint(authority: url.authority, scheme: url.scheme.rawValue)
     }
 
     /// Which images are made.

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPSemantics
 import HTTPServer
 import HTTPTypes
 import ImageCache
@@ -210,21 +211,22 @@ extension Setting {
             }, text: { $0[keyPath: place].description }, copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
-    /// What is wrong with an origin's URL.
+    /// The problem with an origin's URL.
     private static func originProblem(_ text: String) -> String? {
-        let scheme = ["https://", "http://"].first { text.lowercased().hasPrefix($0) }
-        guard let scheme else { return "is no http or https URL" }
-        let rest = text.utf8.dropFirst(scheme.utf8.count)
-        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        // Credentials may stand before the host.
-        let host =
-            authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] } ?? authority
-        guard !host.isEmpty, HostField.isValid(host) else { return "names no host" }
-        guard rest.allSatisfy({ ByteClass.target.contains($0) && $0 != UInt8(ascii: "?") }) else {
-            return "has a query, a fragment or a character that must be percent-encoded"
+        let url: HTTPURL
+        do throws(InvalidURL) { url = try HTTPURL(text) } catch {
+            switch error.reason {
+            case .notAbsolute, .scheme: return "is no http or https URL"
+            case .host, .port, .internationalName: return "names no host"
+            case .controlCharacter, .percent: return unfitOrigin
+            }
         }
-        return nil
+        guard HostField.isValid(url.authority.utf8) else { return "names no host" }
+        let isPlain = text.utf8.allSatisfy { ByteClass.target.contains($0) && $0 != UInt8(ascii: "?") }
+        return isPlain ? nil : unfitOrigin
     }
+
+    private static let unfitOrigin = "has a query, a fragment or a character that must be percent-encoded"
 
     /// What is wrong with a file that must be readable.
     private static func fileProblem(_ path: String) -> String? {

@@ -10,7 +10,12 @@ enum OutputName {
             let safe = sanitised(name)
             if !safe.isEmpty { return safe }
         }
-        let safe = sanitised(lastSegment(of: url))
+        return of(file: lastSegment(of: url))
+    }
+
+    /// The name of a file by its path, made harmless.
+    static func of(file path: String) -> String {
+        let safe = sanitised(path)
         return safe.isEmpty ? "download" : safe
     }
 
@@ -34,12 +39,9 @@ enum OutputName {
         }
     }
 
+    /// The last segment of a URL's path, decoded.
     private static func lastSegment(of url: String) -> String {
-        var rest = Substring(url)
-        if let end = rest.firstIndex(where: { $0 == "?" || $0 == "#" }) { rest = rest[..<end] }
-        if let scheme = rest.range(ofText: "://") { rest = rest[scheme.upperBound...] }
-        guard let slash = rest.firstIndex(of: "/") else { return "" }
-        let segment = rest[slash...].split(separator: "/").last ?? ""
+        let segment = (try? HTTPURL(url))?.target.prefix { $0 != "?" }.split(separator: "/").last ?? ""
         return PercentEncoding.decoded(segment.utf8).text ?? String(segment)
     }
 }
@@ -94,17 +96,6 @@ enum ContentDisposition {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }
         return PercentEncoding.decoded(parts[2].utf8).text
-    }
-}
-
-extension Substring {
-    fileprivate func range(ofText text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            start = index(after: start)
-        }
-        return nil
     }
 }
 

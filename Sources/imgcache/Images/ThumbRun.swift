@@ -1,5 +1,6 @@
 import Digests
 import Glibc
+import HTTPSemantics
 import ImageCache
 import Locking
 
@@ -53,7 +54,8 @@ struct ThumbRun: Sendable {
 
     /// The name of a source's thumbnail in a folder.
     private func path(of source: String, in directory: String) -> String {
-        let name = OutputName.suggested(contentDisposition: nil, url: source.isWebURL ? source : "file:///" + source)
+        let name =
+            source.isWebURL ? OutputName.suggested(contentDisposition: nil, url: source) : OutputName.of(file: source)
         let stem = name.lastIndex(of: ".").map { name[..<$0] }.flatMap { $0.isEmpty ? nil : String($0) } ?? name
         return "\(directory.hasSuffix("/") ? String(directory.dropLast()) : directory)/\(stem).\(format.ending)"
     }
@@ -139,8 +141,5 @@ struct ThumbRun: Sendable {
 
 extension String {
     /// Whether it is a URL of the web, and not a file's name.
-    var isWebURL: Bool {
-        let scheme = prefix { $0 != ":" }
-        return dropFirst(scheme.count).hasPrefix("://") && ["http", "https"].contains(scheme.lowercased())
-    }
+    var isWebURL: Bool { URLText.hasWebScheme(self) }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import HTTPSemantics
 import URLSigning
 
 struct SignCommand: ParsableCommand {
@@ -72,13 +73,9 @@ struct SignCommand: ParsableCommand {
 
     /// Scheme and authority, which are not signed, and path and query, which are.
     static func parts(of url: String) -> (origin: String, target: String) {
-        let lowered = url.prefix(8).lowercased()
-        guard let scheme = ["http://", "https://"].first(where: { lowered.hasPrefix($0) }) else { return ("", url) }
-        let rest = url.dropFirst(scheme.count)
-        let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
-        let target = rest[end...]
+        guard let (origin, target) = URLText.separatingTarget(url) else { return ("", url) }
         // RFC 9112 section 3.2.1: an empty path is sent as a slash.
-        return (String(url[..<end]), target.hasPrefix("/") ? String(target) : "/" + target)
+        return (String(origin), target.hasPrefix("/") ? String(target) : "/" + target)
     }
 }
 

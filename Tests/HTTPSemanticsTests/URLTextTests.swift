@@ -1,0 +1,37 @@
+import HTTPSemantics
+import Testing
+
+@Suite("What is shown of URLs")
+struct URLTextTests {
+    @Test("Users and passwords are taken out of what is shown")
+    func masking() {
+        #expect(URLText.withoutUserinfo("http://u:p@h/a@b#f") == "http://h/a@b")
+        #expect(URLText.withoutUserinfo("http://h/a@b?c=@") == "http://h/a@b?c=@")
+        #expect(URLText.masked("Location: http://u:p@h/x") == "Location: http://***@h/x")
+        #expect(URLText.masked("to //u@h/ and https://a:b@c") == "to //***@h/ and https://***@c")
+        #expect(URLText.masked("mail me@example.org // about http://h/@") == "mail me@example.org // about http://h/@")
+    }
+
+    @Test func `the user and password are told from the rest, also where the text is no URL`() {
+        #expect(URLText.separatingUserinfo("http://u:p@h/a#f").url == "http://h/a#f")
+        #expect(URLText.separatingUserinfo("http://u:p@h/a#f").userinfo == "u:p")
+        #expect(URLText.separatingUserinfo("http://u:p#w@h/").url == "http://h/")
+        #expect(URLText.separatingUserinfo("u:p@h/a").url == "***@h/a")
+        #expect(URLText.withoutUserinfo("http://u:p#w@h/a#f") == "http://h/a")
+    }
+
+    @Test func `scheme and authority are told from the rest as they are spelled`() throws {
+        let (origin, target) = try #require(URLText.separatingTarget("HTTPS://u@H:1/a/../b?c#d"))
+        #expect(origin == "HTTPS://u@H:1" && target == "/a/../b?c#d")
+        #expect(URLText.separatingTarget("http://h?c")?.target == "?c")
+        #expect(URLText.separatingTarget("/a") == nil && URLText.separatingTarget("ftp://h/a") == nil)
+    }
+
+    @Test(arguments: [
+        ("http://a", true), ("HTTPS://a/b", true), ("http://not a host", true), ("http:/a", false), ("ftp://a", false),
+        ("a/b.jpg", false), ("", false), ("http", false),
+    ])
+    func `a text that begins as a URL is told from a file's name`(_ text: String, _ isURL: Bool) {
+        #expect(URLText.hasWebScheme(text) == isURL)
+    }
+}
