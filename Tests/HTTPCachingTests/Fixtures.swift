@@ -56,7 +56,7 @@ extension CacheDecision {
         case .serve(let served): served.isStale ? "stale" : "fresh"
         case .serveAndRevalidate: "stale+refresh"
         case .validate: "validate"
-        case .forward(let forward): "forward" + (forward.completion == nil ? "" : "+complete")
+        case .forward(let forward): "forward" + (forward.completingValidator == nil ? "" : "+complete")
         case .fail: "fail"
         }
     }

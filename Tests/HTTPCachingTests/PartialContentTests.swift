@@ -114,16 +114,12 @@ struct PartialContentTests {
         for range in ["bytes=0-", "bytes=-1", "bytes=0-100", "bytes=0-9223372036854775807"] {
             #expect(privateRules.word(get(("Range", range)), part) == "forward", "\(range)")
         }
-        #expect(
-            privateRules.decide(get(), stored: [part], now: now).forwarded?.completion
-                == CacheCompletion(candidate: 0, missing: [100..<Int64.max], ifRange: "\"a\""))
+        #expect(privateRules.decide(get(), stored: [part], now: now).forwarded?.completingValidator == "\"a\"")
     }
 
     @Test("3.3: what is missing is asked for with the strong validator")
-    func completion() throws {
-        let completion = try #require(privateRules.decide(get(), stored: [partial()], now: now).forwarded?.completion)
-        #expect(completion.missing == [0..<100, 200..<300, 400..<1000])
-        #expect(completion.ifRange == "\"a\"")
+    func completion() {
+        #expect(privateRules.decide(get(), stored: [partial()], now: now).forwarded?.completingValidator == "\"a\"")
     }
 
     @Test(
@@ -134,7 +130,7 @@ struct PartialContentTests {
         let young = stored(("Last-Modified", date(0)), ("Cache-Control", "max-age=60"), extent: Self.partial)
         #expect(privateRules.word(get(), young) == "forward")
         let old = stored(("Last-Modified", date(-60)), ("Cache-Control", "max-age=60"), extent: Self.partial)
-        #expect(privateRules.decide(get(), stored: [old], now: now).forwarded?.completion?.ifRange == date(-60))
+        #expect(privateRules.decide(get(), stored: [old], now: now).forwarded?.completingValidator == date(-60))
     }
 
     @Test(
@@ -244,63 +240,5 @@ struct PartialContentTests {
     func ifRangeWithoutRange() {
         let complete = stored(("Cache-Control", "max-age=60"), ("ETag", "\"a\""))
         #expect(privateRules.decide(get(("If-Range", "\"b\"")), stored: [complete], now: now).served?.body == .whole)
-    }
-
-    func combine(_ old: StoredResponse, _ pairs: (String, String)..., status: Int = 206, length: Int64 = 100)
-        -> StoredResponse?
-    {
-        privateRules.combined(
-            old, with: HTTPResponse(status: .init(code: status), headerFields: fields(pairs)), bodyLength: length,
-            requestTime: now,
-            responseTime: now)
-    }
-
-    @Test("3.4: parts that \"share the same strong validator\" are combined, and the fields updated")
-    func combining() throws {
-        let one = try #require(
-            combine(partial(), ("ETag", "\"a\""), ("Content-Range", "bytes 200-299/1000"), ("X", "new")))
-        #expect(one.extent == .partial(held: [100..<400], total: 1000))
-        #expect(one.fields.contains { $0.value == "new" })
-        let two = try #require(combine(one, ("ETag", "\"a\""), ("Content-Range", "bytes 0-99/1000")))
-        let whole = try #require(combine(two, ("ETag", "\"a\""), ("Content-Range", "bytes 400-999/1000"), length: 600))
-        #expect(whole.extent == .complete(length: 1000) && whole.status == .ok)
-        #expect(whole.fields[.contentLength] == "1000" && whole.fields[.contentRange] == nil)
-    }
-
-    @Test("3.4: a part that was cut counts for what came")
-    func combiningCutPart() {
-        let cut = combine(partial(), ("ETag", "\"a\""), ("Content-Range", "bytes 400-999/1000"), length: 50)
-        #expect(cut?.extent == .partial(held: [100..<200, 300..<450], total: 1000))
-    }
-
-    @Test("3.4: anything else is not combined")
-    func notCombined() {
-        let range = ("Content-Range", "bytes 200-299/1000")
-        #expect(combine(partial(), ("ETag", "\"b\""), range) == nil)
-        #expect(combine(partial(), ("ETag", "W/\"a\""), range) == nil)
-        #expect(combine(partial(tag: "W/\"a\""), ("ETag", "W/\"a\""), range) == nil)
-        #expect(combine(partial(), range) == nil)
-        #expect(combine(partial(), ("ETag", "\"a\""), ("Content-Range", "bytes 200-299/1001")) == nil)
-        #expect(combine(partial(), ("ETag", "\"a\"")) == nil)
-        #expect(combine(partial(), ("ETag", "\"a\""), range, length: 101) == nil)
-        #expect(combine(partial(), ("ETag", "\"a\""), range, status: 200) == nil)
-        #expect(combine(stored(("ETag", "\"a\"")), ("ETag", "\"a\""), range) == nil)
-        let beyond = partial(.partial(held: [0..<10], total: nil))
-        #expect(
-            combine(beyond, ("ETag", "\"a\""), ("Content-Range", "bytes 10-19/*"), length: 10)?.extent
-                == .partial(held: [0..<20], total: nil))
-        #expect(combine(beyond, ("ETag", "\"a\""), ("Content-Range", "bytes 0-4/5"), length: 5) == nil)
-    }
-
-    @Test("3.4: dates combine parts only where both count as strong")
-    func combiningByDate() {
-        func old(_ modified: Double) -> StoredResponse {
-            stored(("Last-Modified", date(modified)), extent: .partial(held: [0..<10], total: 20))
-        }
-        let range = ("Content-Range", "bytes 10-19/20")
-        #expect(
-            combine(old(-60), ("Last-Modified", date(-60)), ("Date", date(0)), range, length: 10)?.isComplete == true)
-        #expect(combine(old(-60), ("Last-Modified", date(-50)), ("Date", date(0)), range, length: 10) == nil)
-        #expect(combine(old(0), ("Last-Modified", date(0)), ("Date", date(0)), range, length: 10) == nil)
     }
 }

@@ -69,7 +69,6 @@ struct RequirementsPageTests {
         ]
         let helpers: Set = [
             "StoringTests.stores", "StoredFieldTests.freshen", "PartialContentTests.partial",
-            "PartialContentTests.combine",
             "VaryTests.variant", "ValidationRequestTests.validation", "ClientConditionTests.status",
             "InvalidationTests.urls",
             "TargetedFieldTests.lifetime", "TargetedFieldTests.storable", "ImmutableTests.word",

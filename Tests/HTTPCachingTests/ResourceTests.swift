@@ -65,16 +65,4 @@ struct ResourceTests {
         #expect(updated(moved).map(\.response.isInvalidated) == [true])
         #expect(updated(nil).map(\.response.isInvalidated) == [true])
     }
-
-    @Test func `parts of two resources are not joined`() {
-        var held = stored(there)
-        held.extent = .partial(held: [0..<10], total: 20)
-        let part = response(206, ("ETag", "\"a\""), ("Content-Range", "bytes 10-19/20"))
-        func joined(_ finalURL: String?) -> StoredResponse? {
-            privateRules.combined(
-                held, with: part, bodyLength: 10, finalURL: finalURL, requestTime: now, responseTime: now)
-        }
-        #expect(joined(there)?.isComplete == true)
-        #expect(joined(moved) == nil)
-    }
 }

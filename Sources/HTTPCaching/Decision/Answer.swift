@@ -62,26 +62,12 @@ extension CacheRules {
         return validators.satisfies(ifRange: condition, receivedAt: response.responseTime)
     }
 
-    /// What to ask for to complete a partial response: what the request wants of what is missing.
-    private func missing(_ held: [Range<Int64>], total: Int64?) -> [Range<Int64>] {
-        var missing: [Range<Int64>] = []
-        var position: Int64 = 0
-        for range in held {
-            if range.lowerBound > position { missing.append(position..<range.lowerBound) }
-            position = max(position, range.upperBound)
+    /// The validator by which the rest of a partial response may be asked for.
+    func completingValidator(_ response: StoredResponse, for request: CacheRequest) -> String? {
+        guard request.method == .get, !request.fields.contains(.range), case .partial = response.extent else {
+            return nil
         }
-        if position < total ?? Int64.max { missing.append(position..<(total ?? Int64.max)) }
-        return missing
-    }
-
-    func completion(
-        of chosen: Selected, _ response: StoredResponse, for request: CacheRequest
-    ) -> CacheCompletion? {
-        guard request.method == .get, !request.fields.contains(.range),
-            case .partial(let held, let total) = response.extent,
-            let validator = ValidatorFields(response.fields, receivedAt: response.responseTime).strongText
-        else { return nil }
-        return CacheCompletion(candidate: chosen.index, missing: missing(held, total: total), ifRange: validator)
+        return ValidatorFields(response.fields, receivedAt: response.responseTime).strongText
     }
 
     /// The answer that a stored response gives to a request after the origin has confirmed it, or when it may be served stale:

@@ -88,28 +88,19 @@ public struct CacheForward: Sendable, Hashable {
     /// A stored response without a validator that may be served, stale as it is, if the origin cannot be reached; for an
     /// error status ask ``CacheRules/mayServeStale(_:after:for:now:)``.
     public var staleCandidate: Int?
-    /// What is held of the representation and could be completed by a range request (RFC 9111 section 3.4).
-    public var completion: CacheCompletion?
+    /// The value of `If-Range` by which what is held of the representation could be completed (RFC 9111 section 3.4, RFC 9110 section
+    /// 13.1.5): a strong entity tag or a date that counts as strong. `nil` where nothing is held, or it has no strong validator.
+    public var completingValidator: String?
 
     public init(
         reason: ForwardReason, fields: HTTPFields = HTTPFields(), staleCandidate: Int? = nil,
-        completion: CacheCompletion? = nil
+        completingValidator: String? = nil
     ) {
         self.reason = reason
         self.fields = fields
         self.staleCandidate = staleCandidate
-        self.completion = completion
+        self.completingValidator = completingValidator
     }
-}
-
-/// What a stored partial response lacks, and the validator to ask for it with (RFC 9111 section 3.4, RFC 9110 section 13.1.5).
-public struct CacheCompletion: Sendable, Hashable {
-    /// Which candidate is the partial one.
-    public var candidate: Int
-    /// The byte ranges to ask for, ascending. The last one ends at `Int64.max` when the total is not known.
-    public var missing: [Range<Int64>]
-    /// The value of `If-Range`: a strong entity tag or a date that counts as strong.
-    public var ifRange: String
 }
 
 /// Why a request goes to the origin, with the names of RFC 9211 section 2.2.

@@ -57,7 +57,7 @@ extension CacheRules {
         guard case .answer(let status, let body) = answer(from: response, facts: chosen.facts, to: request) else {
             return .forward(
                 CacheForward(
-                    reason: .partial, fields: HTTPFields(), completion: completion(of: chosen, response, for: request)))
+                    reason: .partial, completingValidator: completingValidator(response, for: request)))
         }
         let served = ServedResponse(
             candidate: chosen.index, status: status, body: body, age: chosen.freshness.age,

@@ -59,7 +59,7 @@ extension CacheRules {
         case .forward(let forward):
             explanation.next = forwardSentence(forward)
             explanation.nextFields = forward.fields
-            if let completion = forward.completion { explanation.nextFields[.ifRange] = completion.ifRange }
+            if let validator = forward.completingValidator { explanation.nextFields[.ifRange] = validator }
         case .fail: explanation.next = "The origin is not asked, and the request fails."
         }
         return explanation
@@ -96,8 +96,8 @@ extension CacheRules {
     }
 
     private func forwardSentence(_ forward: CacheForward) -> String {
-        if let completion = forward.completion {
-            return "What is missing of it is asked for, if it still is the same (If-Range: \(completion.ifRange))."
+        if let validator = forward.completingValidator {
+            return "What is missing of it is asked for, if it still is the same (If-Range: \(validator))."
         }
         switch forward.reason {
         case .partial: return "It is incomplete and has no strong validator, so all of it is fetched anew."
