@@ -49,6 +49,7 @@ let package = Package(
         .target(name: "Locking", swiftSettings: strict),
         .target(
             name: "Digests", swiftSettings: strict, linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "Units", swiftSettings: strict),
         .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
         .target(
             name: "HTTPSemantics", dependencies: [httpTypes], swiftSettings: strict,
@@ -65,7 +66,7 @@ let package = Package(
             name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "Locking", httpTypes], swiftSettings: strict),
         .target(
             name: "DiskStore",
-            dependencies: ["CLinux", "CSQLite", "CXXHash", "Locking", logging],
+            dependencies: ["CLinux", "CSQLite", "CXXHash", "Locking", "Units", logging],
             swiftSettings: strict
         ),
         .target(name: "MemoryCache", dependencies: ["CLinux", "Locking", logging], swiftSettings: strict),
@@ -81,7 +82,7 @@ let package = Package(
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "CLinux", "Digests", "HTTPSemantics", "ImageCache", "URLSigning", httpTypes, logging,
+                "CLinux", "Digests", "HTTPSemantics", "ImageCache", "URLSigning", "Units", httpTypes, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -106,7 +107,8 @@ let package = Package(
         .target(
             name: "ImageProxyAdmin",
             dependencies: [
-                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "Locking", httpTypes, logging,
+                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "Locking", "Units", httpTypes,
+                logging,
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -118,8 +120,7 @@ let package = Package(
             name: "imgcache-server",
             dependencies: [
                 "CLinux", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin", "Locking",
-                "URLSigning",
-                httpTypes,
+                "URLSigning", "Units", httpTypes,
                 logging,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -138,6 +139,7 @@ let package = Package(
             name: "crash-points", dependencies: ["CSQLite", "CTracing", "DiskStore", logging],
             path: "Tests/CrashPoints", swiftSettings: strict),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
+        .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
         .testTarget(
             name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", "TestSupport", httpTypes], swiftSettings: strict

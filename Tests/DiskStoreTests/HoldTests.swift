@@ -46,7 +46,7 @@ import Testing
         let (paths, error) = try fill(store, size: size)
         #expect(paths.count > 5)
         #expect(error?.code == .held)
-        #expect(error?.message.contains("8 MiB") == true, "\(String(describing: error))")
+        #expect(error?.message.contains("8.00 MiB") == true, "\(String(describing: error))")
         #expect(areThere(paths))
         #expect(test.allocated <= Self.capacity)
         // Neither does another process get at them.

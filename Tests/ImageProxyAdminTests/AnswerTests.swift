@@ -73,16 +73,6 @@ import Testing
         #expect(words("no-cache", age: 5).state == .confirm)
         #expect(FreshnessWords(nil).state == .unknown)
     }
-
-    @Test(
-        "Times are told in their two largest units",
-        arguments: [
-            (0, "0 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (3600, "1 h"), (3661, "1 h 1 min"),
-            (3601, "1 h"), (90_000, "1 d 1 h"), (86_460, "1 d"), (-5, "0 s"),
-        ])
-    func units(seconds: Int, words: String) {
-        #expect(FreshnessWords.words(seconds) == words)
-    }
 }
 
 @Suite struct AdminAnswerTests {

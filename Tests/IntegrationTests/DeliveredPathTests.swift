@@ -45,7 +45,7 @@ import Testing
         #expect(paths.allSatisfy(isThere))
         let sentences = outcome.errorOutput.split(separator: "\n")
         #expect(sentences.count == 2, "\(outcome)")
-        #expect(sentences.first?.contains("4 MiB") == true && sentences.first?.contains("--capacity") == true)
+        #expect(sentences.first?.contains("4.00 MiB") == true && sentences.first?.contains("--capacity") == true)
         #expect(sentences.last?.contains("\(count - paths.count - 1) more") == true, "\(outcome)")
         // What is refused is refused at its head; some of it is on the way by then.
         if size > 100_000 { #expect(origin.bodyBytesSent < 11_000_000) }

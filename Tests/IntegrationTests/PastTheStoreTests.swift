@@ -28,7 +28,8 @@ import Testing
         for arguments in [["-o", "x.tar"], ["-d", "out"]] {
             let outcome = try await work.command.run(["fetch"] + arguments + [origin.url("/x.tar")])
             #expect(outcome.ending == .exited(0), "\(outcome)")
-            #expect(outcome.errorOutput.contains("not cached") && outcome.errorOutput.contains("4 MiB"), "\(outcome)")
+            #expect(
+                outcome.errorOutput.contains("not cached") && outcome.errorOutput.contains("4.00 MiB"), "\(outcome)")
             #expect(outcome.errorOutput.split(separator: "\n").count == 1, "\(outcome)")
             #expect(large.content.equalsFile(at: work.output(outcome.lines.first ?? "")))
         }
@@ -105,7 +106,7 @@ import Testing
         let origin = try ScriptedOrigin(serving: large)
         let refused = try await fetch(origin.url())
         #expect(refused.ending == .exited(6), "\(refused)")
-        #expect(refused.errorOutput.contains("--capacity") && refused.errorOutput.contains("4 MiB"), "\(refused)")
+        #expect(refused.errorOutput.contains("--capacity") && refused.errorOutput.contains("4.00 MiB"), "\(refused)")
         let limited = try await fetch("--max-filesize", "5MB", "-o", "x", origin.url())
         #expect(limited.ending == .exited(6), "\(limited)")
         #expect(work.outputNames.isEmpty)

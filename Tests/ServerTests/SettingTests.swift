@@ -58,8 +58,6 @@ struct SettingTests {
         for text in ["", "k", "-1", "1X", "1 MB ", "1e3", "9999999TiB"] {
             #expect(SettingText.bytes(text) == nil, "\(text)")
         }
-        #expect(SettingText.text(ofBytes: 3 << 20) == "3MiB")
-        #expect(SettingText.text(ofBytes: 1000) == "1000")
     }
 
     @Test("lengths of time")
@@ -70,7 +68,7 @@ struct SettingTests {
         ] {
             #expect(SettingText.duration(text) == duration, "\(text)")
         }
-        for text in ["", "s", "-1s", "1d", "1 s"] { #expect(SettingText.duration(text) == nil, "\(text)") }
+        for text in ["", "s", "-1s", "1y", "1 s"] { #expect(SettingText.duration(text) == nil, "\(text)") }
         #expect(SettingText.text(of: .milliseconds(1500)) == "1500ms")
         #expect(SettingText.text(of: .seconds(90)) == "90s")
     }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Units
 
 // What a `BodyWriter` asks of its store.
 extension DiskStore {
@@ -15,7 +16,7 @@ extension DiskStore {
     private static func tooLarge(_ size: Int64, _ index: Index) -> StoreError {
         StoreError(
             .tooLarge,
-            "\(Index.amount(size)) do not fit into the capacity of \(Index.amount(index.budget.capacity))",
+            "\(ByteSize(size)) do not fit into the capacity of \(ByteSize(index.budget.capacity))",
             path: index.paths.root)
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import Units
 
 extension Index {
     // MARK: What is used
@@ -114,10 +115,10 @@ extension Index {
         let loading = totals.partials - (try idlePartialBytes())
         let overCapacity = try usage(totals) + bytes - budget.capacity
         guard totals.held > 0, overCapacity > 0 else { return full(bytes) }
-        var uses = "\(Self.amount(totals.held)) are files that runs under way have delivered"
-        if loading > 0 { uses += ", and \(Self.amount(loading)) are set aside for downloads" }
+        var uses = "\(ByteSize(totals.held)) are files that runs under way have delivered"
+        if loading > 0 { uses += ", and \(ByteSize(loading)) are set aside for downloads" }
         return StoreError(
-            .held, "no room for \(Self.amount(bytes)): of the capacity of \(Self.amount(budget.capacity)), \(uses)",
+            .held, "no room for \(ByteSize(bytes)): of the capacity of \(ByteSize(budget.capacity)), \(uses)",
             path: paths.root)
     }
 
@@ -127,24 +128,14 @@ extension Index {
         guard free - reserve < bytes + budget.logAllowance + Self.indexGrowth else {
             return StoreError(
                 .full,
-                "no room for \(Self.amount(bytes)): the store's capacity is \(Self.amount(budget.capacity)), and what it "
+                "no room for \(ByteSize(bytes)): the store's capacity is \(ByteSize(budget.capacity)), and what it "
                     + "holds is in use; give it more", path: paths.root)
         }
-        let rest = reserve > 0 ? ", \(Self.amount(reserve)) of which are left to others" : ""
+        let rest = reserve > 0 ? ", \(ByteSize(reserve)) of which are left to others" : ""
         return StoreError(
             .full,
-            "no room for \(Self.amount(bytes)): the disk has \(Self.amount(free)) free\(rest); make room on it, or take a "
+            "no room for \(ByteSize(bytes)): the disk has \(ByteSize(free)) free\(rest); make room on it, or take a "
                 + "folder on another", path: paths.root)
-    }
-
-    /// For a person: `4 KiB`, `30 MiB`, `1.5 GiB`.
-    static func amount(_ bytes: Int64) -> String {
-        guard bytes >= 1024 else { return "\(bytes) bytes" }
-        var (value, unit) = (Double(bytes) / 1024, "KiB")
-        for next in ["MiB", "GiB", "TiB"] where value >= 1024 { (value, unit) = (value / 1024, next) }
-        let tenths = Int64((value * 10).rounded())
-        return tenths % 10 == 0 || tenths >= 1000
-            ? "\((tenths + 5) / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 
     /// What goes, in this order.

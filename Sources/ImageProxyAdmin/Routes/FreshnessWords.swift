@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCaching
+import Units
 
 /// An entry's freshness as the page says it.
 struct FreshnessWords: Sendable, Equatable, Encodable {
@@ -27,12 +28,12 @@ struct FreshnessWords: Sendable, Equatable, Encodable {
         }
         let freshness = explanation.freshness
         if freshness.isFresh {
-            (state, words) = (.fresh, "Fresh for \(Self.words(freshness.remaining))")
+            (state, words) = (.fresh, "Fresh for \(TimeSpan(seconds: Double(freshness.remaining)))")
         } else if freshness.mustValidate {
             (state, words) = (.confirm, "Confirmed with the origin before each use")
         } else {
             state = .stale
-            words = "Stale for \(Self.words(-freshness.remaining)), \(Self.use(explanation.decision))"
+            words = "Stale for \(TimeSpan(seconds: Double(-freshness.remaining))), \(Self.use(explanation.decision))"
         }
     }
 
@@ -47,21 +48,5 @@ struct FreshnessWords: Sendable, Equatable, Encodable {
         case .forward: "fetched anew"
         case .fail: "not served"
         }
-    }
-
-    /// The two largest units of a time in seconds: "3 h 12 min".
-    static func words(_ seconds: Int) -> String {
-        var left = max(0, seconds)
-        var words: [String] = []
-        for (length, unit) in [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")] {
-            if left >= length || (length == 1 && words.isEmpty) {
-                words.append("\(left / length) \(unit)")
-                left %= length
-            } else if !words.isEmpty {
-                break
-            }
-            if words.count == 2 { break }
-        }
-        return words.joined(separator: " ")
     }
 }

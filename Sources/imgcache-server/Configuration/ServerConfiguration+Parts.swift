@@ -3,6 +3,7 @@ import HTTPTypes
 import ImageCache
 import ImageProxy
 import Locking
+import Units
 
 // What each part of the server is told of the configuration.
 extension ServerConfiguration {
@@ -92,7 +93,7 @@ extension ServerConfiguration {
             cache.memory = try MemoryCacheLimits(capacity: Int(clamping: memoryCapacity) - files)
         } catch {
             throw SettingMistake(
-                setting: "memory-capacity", value: SettingText.text(ofBytes: memoryCapacity), problem: "\(error)")
+                setting: "memory-capacity", value: ByteSize(memoryCapacity).exactText, problem: "\(error)")
         }
         return cache
     }

@@ -1,4 +1,5 @@
 import Logging
+import Units
 
 /// One setting: its name on the command line (`--max-requests`), in the environment (`IMGCACHE_MAX_REQUESTS`) and in the
 /// configuration file (`"max-requests"`), what it takes, and where it goes.
@@ -98,7 +99,7 @@ extension Setting {
     ) -> Setting {
         property(
             name, "BYTES", place, help, read: { read(bytes: $0, atLeast: least, example: "512MiB") { $0 } },
-            text: { SettingText.text(ofBytes: $0) })
+            text: { ByteSize($0).exactText })
     }
 
     static func bytes(
@@ -106,7 +107,7 @@ extension Setting {
     ) -> Setting {
         property(
             name, "BYTES", place, help, read: { read(bytes: $0, atLeast: least, example: "2GiB") { $0 } },
-            text: { $0.map(SettingText.text(ofBytes:)) })
+            text: { $0.map { ByteSize($0).exactText } })
     }
 
     private static func read<Value>(
@@ -115,7 +116,7 @@ extension Setting {
         guard let bytes = SettingText.bytes(text) else {
             return .problem("is no number of bytes, such as \(example)")
         }
-        guard bytes >= least else { return .problem("is less than \(SettingText.text(ofBytes: least))") }
+        guard bytes >= least else { return .problem("is less than \(ByteSize(least).exactText)") }
         return .value(value(bytes))
     }
 

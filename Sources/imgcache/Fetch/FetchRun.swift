@@ -1,6 +1,7 @@
 import Glibc
 import ImageCache
 import Locking
+import Units
 
 /// Runs `imgcache fetch`: several URLs at a time, the first failure decides.
 struct FetchRun: Sendable {

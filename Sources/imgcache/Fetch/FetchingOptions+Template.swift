@@ -1,4 +1,5 @@
 import ImageCache
+import Units
 
 extension FetchingOptions {
     /// The request that all URLs of the run have in common.

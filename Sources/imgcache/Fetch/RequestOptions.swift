@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import Units
 
 struct RequestOptions: ParsableArguments {
     @Option(

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import ImageCache
+import Units
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

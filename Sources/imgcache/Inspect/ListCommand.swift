@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import ImageCache
+import Units
 
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "ls", abstract: "List what is in the cache.")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import Units
 
 struct RemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,3 +1,5 @@
+import Units
+
 /// One line of the progress display. Pure: numbers in, text out.
 ///
 ///     big.iso   43 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 2 s left  resumed at 12 %

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Units
 
 /// The expressions of `ls --filter`: `size>1GB`, `age<=7d`, `used>30d`, `url~thumb`, joined by `,` (all must hold).
 struct EntryFilter: Equatable, Sendable {

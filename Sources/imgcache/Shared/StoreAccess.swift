@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import Units
 
 extension StoreOptions {
     /// `--cache-dir`, `$IMGCACHE_DIR`, `$XDG_CACHE_HOME/imgcache` or `~/.cache/imgcache`.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import ImageCache
+import Units
 
 struct StoreOptions: ParsableArguments {
     @Option(

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import HTTPSemantics
 import URLSigning
+import Units
 
 struct SignCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

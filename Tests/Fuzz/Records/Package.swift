@@ -17,10 +17,11 @@ let package = Package(
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
         .target(name: "CLinux"),
         .target(name: "Locking"),
+        .target(name: "Units"),
         .target(
             name: "DiskStore",
             dependencies: [
-                "CLinux", "CSQLite", "CXXHash", "Locking", .product(name: "Logging", package: "swift-log"),
+                "CLinux", "CSQLite", "CXXHash", "Locking", "Units", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: [.unsafeFlags(["-enable-testing"])]),
         .executableTarget(

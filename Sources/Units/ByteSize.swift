@@ -1,15 +1,13 @@
-import ArgumentParser
-
 /// A number of bytes as people write it: `500MB`, `2GiB`, `1.5 G`, `4096`.
 ///
 /// `kB`, `MB`, `GB`, `TB` are powers of 1000 and `KiB`, `MiB`, `GiB`, `TiB` powers of 1024 (IEC 80000-13). A bare letter
 /// (`k`, `M`, `G`, `T`) is a power of 1024, as curl's `--limit-rate` has it. Letter case does not matter.
-struct ByteSize: Equatable, Sendable {
-    var bytes: Int64
+package struct ByteSize: Equatable, Sendable {
+    package var bytes: Int64
 
-    init(_ bytes: Int64) { self.bytes = bytes }
+    package init(_ bytes: Int64) { self.bytes = bytes }
 
-    init?(text: String) {
+    package init?(text: String) {
         let text = text.filter { $0 != " " && $0 != "_" }
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         guard let value = Double(number), value.isFinite, value >= 0 else { return nil }
@@ -34,11 +32,20 @@ struct ByteSize: Equatable, Sendable {
         default: nil
         }
     }
+
+    /// The same number, to the byte, as ``init(text:)`` reads it again: `3MiB`, `1000`.
+    package var exactText: String {
+        for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] as [(Int64, String)]
+        where bytes > 0 && bytes % (1 << shift) == 0 {
+            return "\(bytes >> shift)\(unit)"
+        }
+        return "\(bytes)"
+    }
 }
 
 extension ByteSize: CustomStringConvertible {
     /// Three significant digits with a binary unit: `812 B`, `1.46 MiB`, `2.00 GiB`.
-    var description: String {
+    package var description: String {
         guard bytes >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes)
         var unit = "B"
@@ -47,21 +54,16 @@ extension ByteSize: CustomStringConvertible {
             unit = next
         }
         let decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0
-        return "\(fixed(value, decimals: decimals)) \(unit)"
+        return "\(Self.fixed(value, decimals: decimals)) \(unit)"
     }
-}
 
-extension ByteSize: ExpressibleByArgument {
-    init?(argument: String) { self.init(text: argument) }
-}
-
-/// `value` with a fixed number of decimals, without the formatters of full Foundation (they cost start-up time).
-func fixed(_ value: Double, decimals: Int) -> String {
-    var scale = 1.0
-    for _ in 0..<decimals { scale *= 10 }
-    let scaled = Int64((value * scale).rounded())
-    guard decimals > 0 else { return "\(scaled)" }
-    let digits = String(abs(scaled))
-    let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
-    return (scaled < 0 ? "-" : "") + padded.dropLast(decimals) + "." + padded.suffix(decimals)
+    /// `value` with a fixed number of decimals, without the formatters of full Foundation, which cost start-up time.
+    private static func fixed(_ value: Double, decimals: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<decimals { scale *= 10 }
+        let digits = String(Int64((value * scale).rounded()))
+        guard decimals > 0 else { return digits }
+        let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
+        return padded.dropLast(decimals) + "." + padded.suffix(decimals)
+    }
 }

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import imgcache
+import Units
 
 @Suite("Sizes with units")
 struct ByteSizeTests {
@@ -24,6 +23,13 @@ struct ByteSizeTests {
             (1_048_064, "1.00 MiB"), (1_048_576, "1.00 MiB"), (2 << 30, "2.00 GiB"), (5 << 40, "5.00 TiB"),
         ] as [(Int64, String)])
     func prints(bytes: Int64, text: String) { #expect(ByteSize(bytes).description == text) }
+
+    @Test func `are written to the byte where they are read again`() {
+        #expect(ByteSize(3 << 20).exactText == "3MiB" && ByteSize(1000).exactText == "1000")
+        for bytes in [0, 1, 1024, 1025, 5 << 40] as [Int64] {
+            #expect(ByteSize(text: ByteSize(bytes).exactText)?.bytes == bytes)
+        }
+    }
 }
 
 @Suite("Times with units")
@@ -32,18 +38,19 @@ struct TimeSpanTests {
         "are read as people write them",
         arguments: [
             ("90", 90), ("30s", 30), ("15m", 900), ("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("1.5h", 5400),
+            ("250ms", 0.25),
         ]
             as [(String, Double)])
-    func parses(text: String, seconds: Double) { #expect(TimeSpan(argument: text)?.seconds == seconds) }
+    func parses(text: String, seconds: Double) { #expect(TimeSpan(text: text)?.seconds == seconds) }
 
     @Test("that make no sense are refused", arguments: ["", "d", "-1s", "1y", "inf", "1h30"])
-    func refuses(text: String) { #expect(TimeSpan(argument: text) == nil) }
+    func refuses(text: String) { #expect(TimeSpan(text: text) == nil) }
 
     @Test(
         "are shown by their two largest units",
         arguments: [
             (0, "0 s"), (59.4, "59 s"), (60, "1 min"), (200, "3 min 20 s"), (18_120, "5 h 2 min"),
-            (1_051_200, "12 d 4 h"),
+            (1_051_200, "12 d 4 h"), (3601, "1 h"), (90_000, "1 d 1 h"), (86_460, "1 d"), (-5, "0 s"),
         ]
             as [(Double, String)])
     func prints(seconds: Double, text: String) { #expect(TimeSpan(seconds: seconds).description == text) }

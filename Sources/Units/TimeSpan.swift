@@ -1,20 +1,15 @@
-import ArgumentParser
+/// A length of time as people write it: `90` (seconds), `250ms`, `30s`, `15m`, `12h`, `7d`, `2w`, `1.5h`.
+package struct TimeSpan: Equatable, Sendable {
+    package var seconds: Double
 
-/// A length of time as people write it: `90` (seconds), `30s`, `15m`, `12h`, `7d`, `2w`, `1.5h`.
-struct TimeSpan: Equatable, Sendable {
-    var seconds: Double
+    package init(seconds: Double) { self.seconds = seconds }
 
-    init(seconds: Double) { self.seconds = seconds }
-
-    var duration: Duration { .seconds(seconds) }
-}
-
-extension TimeSpan: ExpressibleByArgument {
-    init?(argument: String) {
-        let number = argument.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    package init?(text: String) {
+        let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         guard let value = Double(number), value.isFinite else { return nil }
         let unit: Double
-        switch argument.dropFirst(number.count) {
+        switch text.dropFirst(number.count) {
+        case "ms": unit = 0.001
         case "", "s": unit = 1
         case "m", "min": unit = 60
         case "h": unit = 3600
@@ -25,11 +20,16 @@ extension TimeSpan: ExpressibleByArgument {
         guard value * unit < 1e11 else { return nil }
         seconds = value * unit
     }
+
+    package var duration: Duration { .seconds(seconds) }
+
+    /// To the millisecond.
+    package var roundedDuration: Duration { .milliseconds(Int64((seconds * 1000).rounded())) }
 }
 
 extension TimeSpan: CustomStringConvertible {
     /// The two largest units: `45 s`, `3 min 20 s`, `5 h 2 min`, `12 d 4 h`.
-    var description: String {
+    package var description: String {
         let whole = Int64(max(0, seconds.rounded()))
         let (minutes, hours, days) = (whole / 60, whole / 3600, whole / 86_400)
         if whole < 60 { return "\(whole) s" }
