@@ -107,7 +107,8 @@ let package = Package(
         .target(
             name: "ImageProxyAdmin",
             dependencies: [
-                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "Locking", "Units", httpTypes,
+                "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "Locking", "Units",
+                httpTypes,
                 logging,
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -119,7 +120,8 @@ let package = Package(
         .executableTarget(
             name: "imgcache-server",
             dependencies: [
-                "CLinux", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin", "Locking",
+                "CLinux", "Digests", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin",
+                "Locking",
                 "URLSigning", "Units", httpTypes,
                 logging,
                 .product(name: "Configuration", package: "swift-configuration"),

@@ -23,16 +23,4 @@ public enum HMACSHA256 {
         guard done else { throw DigestUnavailable() }
         return code
     }
-
-    /// Whether two codes are equal, in a time that says nothing about where they differ.
-    public static func areEqual(_ code: [UInt8], _ other: [UInt8]) throws(DigestUnavailable) -> Bool {
-        let library = try Libcrypto.opened()
-        guard code.count == other.count else { return false }
-        return code.withUnsafeBytes { code in
-            other.withUnsafeBytes { other in
-                guard let first = code.baseAddress, let second = other.baseAddress else { return true }
-                return library.compare(first, second, code.count) == 0
-            }
-        }
-    }
 }

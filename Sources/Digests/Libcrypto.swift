@@ -17,7 +17,6 @@ struct Libcrypto: Sendable {
             OpaquePointer?, UnsafeRawPointer, Int32, UnsafePointer<UInt8>, Int, UnsafeMutablePointer<UInt8>,
             UnsafeMutablePointer<UInt32>
         ) -> UnsafeMutablePointer<UInt8>?
-    typealias Compare = @convention(c) (UnsafeRawPointer, UnsafeRawPointer, Int) -> Int32
 
     let makeContext: New
     let freeContext: Free
@@ -26,7 +25,6 @@ struct Libcrypto: Sendable {
     let update: Update
     let finish: Finish
     let hmac: MAC
-    let compare: Compare
 
     private static let shared = Libcrypto()
 
@@ -46,8 +44,7 @@ struct Libcrypto: Sendable {
             let start = symbol("EVP_DigestInit_ex", as: Start.self),
             let update = symbol("EVP_DigestUpdate", as: Update.self),
             let finish = symbol("EVP_DigestFinal_ex", as: Finish.self),
-            let hmac = symbol("HMAC", as: MAC.self),
-            let compare = symbol("CRYPTO_memcmp", as: Compare.self)
+            let hmac = symbol("HMAC", as: MAC.self)
         else { return nil }
         self.makeContext = makeContext
         self.freeContext = freeContext
@@ -56,7 +53,6 @@ struct Libcrypto: Sendable {
         self.update = update
         self.finish = finish
         self.hmac = hmac
-        self.compare = compare
     }
 }
 

@@ -1,4 +1,4 @@
-import Glibc
+import Digests
 
 /// The keys of a key file, in its order: the first signs unless another is named, and each of them verifies.
 ///
@@ -48,39 +48,11 @@ public struct SigningKeys: Sendable, Equatable {
 
     /// Reads a key file of at most 64 KiB, which nobody but its owner and its group may be allowed to read or write.
     public init(file path: String) throws(SigningKeyError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SigningKeyError("\(path): \(String(cString: strerror(errno)))") }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw SigningKeyError("\(path): \(String(cString: strerror(errno)))")
+        let text: String
+        do throws(SecretFile.Failure) { text = try SecretFile.content(of: path, isRegular: false) } catch {
+            throw SigningKeyError("\(path): \(error)")
         }
-        guard status.st_mode & 0o007 == 0 else {
-            let mode = String(status.st_mode & 0o777, radix: 8)
-            throw SigningKeyError("\(path): everybody may read or change it (mode \(mode)); chmod 600 it")
-        }
-        let text = try Self.content(of: descriptor, path: path)
         do throws(SigningKeyError) { try self.init(text: text) } catch { throw SigningKeyError("\(path): \(error)") }
-    }
-
-    private static func content(of descriptor: Int32, path: String) throws(SigningKeyError) -> String {
-        let limit = 64 << 10
-        var bytes = [UInt8](repeating: 0, count: limit + 1)
-        var count = 0
-        while count <= limit {
-            let got = bytes.withUnsafeMutableBytes { buffer in
-                read(descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count)
-            }
-            if got < 0 && errno == EINTR { continue }
-            guard got >= 0 else { throw SigningKeyError("\(path): \(String(cString: strerror(errno)))") }
-            if got == 0 { break }
-            count += got
-        }
-        guard count <= limit else { throw SigningKeyError("\(path): is larger than 64 KiB") }
-        guard let text = String(validating: bytes[..<count], as: UTF8.self) else {
-            throw SigningKeyError("\(path): is not text in UTF-8")
-        }
-        return text
     }
 
     subscript(id id: some StringProtocol) -> SigningKey? { all.first { $0.id == id } }

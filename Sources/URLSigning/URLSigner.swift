@@ -55,7 +55,7 @@ public struct URLSigner: Sendable {
         let isRight: Bool
         do throws(DigestUnavailable) {
             let code = try HMACSHA256.code(of: signed.text.utf8, key: key.secret)
-            isRight = try HMACSHA256.areEqual(code, signed.signature)
+            isRight = ConstantTime.areEqual(code, signed.signature)
         } catch {
             throw .unavailable
         }

@@ -52,14 +52,9 @@ extension CacheRules {
 
     private static func variantKey(_ selecting: SelectingFields) -> String {
         if selecting.values.isEmpty { return "" }
-        let text = selecting.values.map { $0.name + ($0.digest.map { "=" + hexadecimal($0) } ?? "") }
+        let text = selecting.values.map { $0.name + ($0.digest.map { "=" + $0.hexadecimal } ?? "") }
         return selecting.values.map(\.name).joined(separator: ",") + "\n"
-            + hexadecimal(ShortSHA256.digest(of: Array(text.joined(separator: "\n").utf8)))
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+            + ShortSHA256.digest(of: Array(text.joined(separator: "\n").utf8)).hexadecimal
     }
 
     /// Those that `Vary` names and those of ``alwaysVaryingNames``.

@@ -1,4 +1,5 @@
 import CXXHash
+import Digests
 import DiskStore
 public import FoundationEssentials
 public import HTTPCaching

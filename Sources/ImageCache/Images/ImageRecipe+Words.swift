@@ -1,3 +1,5 @@
+import Digests
+
 /// A recipe's text in words, for people: "256 × 192, fit inside, JPEG quality 80".
 extension ImageRecipe {
     /// - Parameter text: An ``ImageRecipe/text``; what is not known of it stands as it is.
@@ -97,6 +99,6 @@ extension ImageRecipe {
     private static func color(_ text: String) -> String {
         let parts = text.split(separator: ".").compactMap { UInt8($0) }
         guard parts.count == 3 else { return text }
-        return "#" + parts.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return "#" + parts.hexadecimal
     }
 }

@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+import Digests
 
 extension ServerConfiguration {
     /// The token that purging needs, from the settings or from the file that they name; nil: nobody may purge.
@@ -15,19 +14,11 @@ extension ServerConfiguration {
             SettingMistake(setting: "admin-token-file", value: path, problem: problem)
         }
         guard adminToken == nil else { throw mistake("is given beside admin-token; only one may be") }
-        let descriptor = clinux_open(path, O_RDONLY, 0)
-        guard descriptor >= 0 else { throw mistake("cannot be opened: \(String(cString: strerror(errno)))") }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw mistake("is no file") }
-        guard status.st_mode & 0o006 == 0 else {
-            throw mistake("may be read or written by everybody; chmod 600 keeps it secret")
+        let content: String
+        do throws(SecretFile.Failure) { content = try SecretFile.content(of: path, isRegular: true) } catch {
+            throw mistake("cannot be used: \(error)")
         }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        guard count >= 0 else { throw mistake("cannot be read: \(String(cString: strerror(errno)))") }
-        let line = bytes.prefix(count).prefix { $0 != 10 && $0 != 13 }
-        let token = String(decoding: line, as: UTF8.self)
+        let token = String(content.prefix { !$0.isNewline })
         guard Self.isToken(token) else { throw mistake("has no token in its first line") }
         return token
     }

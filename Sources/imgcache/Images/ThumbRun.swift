@@ -98,7 +98,7 @@ struct ThumbRun: Sendable {
         guard let expected = options.fetching.request.sha256?.lowercased() else { return try ImageSource(path: path) }
         // What is decoded is what was checked, whatever becomes of the file meanwhile.
         let bytes = try InputList.bytes(of: path)
-        let actual = try SHA256.digest(of: bytes).map { "0\(String($0, radix: 16))".suffix(2) }.joined()
+        let actual = try SHA256.digest(of: bytes).hexadecimal
         guard actual == expected else {
             throw Failure(.wrongBytes, "\(path): its SHA-256 is \(actual), not \(expected)")
         }
