@@ -140,6 +140,7 @@ let package = Package(
         .executableTarget(
             name: "crash-points", dependencies: ["CSQLite", "CTracing", "DiskStore", logging],
             path: "Tests/CrashPoints", swiftSettings: strict),
+        .testTarget(name: "ConcurrencyHelpersTests", dependencies: ["Locking"], swiftSettings: strict),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),

@@ -67,9 +67,9 @@ public final class Prefetch: Sendable {
     private struct State {
         var counts: Counts
         var failures: [Failure] = []
-        var isPaused = false
+        /// Comes when a pause ends.
+        var resumed: Promise<Void>?
         var task: Task<Void, Never>?
-        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state: Locked<State>
@@ -110,16 +110,15 @@ public final class Prefetch: Sendable {
     public var failures: [Failure] { state.withLock { $0.failures } }
 
     /// Starts nothing more until ``resume()``; what is under way goes on.
-    public func pause() { state.withLock { $0.isPaused = true } }
+    public func pause() { state.withLock { $0.resumed = $0.resumed ?? Promise() } }
 
     /// Goes on after ``pause()``.
     public func resume() {
-        let waiters = state.withLock { state in
-            state.isPaused = false
-            defer { state.waiters = [] }
-            return state.waiters
+        let resumed = state.withLock { state in
+            defer { state.resumed = nil }
+            return state.resumed
         }
-        for waiter in waiters { waiter.resume() }
+        resumed?.fulfill(())
     }
 
     /// Starts nothing more and stops what is under way and nobody else waits for.
@@ -132,13 +131,6 @@ public final class Prefetch: Sendable {
     public func finish() async { await state.withLock { $0.task }?.value }
 
     private func untilResumed() async {
-        await withCheckedContinuation { continuation in
-            let mayGo = state.withLock { state in
-                guard state.isPaused, !Task.isCancelled else { return true }
-                state.waiters.append(continuation)
-                return false
-            }
-            if mayGo { continuation.resume() }
-        }
+        while !Task.isCancelled, let resumed = state.withLock({ $0.resumed }) { await resumed.value() }
     }
 }

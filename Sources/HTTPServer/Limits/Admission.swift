@@ -39,7 +39,7 @@ package final class Admission: Sendable {
         var running: ShareLimiter
         /// Those in the queue, and those who have been sent there and are not in it yet.
         var waiting: ShareLimiter
-        var order = FairOrder()
+        var order = FairQueue<String>()
         /// By tag, then by arrival.
         var queue: [Waiter] = []
         var numbers = 0
@@ -75,7 +75,7 @@ package final class Admission: Sendable {
                 }
                 queue.remove(at: index)
                 running.takeRegardless(for: waiter.client)
-                order.serve(waiter.tag)
+                order.begin(waiter.tag)
                 stopWaiting(waiter.client)
                 admitted.append(waiter.continuation)
             }
@@ -111,7 +111,7 @@ package final class Admission: Sendable {
             if let shortage = state.waiting.shortage(for: client) { throw .full(shortage) }
             state.waiting.takeRegardless(for: client)
             state.numbers += 1
-            state.arriving[state.numbers] = state.order.tag(for: client)
+            state.arriving[state.numbers] = state.order.enter(client)
             return state.numbers
         }
         guard let number else { return }

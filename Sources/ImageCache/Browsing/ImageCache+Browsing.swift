@@ -1,4 +1,5 @@
 public import DiskStore
+import Locking
 public import MemoryCache
 public import Transfer
 

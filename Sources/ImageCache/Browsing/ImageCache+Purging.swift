@@ -1,6 +1,7 @@
 public import DiskStore
 import HTTPCaching
 import HTTPSemantics
+import Locking
 
 /// What a purge takes away.
 public enum PurgeTarget: Sendable, Hashable {

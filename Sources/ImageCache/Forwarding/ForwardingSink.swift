@@ -1,6 +1,7 @@
 import DiskStore
 import HTTPCaching
 import HTTPTypes
+import Locking
 import Transfer
 
 /// Takes an answer for whoever waits for it: into the store where it may be kept, past it to one reader where not.

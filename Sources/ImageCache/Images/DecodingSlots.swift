@@ -33,7 +33,7 @@ final class DecodingSlots: Sendable {
         /// By priority, then by start, then by arrival.
         var waiters: [Waiter] = []
         var line = FairLine()
-        var shares = FairShares()
+        var shares = FairQueue<String?>()
         /// The most memory that was ever granted at a time.
         var peak = 0
         /// The memory of the one whose turn is next, once it was asked for.
@@ -43,7 +43,7 @@ final class DecodingSlots: Sendable {
         var next: Int? {
             guard let priority = waiters.first?.turn.priority else { return nil }
             return waiters.prefix { $0.turn.priority == priority }.indices.min {
-                shares.standing(of: waiters[$0].turn.client) < shares.standing(of: waiters[$1].turn.client)
+                shares.start(of: waiters[$0].turn.client) < shares.start(of: waiters[$1].turn.client)
             }
         }
 
@@ -133,13 +133,13 @@ final class DecodingSlots: Sendable {
             guard state.running == 0 || state.memory + memory <= memoryLimit else { break }
             let waiter = state.waiters.remove(at: index)
             state.line.begin(waiter.turn, start: waiter.start)
-            state.shares.charge(waiter.turn.client, waiter.turn.cost)
+            state.shares.begin(state.shares.enter(waiter.turn.client, cost: waiter.turn.cost))
             state.running += 1
             state.memory += memory
             state.peak = max(state.peak, state.memory)
             admitted.append((waiter, memory))
         }
-        if state.waiters.isEmpty { state.shares = FairShares() }
+        if state.waiters.isEmpty { state.shares.reset() }
         return admitted
     }
 }

@@ -2,6 +2,7 @@ import DiskStore
 import FoundationEssentials
 import HTTPCaching
 import ImageCodec
+import Locking
 
 /// What was made before and is on disk.
 extension ImagePipeline {

@@ -3,6 +3,7 @@ import DiskStore
 import Glibc
 import HTTPCaching
 import HTTPTypes
+import Locking
 import Transfer
 
 /// Takes a transfer's body into the store: decides at each response head whether and how it is kept, and turns what an

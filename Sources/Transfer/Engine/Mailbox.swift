@@ -40,14 +40,14 @@ final class Mailbox: Sendable {
         var isWakeUpSent = false
         var isStopped = false
         var thread = Thread.notStarted
-        /// Who waits for the thread's end.
-        var waiters: [UnsafeContinuation<Void, Never>] = []
         var lastID: UInt64 = 0
     }
 
     let configuration: TransferEngine.Configuration
     let counts = TransferCounts()
     private let state = Locked(State())
+    /// Comes when the thread has ended.
+    private let ended = Promise<Void>()
 
     init(configuration: TransferEngine.Configuration) { self.configuration = configuration }
 
@@ -82,14 +82,7 @@ final class Mailbox: Sendable {
 
     /// Waits until the stopped thread has ended.
     func end() async {
-        await withUnsafeContinuation { continuation in
-            let isOver = state.withLock { state in
-                guard state.thread == .running else { return true }
-                state.waiters.append(continuation)
-                return false
-            }
-            if isOver { continuation.resume() }
-        }
+        if state.withLock({ $0.thread == .running }) { await ended.valueDespiteCancellation() }
     }
 
     /// On the engine's thread: everything that was posted since the last call; false when the engine is stopped, and
@@ -107,12 +100,8 @@ final class Mailbox: Sendable {
     }
 
     private func threadEnded() {
-        let waiters = state.withLock { state in
-            state.thread = .ended
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
+        state.withLock { $0.thread = .ended }
+        ended.fulfill(())
     }
 
     private func wake(_ state: inout State) {

@@ -51,7 +51,7 @@ struct TransferSchedule {
 
     let limits: Limits
     private var slots: ShareLimiter
-    private var turns = FairOrder()
+    private var turns = FairQueue<String?>()
     private var waitingCount = 0
     private var hosts: [String: Host] = [:]
     /// Hosts with somebody waiting and room for one more. A pick looks at all of them: there are few, and a slot that
@@ -74,7 +74,7 @@ struct TransferSchedule {
     mutating func enqueue(
         _ id: ID, host: String, priority: TransferPriority, client: String? = nil, tag: UInt64? = nil
     ) -> UInt64 {
-        let tag = tag ?? turns.tag(for: client)
+        let tag = tag ?? turns.enter(client)
         let waiting = Waiting(id: id, priority: priority, tag: tag)
         hosts[host, default: Host()].waiting[client, default: Heap()].insert(waiting)
         waitingCount += 1
@@ -96,7 +96,7 @@ struct TransferSchedule {
         hosts[best.host]?.takeFirst(of: best.client)
         hosts[best.host]?.running += 1
         slots.takeRegardless(for: best.client)
-        turns.serve(best.waiting.tag)
+        turns.begin(best.waiting.tag)
         noteOneLessWaiting()
         settle(best.host)
         return best.waiting.id

@@ -1,30 +1,33 @@
-import Locking
-
 /// A value that comes once, for any number of waiters. Each of them may be cancelled alone.
-final class Promise<Value: Sendable>: Sendable {
+package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var nextID = 0
         var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
+        /// Those that are not cancelled.
+        var others: [CheckedContinuation<Value, Never>] = []
     }
 
     private let state = Locked(State())
 
+    package init() {}
+
     /// Gives the value to everybody who waits, and who will. The first one counts.
-    func fulfill(_ value: Value) {
-        let waiters = state.withLock { state in
+    package func fulfill(_ value: Value) {
+        let (waiters, others) = state.withLock { state in
             if state.value == nil { state.value = value }
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
+            defer { (state.waiters, state.others) = ([:], []) }
+            return (Array(state.waiters.values), state.others)
         }
         for waiter in waiters { waiter.resume(returning: value) }
+        for waiter in others { waiter.resume(returning: value) }
     }
 
     /// The value if it has come.
-    func settled() -> Value? { state.withLock { $0.value } }
+    package func settled() -> Value? { state.withLock { $0.value } }
 
     /// The value, or `nil` when the calling task is cancelled before it comes.
-    func value() async -> Value? {
+    package func value() async -> Value? {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -40,6 +43,17 @@ final class Promise<Value: Sendable>: Sendable {
             }
         } onCancel: {
             state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: nil)
+        }
+    }
+
+    /// The value, also when the calling task is cancelled meanwhile.
+    package func valueDespiteCancellation() async -> Value {
+        await withCheckedContinuation { continuation in
+            let value = state.withLock { state in
+                if state.value == nil { state.others.append(continuation) }
+                return state.value
+            }
+            if let value { continuation.resume(returning: value) }
         }
     }
 }

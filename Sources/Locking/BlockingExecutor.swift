@@ -1,11 +1,10 @@
 import Glibc
-import Locking
 
 /// Threads of our own for work that may block: index look-ups, file writes, commits, checksums.
 ///
 /// Tasks that prefer this executor never hold up the cooperative pool, whose few threads belong to the caller.
 /// Threads start when there is work, up to `width`, and wait for more.
-final class BlockingExecutor: TaskExecutor, Sendable {
+package final class BlockingExecutor: TaskExecutor, Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
         var head = 0
@@ -18,12 +17,12 @@ final class BlockingExecutor: TaskExecutor, Sendable {
     private let state: Locked<State>
     private let wake = Semaphore()
 
-    init(width: Int) {
+    package init(width: Int) {
         self.width = width
         state = Locked(State())
     }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let unowned = UnownedJob(job)
         let startThread = state.withLock { state in
             state.jobs.append(unowned)
@@ -36,7 +35,7 @@ final class BlockingExecutor: TaskExecutor, Sendable {
     }
 
     /// Lets the threads end once the queue is empty.
-    func close() {
+    package func close() {
         let threads = state.withLock { state in
             state.closed = true
             return state.threads
@@ -45,26 +44,16 @@ final class BlockingExecutor: TaskExecutor, Sendable {
     }
 
     private func spawn() {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self).toOpaque()
-        let result = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<BlockingExecutor>.fromOpaque(context).takeRetainedValue().work()
-                return nil
-            }, context)
-        guard result == 0 else {
+        do throws(SystemThread.Failure) {
+            try SystemThread { self.work() }.detach()
+        } catch {
             // No thread to be had (EAGAIN): the job waits for one that exists. The first thread is needed, so run here.
-            Unmanaged<BlockingExecutor>.fromOpaque(context).release()
             let only = state.withLock { state in
                 state.threads -= 1
                 return state.threads == 0
             }
             if only { runOne() }
-            return
         }
-        pthread_detach(thread)
     }
 
     private func work() {
@@ -106,11 +95,11 @@ final class BlockingExecutor: TaskExecutor, Sendable {
 
 extension BlockingExecutor {
     /// Runs `work` on one of the threads, and waits for it.
-    func run<Value: Sendable>(
-        _ work: @escaping @Sendable () throws(ImageCacheError) -> Value
-    ) async throws(ImageCacheError) -> Value {
-        try await Task(executorPreference: self) { () -> Result<Value, ImageCacheError> in
-            do throws(ImageCacheError) { return .success(try work()) } catch { return .failure(error) }
+    package func run<Value: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        try await Task(executorPreference: self) { () -> Result<Value, Failure> in
+            do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
         }.value.get()
     }
 }
