@@ -210,7 +210,7 @@ extension Setting {
             }, text: { $0[keyPath: place].description }, copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
-    /// What is wrong with an origin's URL.
+    /// Returns the problem with an origin's URL, nil when there is none.
     private static func originProblem(_ text: String) -> String? {
         let scheme = ["https://", "http://"].first { text.lowercased().hasPrefix($0) }
         guard let scheme else { return "is no http or https URL" }
@@ -226,7 +226,7 @@ extension Setting {
         return nil
     }
 
-    /// What is wrong with a file that must be readable.
+    /// Returns the problem with a file that must be readable, nil when there is none.
     private static func fileProblem(_ path: String) -> String? {
         access(path, R_OK) == 0 ? nil : "cannot be read: " + String(cString: strerror(errno))
     }
