@@ -10,14 +10,15 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
     ],
     targets: [
-        .target(name: "Locking"),
         .target(name: "HTTPSemantics"),
+        .target(name: "Locking"),
         .executableTarget(
             name: "RequestFuzzer",
             dependencies: [
                 "HTTPSemantics", "Locking",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
-            ]),
+            ],
+            swiftSettings: [.enableUpcomingFeature("InternalImportsByDefault")]),
     ]
 )
