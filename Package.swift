@@ -177,7 +177,7 @@ let package = Package(
         .testTarget(
             name: "ImageProxyAdminTests",
             dependencies: [
-                "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin", httpTypes,
+                "HTTPServer", "ImageCache", "ImageProxyAdmin", httpTypes,
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict),
