@@ -187,7 +187,7 @@ let package = Package(
         .testTarget(
             name: "ImageProxyAdminTests",
             dependencies: [
-                "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin", httpTypes,
+                "HTTPServer", "ImageCache", "ImageProxyAdmin", httpTypes,
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict),
@@ -197,7 +197,9 @@ let package = Package(
             name: "ServerIntegrationTests",
             dependencies: [
                 "HTTPServer", "ImageCache", "Locking", "TestSupport", "URLSigning", "imgcache", "imgcache-server",
+                httpTypes,
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             exclude: [
                 "Framing/llhttp.js", "Soak/clients.py", "Soak/origin.py", "Soak/plot.py", "Soak/service_soak.py",

@@ -1,7 +1,7 @@
 /// The outcome of one request, for logs and metrics.
 package struct RequestRecord: Sendable {
-    package var request: Exchange
-    /// Whether not even a request line could be read: method, target and fields are not the client's.
+    package var request: Request
+    /// True if not even a request line could be read: method, target and fields are not the client's.
     package var isMalformed: Bool
     /// 0: the client left before there was a response.
     package var status: Int
@@ -10,17 +10,17 @@ package struct RequestRecord: Sendable {
     /// Bytes of the response's content that the kernel took.
     package var bytesSent: Int64
     /// From the request's last byte to the response's first.
-    package var untilAnswer: Duration
+    package var timeToResponse: Duration
     /// From the request's last byte to the response's last.
     package var duration: Duration
     package var error: String?
     package var detail: String?
-    /// Whether the client was gone before the response's end.
+    /// True if the client was gone before the response's end.
     package var isCutShort: Bool
 
     package init(
-        _ request: Exchange, isMalformed: Bool = false, status: Int, outcome: String? = nil, bytesSent: Int64 = 0,
-        untilAnswer: Duration = .zero, duration: Duration = .zero, error: String? = nil, detail: String? = nil,
+        _ request: Request, isMalformed: Bool = false, status: Int, outcome: String? = nil, bytesSent: Int64 = 0,
+        timeToResponse: Duration = .zero, duration: Duration = .zero, error: String? = nil, detail: String? = nil,
         isCutShort: Bool = false
     ) {
         self.request = request
@@ -28,7 +28,7 @@ package struct RequestRecord: Sendable {
         self.status = status
         self.outcome = outcome
         self.bytesSent = bytesSent
-        self.untilAnswer = untilAnswer
+        self.timeToResponse = timeToResponse
         self.duration = duration
         self.error = error
         self.detail = detail

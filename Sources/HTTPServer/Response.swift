@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// An answer on its way to a client. The connection adds what belongs to the connection: Content-Length where it is known,
+/// A response to a request. The connection adds what belongs to the connection: Content-Length where it is known,
 /// Transfer-Encoding, Connection, Date, the request id.
 package struct Response: Sendable {
     package enum Body: Sendable {
@@ -16,14 +16,14 @@ package struct Response: Sendable {
     package var body: Body
     /// The handler's word for how it came by the response, for logs and metrics.
     package var outcome: String?
-    /// What went wrong, as the JSON body names it.
+    /// The error's code, as the JSON body has it.
     package var error: String?
-    /// What else there is to say of it, for the log alone.
+    /// The error's details, for the log alone.
     package var detail: String?
     /// This server's member of Via when it passes on somebody else's response (RFC 9110 section 7.6.3). It is added as the
     /// head is written, so that fields that many responses share are not copied for it.
     package var via: String?
-    /// Whether the connection ends with this answer.
+    /// True if the connection ends with this response.
     package var closes = false
 
     package init(_ head: HTTPResponse, body: Body = .none) {

@@ -2,12 +2,12 @@ package import HTTPServer
 import HTTPTypes
 
 /// Gives each request to who answers it: `/image/…` to the images, everything else to the proxy.
-package struct Router: Endpoint {
-    let proxy: any Endpoint
-    /// Who makes images; nil: there are none, and `/image/` is the origin's.
-    let images: (any Endpoint)?
+package struct Router: RequestHandler {
+    let proxy: any RequestHandler
+    /// The handler of images; nil: there are none, and `/image/` is the origin's.
+    let images: (any RequestHandler)?
 
-    package init(proxy: any Endpoint, images: (any Endpoint)?) {
+    package init(proxy: any RequestHandler, images: (any RequestHandler)?) {
         self.proxy = proxy
         self.images = images
     }
@@ -15,18 +15,18 @@ package struct Router: Endpoint {
     /// Paths that begin so are images.
     static let imagePrefix = "/image/"
 
-    package func readyResponse(to exchange: Exchange) -> Response? {
-        guard let endpoint = endpoint(for: exchange.head) else { return nil }
-        return endpoint.readyResponse(to: exchange)
+    package func readyResponse(to incoming: Request) -> Response? {
+        guard let endpoint = endpoint(for: incoming.head) else { return nil }
+        return endpoint.readyResponse(to: incoming)
     }
 
-    package func response(to exchange: Exchange) async -> Response {
-        guard let endpoint = endpoint(for: exchange.head) else { return Self.ownResponse(to: exchange.head) }
-        return await endpoint.response(to: exchange)
+    package func response(to incoming: Request) async -> Response {
+        guard let endpoint = endpoint(for: incoming.head) else { return Self.ownResponse(to: incoming.head) }
+        return await endpoint.response(to: incoming)
     }
 
     /// Nil: the server answers by itself.
-    private func endpoint(for head: RequestHead) -> (any Endpoint)? {
+    private func endpoint(for head: RequestHead) -> (any RequestHandler)? {
         guard case .path(let path) = head.target, head.method != .trace, !Self.isLastHop(head) else { return nil }
         if let images, path.hasPrefix(Self.imagePrefix) { return images }
         return proxy

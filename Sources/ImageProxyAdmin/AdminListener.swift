@@ -22,12 +22,12 @@ package struct AdminListener: Sendable {
         settings.limits = RequestLimits(target: 16 << 10, head: 32 << 10, body: AdminRoutes.largestBody)
         settings.idFieldName = nil
         let listener = Listener(
-            settings: settings, router: AdminEndpoint(routes), observer: nil,
+            settings: settings, handler: AdminEndpoint(routes), observer: nil,
             admission: Admission(Admission.Limits(running: limit, waiting: limit)),
             connections: ConnectionRegistry(limit))
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            let channel = try await DataListener.start(on: address, group: group, listener: listener)
+            let channel = try await ListeningSocket.start(on: address, group: group, listener: listener)
             return AdminListener(address: channel.localAddress, channel: channel, listener: listener, group: group)
         } catch {
             try? await group.shutdownGracefully()
@@ -35,7 +35,7 @@ package struct AdminListener: Sendable {
         }
     }
 
-    /// Ends it; what it is answering has a moment for its end.
+    /// Stops listening; what is being answered has a moment for its end.
     package func stop() async {
         channel.close(promise: nil)
         try? await channel.closeFuture.get()

@@ -4,7 +4,7 @@ package import Logging
 package import Metrics
 import NIOCore
 
-/// What the admin listener shows and needs: metrics, their history, readiness, and the listener itself.
+/// The state that the admin listener shows: metrics, their history, readiness, and the listener itself.
 package struct Administration: Sendable {
     /// The facts about the service that requests to the admin listener are judged by, or that it shows.
     package struct Options: Sendable {

@@ -16,7 +16,7 @@ struct AdmissionTests {
     private func enters(_ admission: Admission, _ client: String) async -> Task<Bool, Never> {
         let before = admission.counts
         let task = Task {
-            do throws(Admission.Refusal) {
+            do throws(Admission.Rejection) {
                 try await admission.enter(client)
                 return true
             } catch {
@@ -59,9 +59,9 @@ struct AdmissionTests {
         let admission = Admission(limits(1, perClient: 2, waiting: 3, waitingPerClient: 2))
         try await admission.enter("a")
         let waiting = [await enters(admission, "b"), await enters(admission, "b")]
-        await #expect(throws: Admission.Refusal.full(.client)) { try await admission.enter("b") }
+        await #expect(throws: Admission.Rejection.full(.client)) { try await admission.enter("b") }
         let other = await enters(admission, "c")
-        await #expect(throws: Admission.Refusal.full(.total)) { try await admission.enter("d") }
+        await #expect(throws: Admission.Rejection.full(.total)) { try await admission.enter("d") }
         for task in waiting + [other] {
             task.cancel()
             #expect(await !task.value)

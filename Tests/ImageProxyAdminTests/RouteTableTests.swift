@@ -9,7 +9,7 @@ import Testing
         let client = ClientAddress("127.0.0.1")
         let head = RequestHead(method: method, target: .path(target))
         return AdminRequest(
-            Exchange(head: head, client: client, peer: client, content: [], id: "1", received: .now))
+            Request(head: head, client: client, peer: client, content: [], id: "1", received: .now))
     }
 
     /// The route's word for a request; nil when there is no route.

@@ -55,7 +55,7 @@ struct ImageOptionsTests {
         #expect {
             try ImageOptions(text)
         } throws: { error in
-            let mistake = error as? ImageMistake
+            let mistake = error as? ImageOptionError
             return mistake?.code == "bad-option" && mistake?.message.contains(problem) == true
         }
     }

@@ -1,3 +1,4 @@
+import HTTPServer
 import HTTPTypes
 import ImageCache
 import TestSupport
@@ -14,7 +15,8 @@ struct ImageRulesTests {
         return rules
     }
 
-    private func order(_ target: String, _ rules: ImageRules, accept: String = "*/*") throws(ImageRefusal) -> ImageOrder
+    private func order(_ target: String, _ rules: ImageRules, accept: String = "*/*") throws(ImageRequestError)
+        -> ImageOperation
     {
         try rules.order(target: target, accept: [accept], now: 1000)
     }
@@ -44,18 +46,18 @@ struct ImageRulesTests {
         var rules = rules
         // Nor where a pattern would allow it.
         rules.allowedHosts = AllowedHosts(["*.example", "origin.example"])
-        #expect(throws: ImageRefusal.self) { try order("/image/w=9/\(original)", rules) }
+        #expect(throws: ImageRequestError.self) { try order("/image/w=9/\(original)", rules) }
     }
 
     @Test("and those of the hosts that are allowed")
     func hosts() throws {
         var rules = rules
-        #expect(throws: ImageRefusal.host) { try order("/image/w=9/https://b.example/a.jpg", rules) }
-        #expect(throws: ImageRefusal.host) { try order("/image/w=9/https://origin.example:8443/a.jpg", rules) }
+        #expect(throws: ImageRequestError.host) { try order("/image/w=9/https://b.example/a.jpg", rules) }
+        #expect(throws: ImageRequestError.host) { try order("/image/w=9/https://origin.example:8443/a.jpg", rules) }
         rules.allowedHosts = AllowedHosts(["b.example"])
         #expect(try order("/image/w=9/https://b.example/a.jpg", rules).request.file.url == "https://b.example/a.jpg")
-        #expect(throws: ImageRefusal.host) { try order("/image/w=9/https://c.example/a.jpg", rules) }
-        #expect(throws: ImageRefusal.host) { try order("/image/w=9/http://169.254.169.254/", rules) }
+        #expect(throws: ImageRequestError.host) { try order("/image/w=9/https://c.example/a.jpg", rules) }
+        #expect(throws: ImageRequestError.host) { try order("/image/w=9/http://169.254.169.254/", rules) }
     }
 
     @Test("only in the widths that are allowed, where some are")
@@ -63,8 +65,8 @@ struct ImageRulesTests {
         var rules = rules
         rules.widths = [64, 128]
         #expect(try order("/image/w=64,h=5/a.jpg", rules).request.sizing?.width == 64)
-        #expect(throws: ImageRefusal.width(65)) { try order("/image/w=65/a.jpg", rules) }
-        #expect(throws: ImageRefusal.width(nil)) { try order("/image/h=64/a.jpg", rules) }
+        #expect(throws: ImageRequestError.width(65)) { try order("/image/w=65/a.jpg", rules) }
+        #expect(throws: ImageRequestError.width(nil)) { try order("/image/h=64/a.jpg", rules) }
     }
 
     @Test("only by URLs that are signed, where there are keys")
@@ -72,16 +74,16 @@ struct ImageRulesTests {
         var rules = rules
         let signer = URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw=="))
         rules.signer = signer
-        #expect(throws: ImageRefusal.signature(.missing)) { try self.order("/image/w=9/a.jpg", rules) }
+        #expect(throws: ImageRequestError.signature(.missing)) { try self.order("/image/w=9/a.jpg", rules) }
         let signed = try signer.sign(target: "/image/w=9/a.jpg?v=1", expiry: 1000)
         let order = try self.order(signed, rules)
         #expect(order.request.file.url == "https://origin.example/base/a.jpg?v=1")
         #expect(order.expiry == 1000)
-        #expect(throws: ImageRefusal.signature(.expired(at: 1000))) {
+        #expect(throws: ImageRequestError.signature(.expired(at: 1000))) {
             try rules.order(target: signed, accept: [], now: 1001)
         }
         let other = signed.replacingOccurrences(of: "w=9", with: "w=8")
-        #expect(throws: ImageRefusal.signature(.wrong)) { try self.order(other, rules) }
+        #expect(throws: ImageRequestError.signature(.wrong)) { try self.order(other, rules) }
     }
 
     @Test("whatever stands in a URL, it is an order for a host that is allowed, or a refusal")
@@ -165,14 +167,14 @@ struct ImageFailureTests {
 
     @Test("who may not have it is told so by 403, who asked wrongly by 400")
     func refusals() {
-        let table: [(ImageRefusal, Int)] = [
+        let table: [(ImageRequestError, Int)] = [
             (.host, 403), (.signature(.missing), 403), (.signature(.malformed), 403),
             (.signature(.unknownKey("k")), 403),
             (.signature(.expired(at: 5)), 403), (.signature(.wrong), 403), (.signature(.unavailable), 503),
             (.width(5), 400), (.width(nil), 400), (.mistake(.init(code: "bad-option", message: "m")), 400),
         ]
         for (refusal, status) in table {
-            #expect(Response(refusal: refusal).head.status.code == status, "\(refusal)")
+            #expect(Response(refusal).head.status.code == status, "\(refusal)")
         }
     }
 }

@@ -42,7 +42,7 @@ struct ImageTargetTests {
             "", "w=1", "w=1/", "/a.jpg", "w=1?x/a", "w=1/../a", "w=1/a/..", "w=1/./a", "w=1/%2e%2E/a", "w=1/a/.%2e?x",
             "w=1/https://b.example/../a",
         ])
-    func malformed(target: String) { #expect(throws: ImageMistake.self) { try ImageTarget(target[...]) } }
+    func malformed(target: String) { #expect(throws: ImageOptionError.self) { try ImageTarget(target[...]) } }
 
     @Test(
         "of another scheme, or whose host could be understood in two ways, is nobody's",

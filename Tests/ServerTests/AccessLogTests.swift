@@ -10,7 +10,7 @@ struct AccessLogTests {
         let client = ClientAddress("192.0.2.7")
         let head = RequestHead(method: .get, target: .path("/a?imgcache-sig=secret"))
         let record = RequestRecord(
-            Exchange(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 502,
+            Request(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 502,
             error: "origin-unreachable", detail: "http://a/b?X-Amz-Signature=secret: connection refused")
         let line = String(decoding: record.line(at: .init(timeIntervalSince1970: 0)), as: UTF8.self)
         #expect(!line.contains("secret"), "\(line)")

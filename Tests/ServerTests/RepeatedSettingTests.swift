@@ -9,7 +9,7 @@ struct RepeatedSettingTests {
         ["--forwarded", "--no-forwarded"], ["--forwarded", "--forwarded"], ["--config", "a", "--config", "b"],
     ])
     func `an option that is given twice is an error`(arguments: [String]) {
-        let error = #expect(throws: SettingMistake.self) { try CommandLineOptions(arguments) }
+        let error = #expect(throws: SettingError.self) { try CommandLineOptions(arguments) }
         #expect(error?.description.hasSuffix("is specified more than once") == true)
     }
 
@@ -30,7 +30,7 @@ struct RepeatedSettingTests {
 
     @Test func `a mistake in the origin does not show the password in it`() {
         let sources = { try SettingSources(options: ["origin": "http://ann:secret@a?b"], environment: [:], file: nil) }
-        let error = #expect(throws: SettingMistake.self) { try sources().configuration() }
+        let error = #expect(throws: SettingError.self) { try sources().configuration() }
         #expect(error.map { "\($0)".contains("secret") } == false)
     }
 }

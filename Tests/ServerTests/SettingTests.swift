@@ -90,11 +90,11 @@ struct SettingTests {
 
         let seen = Seen()
         current.observe { seen.lengths.append($0.queueLength) }
-        current.observe { new throws(SettingMistake) in
-            if new.queueLength == 3 { throw SettingMistake(setting: "queue-length", value: "3", problem: "is odd") }
+        current.observe { new throws(SettingError) in
+            if new.queueLength == 3 { throw SettingError(setting: "queue-length", value: "3", problem: "is odd") }
         }
         let odd = try configuration(options: ["queue-length": "3"])
-        #expect(throws: SettingMistake.self) { try current.reload(odd) }
+        #expect(throws: SettingError.self) { try current.reload(odd) }
         #expect(current.value.queueLength == 2)
         #expect(seen.lengths == [3, 2])
     }

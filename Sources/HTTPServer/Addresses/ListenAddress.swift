@@ -1,4 +1,4 @@
-/// Where a listener listens.
+/// An address and a port to listen on.
 package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// An IPv4 or IPv6 address, or a host name.
     package var host: String

@@ -31,7 +31,7 @@ extension Connection {
             context.flush()
         // A request may be on its way to us: the connection is ended so that the client sees an end, and no reset.
         case .reading: linger(context)
-        case .answering: abort(context)
+        case .responding: abort(context)
         default: close(context)
         }
     }

@@ -77,17 +77,17 @@ extension Connection {
     private func begin(_ head: RequestHead, _ content: [UInt8], _ context: ChannelHandlerContext) {
         isHeadTimed = false
         requests += 1
-        let exchange = Exchange(
+        let request = Request(
             head: head, client: requester, peer: client, content: content,
             id: RequestID.id(in: head.fields, named: listener.idField) { numbers.next() },
             received: .now)
-        var turn = Turn(exchange)
-        if isDraining { turn.keepsAlive = false }
-        self.turn = turn
-        if let ready = listener.router.readyResponse(to: exchange) {
-            answerNow(ready, context)
+        var current = RequestContext(request)
+        if isDraining { current.keepsAlive = false }
+        self.current = current
+        if let ready = listener.handler.readyResponse(to: request) {
+            respondNow(ready, context)
         } else {
-            answerLater(exchange, context)
+            respondLater(request, context)
         }
     }
 
@@ -102,13 +102,13 @@ extension Connection {
         let fields: HTTPFields = fault.retryAfter.map { [.retryAfter: String($0)] } ?? [:]
         var response = Response.failure(fault.status, fault.code, fault.message, fields: fields)
         response.closes = true
-        var refused = Turn(
-            Exchange(
+        var refused = RequestContext(
+            Request(
                 head: RequestHead(method: method, target: .server),
                 client: requester, peer: client, content: [], id: RequestID.id(in: [:], named: nil) { numbers.next() },
                 received: .now))
         refused.isMalformed = true
-        turn = refused
-        answerNow(response, context)
+        current = refused
+        respondNow(response, context)
     }
 }

@@ -17,29 +17,29 @@ extension Connection {
         guard !rest.isEmpty else { return written.cascade(to: all) }
         written.assumeIsolated().whenComplete { result in
             switch result {
-            case .success: self.turns.run { self.write(rest, context, all) }
+            case .success: self.fairness.run { self.write(rest, context, all) }
             case .failure(let error): all.fail(error)
             }
         }
     }
 
     private func write(piece bytes: ArraySlice<UInt8>, _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
-        guard prepare(count: bytes.count, context) else { return context.eventLoop.makeFailedFuture(AnswerBrokenOff()) }
+        guard prepare(count: bytes.count, context) else { return context.eventLoop.makeFailedFuture(ResponseAborted()) }
         var buffer = context.channel.allocator.buffer(capacity: bytes.count + 16)
-        let isChunked = turn?.framing == .chunked
+        let isChunked = current?.framing == .chunked
         if isChunked { buffer.writeChunkSize(bytes.count) }
         buffer.writeBytes(bytes)
         if isChunked { buffer.writeStaticString("\r\n") }
         let written = context.writeAndFlush(wrapOutboundOut(.byteBuffer(buffer)))
         let sent = ContinuousClock.now
-        written.assumeIsolated().whenComplete { _ in self.pieceIsTaken(since: sent) }
+        written.assumeIsolated().whenComplete { _ in self.pieceWasTaken(since: sent) }
         return written
     }
 
     /// From here on it is the origin that is waited for: the client's time does not run.
-    private func pieceIsTaken(since sent: ContinuousClock.Instant) {
-        turn?.clientsTime += .now - sent
-        if phase == .answering { deadline = nil }
+    private func pieceWasTaken(since sent: ContinuousClock.Instant) {
+        current?.clientsTime += .now - sent
+        if phase == .responding { deadline = nil }
     }
 
     /// Writes a piece of a file when it is its turn; succeeds when the kernel has taken it.
@@ -47,7 +47,7 @@ extension Connection {
         _ descriptor: Int32, _ range: Range<Int64>, _ context: ChannelHandlerContext
     ) -> EventLoopFuture<Void> {
         let written = context.eventLoop.makePromise(of: Void.self)
-        turns.run { self.send(descriptor, range, context).cascade(to: written) }
+        fairness.run { self.send(descriptor, range, context).cascade(to: written) }
         return written.futureResult
     }
 
@@ -55,14 +55,14 @@ extension Connection {
     private func send(
         _ descriptor: Int32, _ range: Range<Int64>, _ context: ChannelHandlerContext
     ) -> EventLoopFuture<Void> {
-        guard prepare(count: range.count, context) else { return context.eventLoop.makeFailedFuture(AnswerBrokenOff()) }
-        let isChunked = turn?.framing == .chunked
+        guard prepare(count: range.count, context) else { return context.eventLoop.makeFailedFuture(ResponseAborted()) }
+        let isChunked = current?.framing == .chunked
         if isChunked {
             var buffer = context.channel.allocator.buffer(capacity: 16)
             buffer.writeChunkSize(range.count)
             context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
         }
-        // The descriptor stays the answer's: the handle must be told that it has lost it before it goes.
+        // The descriptor stays the response's: the handle must be told that it has lost it before it goes.
         let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor)
         let region = FileRegion(
             fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
@@ -70,7 +70,7 @@ extension Connection {
         let sent = ContinuousClock.now
         written.futureResult.assumeIsolated().whenComplete { _ in
             _ = try? handle.takeDescriptorOwnership()
-            self.pieceIsTaken(since: sent)
+            self.pieceWasTaken(since: sent)
         }
         context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
         if isChunked {
@@ -85,31 +85,31 @@ extension Connection {
     /// Counts what is about to be sent; false when it must not be: the client is gone, or the content is longer than its head
     /// said.
     private func prepare(count: Int, _ context: ChannelHandlerContext) -> Bool {
-        guard phase == .answering, var turn else { return false }
-        if case .length(let length) = turn.framing, turn.bytesSent + Int64(count) > length { return false }
-        turn.bytesSent += Int64(count)
-        self.turn = turn
-        let left = listener.settings.responseRate.timeLeft(for: turn.bytesSent, after: turn.clientsTime)
+        guard phase == .responding, var current else { return false }
+        if case .length(let length) = current.framing, current.bytesSent + Int64(count) > length { return false }
+        current.bytesSent += Int64(count)
+        self.current = current
+        let left = listener.settings.responseRate.timeLeft(for: current.bytesSent, after: current.clientsTime)
         expect(within: min(left ?? .seconds(Int32.max), listener.settings.writeTimeout), context)
         return true
     }
 
     /// All content has been written: its end, when it is as long as its head said.
     func endContent(_ context: ChannelHandlerContext) {
-        guard phase == .answering, let turn else { return }
-        if case .length(let length) = turn.framing, turn.bytesSent != length { return abort(context) }
-        if turn.framing == .chunked {
+        guard phase == .responding, let current else { return }
+        if case .length(let length) = current.framing, current.bytesSent != length { return abort(context) }
+        if current.framing == .chunked {
             var buffer = context.channel.allocator.buffer(capacity: 5)
             buffer.writeStaticString("0\r\n\r\n")
             context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
         }
-        endAnswer(context)
+        endResponse(context)
         context.flush()
     }
 }
 
-/// The answer cannot go on.
-struct AnswerBrokenOff: Error {}
+/// The response cannot go on.
+struct ResponseAborted: Error {}
 
 extension ByteBuffer {
     fileprivate mutating func writeChunkSize(_ size: Int) {

@@ -2,10 +2,10 @@ import HTTPTypes
 import Locking
 import NIOCore
 
-/// One connection of the data listener: reads requests, has them answered one after the other, writes the answers.
+/// One connection: reads requests, has them answered one after the other, and writes the responses.
 ///
-/// What is ready (``Endpoint/readyResponse(to:)``) is answered at once, on the event loop, without a task. Pipelined requests
-/// wait in `pending`; when 64 KiB of them wait, no more is read from the socket.
+/// A response that is ready (``RequestHandler/readyResponse(to:)``) is sent at once, on the event loop, without a task.
+/// Pipelined requests wait in `pending`; when 64 KiB of them wait, no more is read from the socket.
 final class Connection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData
@@ -15,35 +15,35 @@ final class Connection: ChannelDuplexHandler {
         /// Requests are read.
         case reading
         /// One is being answered by a task.
-        case answering
-        /// The last answer is written; what the client still sends is thrown away, so that a reset does not destroy the answer
+        case responding
+        /// The last response is written; what the client still sends is thrown away, so that a reset does not destroy the response
         /// before the client has read it (RFC 9112 section 9.6).
         case lingering
         case closed
     }
 
     let listener: Listener
-    let turns: SocketTurns
+    let fairness: WriteFairness
     var phase = Phase.reading
     var reader: RequestReader
     var pending = ByteBuffer()
     /// A head whose content is being read.
     var head: RequestHead?
-    var turn: Turn?
+    var current: RequestContext?
     var task: Task<Void, Never>?
-    /// Whether the server is stopping: the request under way is the last.
+    /// True while the server is stopping: the request under way is the last.
     var isDraining = false
     var isReadHeld = false
     /// Bytes that are taken from the budget for contents.
     var charged = 0
     /// The client that the request comes from which is being read; behind a trusted proxy, another one for each.
     var requester = ClientAddress("unknown")
-    /// When the content that is being read began to come, and how many bytes of it have.
+    /// The time at which the content that is being read began to come, and the bytes of it that have.
     var contentBegan: ContinuousClock.Instant?
     var contentReceived: Int64 = 0
     /// Requests that were read, refused ones included.
     var requests = 0
-    /// Whether the deadline of the head that is coming is set.
+    /// True if the deadline of the head that is coming is set.
     var isHeadTimed = true
     var lingered = 0
     var client = ClientAddress("unknown")
@@ -57,9 +57,9 @@ final class Connection: ChannelDuplexHandler {
     private static let mostPending = 64 << 10
     private static let mostLingering = 1 << 20
 
-    init(listener: Listener, turns: SocketTurns) {
+    init(listener: Listener, fairness: WriteFairness) {
         self.listener = listener
-        self.turns = turns
+        self.fairness = fairness
         reader = RequestReader(limits: listener.settings.limits)
     }
 
@@ -90,7 +90,7 @@ final class Connection: ChannelDuplexHandler {
             lingered += bytes.readableBytes
             if lingered > Self.mostLingering { close(context) }
             return
-        case .reading, .answering: break
+        case .reading, .responding: break
         }
         if head != nil { contentReceived += Int64(bytes.readableBytes) }
         if pending.readableBytes == 0 { pending = bytes } else { pending.writeBuffer(&bytes) }
@@ -100,7 +100,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        let isFull = pending.readableBytes >= Self.mostPending && (phase == .answering || !context.channel.isWritable)
+        let isFull = pending.readableBytes >= Self.mostPending && (phase == .responding || !context.channel.isWritable)
         if isFull { isReadHeld = true } else { context.read() }
     }
 
@@ -112,10 +112,10 @@ final class Connection: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed:
-            if phase == .reading, turn == nil {
+            if phase == .reading, current == nil {
                 finishWriting(context)
-            } else if isAnswerAtHand {
-                turn?.keepsAlive = false
+            } else if isResponseAtHand {
+                current?.keepsAlive = false
             } else {
                 clientHasLeft(context)
             }
@@ -143,12 +143,12 @@ final class Connection: ChannelDuplexHandler {
         clientHasLeft(context)
     }
 
-    /// Whether nothing but the client is waited for: the content is in memory, or all of it has been written. Many close their
+    /// True if nothing but the client is waited for: the content is in memory, or all of it has been written. Many close their
     /// side as soon as they have the last byte.
-    private var isAnswerAtHand: Bool {
-        guard phase == .answering, let turn else { return false }
+    private var isResponseAtHand: Bool {
+        guard phase == .responding, let current else { return false }
         if task == nil { return true }
-        if case .length(let length) = turn.framing, turn.answered != nil { return turn.bytesSent >= length }
+        if case .length(let length) = current.framing, current.answered != nil { return current.bytesSent >= length }
         return false
     }
 
@@ -156,11 +156,11 @@ final class Connection: ChannelDuplexHandler {
     /// interest ends; others who wait for the same file keep theirs.
     private func clientHasLeft(_ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
-        if turn != nil { finishTurn(isCutShort: true) }
+        if current != nil { finishRequest(isCutShort: true) }
         close(context)
     }
 
-    /// The client asks for nothing more, and has all answers but what is still on its way to it.
+    /// The client asks for nothing more, and has all responses but what is still on its way to it.
     private func finishWriting(_ context: ChannelHandlerContext) {
         endOutput(context) { _ in self.close(context) }
     }
@@ -187,12 +187,12 @@ final class Connection: ChannelDuplexHandler {
     }
 
     /// Tells the log and the counters how the request ended.
-    func finishTurn(isCutShort: Bool) {
-        guard let turn else { return }
-        self.turn = nil
+    func finishRequest(isCutShort: Bool) {
+        guard let current else { return }
+        self.current = nil
         uncharge()
         let end = ContinuousClock.now
-        listener.observer?.requestEnded(turn.record(at: end, isCutShort: isCutShort))
+        listener.observer?.requestEnded(current.record(at: end, isCutShort: isCutShort))
     }
 
     /// Reads on, when reading was held up and there is room again.

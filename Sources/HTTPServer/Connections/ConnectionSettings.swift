@@ -1,6 +1,6 @@
 package import Locking
 
-/// What all connections of the data listener have in common and keep while they live.
+/// The settings that all connections of a listener share and keep while they live.
 package struct ConnectionSettings: Sendable, Hashable {
     package var limits = RequestLimits()
     /// Bytes of content of requests that are held at a time. More: 503, or 429.
@@ -9,15 +9,15 @@ package struct ConnectionSettings: Sendable, Hashable {
     package var headTimeout: Duration = .seconds(15)
     /// Without a byte of a request's content. Then: 408.
     package var bodyTimeout: Duration = .seconds(30)
-    /// How quickly a request's content must come. More slowly: 408.
+    /// The least rate of a request's content. Below it: 408.
     package var requestRate = MinimumRate(bytesPerSecond: 1 << 10)
     /// Between two requests. Then the connection is closed.
     package var idleTimeout: Duration = .seconds(75)
-    /// Without the client taking another piece of an answer (256 KiB at most). Then the connection is closed.
+    /// Without the client taking another piece of a response (256 KiB at most). Then the connection is closed.
     package var writeTimeout: Duration = .seconds(60)
-    /// How quickly a client must take an answer. More slowly: the connection is closed.
+    /// The least rate at which a client takes a response. Below it, the connection is closed.
     package var responseRate = MinimumRate(bytesPerSecond: 4 << 10)
-    /// Who is believed when it says whom it asks for.
+    /// The proxies in front whose word on the client is believed.
     package var trustedProxies = TrustedProxies()
     /// The field that names a request on all machines; nil: none is sent.
     package var idFieldName: String? = "X-Request-Id"

@@ -3,21 +3,22 @@ import HTTPTypes
 /// The state that all connections of a server share: the handler, the observer, and the limits.
 package final class Listener: Sendable {
     let settings: ConnectionSettings
-    let router: any Endpoint
+    let handler: any RequestHandler
     let observer: (any RequestObserver)?
     package let admission: Admission
     let budget: ContentBudget
     package let connections: ConnectionRegistry
-    let answers = RunningAnswers()
+    let responses = RunningResponses()
     /// The field that names a request.
     let idField: HTTPField.Name?
 
     package init(
-        settings: ConnectionSettings, router: any Endpoint, observer: (any RequestObserver)?, admission: Admission,
+        settings: ConnectionSettings, handler: any RequestHandler, observer: (any RequestObserver)?,
+        admission: Admission,
         connections: ConnectionRegistry
     ) {
         self.settings = settings
-        self.router = router
+        self.handler = handler
         self.observer = observer
         self.admission = admission
         self.connections = connections
@@ -29,12 +30,12 @@ package final class Listener: Sendable {
     /// shut down when this returns.
     package func drain(within time: Duration) async {
         await connections.drain(within: time)
-        await answers.wait()
+        await responses.wait()
     }
 
     /// The refusal that a request gets whose turn will not come.
-    func response(to refusal: Admission.Refusal) -> Response {
-        switch refusal {
+    func response(to rejection: Admission.Rejection) -> Response {
+        switch rejection {
         case .full(let shortage):
             let fault = RequestFault.busy(
                 shortage, .queue, "The requests that wait are", retryAfter: admission.retryAfter)

@@ -21,7 +21,7 @@ package final class Admission: Sendable {
         }
     }
 
-    enum Refusal: Error, Hashable {
+    enum Rejection: Error, Hashable {
         /// The queue is full, or holds the client's share.
         case full(ShareLimiter.Shortage)
         case cancelled
@@ -102,8 +102,8 @@ package final class Admission: Sendable {
     package var counts: (running: Int, waiting: Int) { state.withLock { ($0.running.used, $0.queue.count) } }
 
     /// Waits for a turn. Each success is followed by one ``leave(_:)``.
-    func enter(_ client: String) async throws(Refusal) {
-        let number = try state.withLock { state throws(Refusal) -> Int? in
+    func enter(_ client: String) async throws(Rejection) {
+        let number = try state.withLock { state throws(Rejection) -> Int? in
             if state.running.shortage(for: client) == nil {
                 state.running.takeRegardless(for: client)
                 return nil

@@ -4,7 +4,7 @@
 package struct MinimumRate: Sendable, Hashable {
     /// 0: none.
     package var bytesPerSecond: Int
-    /// What a client has beside the time that its bytes take at that rate: lines stall for seconds.
+    /// The time that a client has beside what its bytes take at that rate: lines stall for seconds.
     package var grace: Duration = .seconds(10)
 
     package init(bytesPerSecond: Int, grace: Duration = .seconds(10)) {

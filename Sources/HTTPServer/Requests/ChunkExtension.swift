@@ -7,7 +7,7 @@ struct ChunkExtension {
 
     private var place = Place.end
 
-    /// Whether it may end here.
+    /// True if the extension may end here.
     var isWhole: Bool { place == .end || place == .name || place == .value }
 
     /// False: the byte may not stand here.

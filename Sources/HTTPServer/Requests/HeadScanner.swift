@@ -3,10 +3,10 @@
 /// A line ends with CRLF and with nothing else: RFC 9112 section 2.2 lets a recipient take a lone LF for a line's end, and
 /// two recipients that differ in it see different requests.
 struct HeadScanner {
-    /// How many bytes have been looked at.
+    /// The number of bytes that have been looked at.
     private var scanned = 0
     private var lineStart = 0
-    /// Where the first line ends, its CRLF included.
+    /// The end of the first line, its CRLF included.
     private(set) var firstLineEnd: Int?
 
     /// The length of the head, with the empty line at its end; nil while that is missing.

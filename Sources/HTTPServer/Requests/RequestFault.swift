@@ -1,6 +1,6 @@
 import Locking
 
-/// Why a request is refused before anything is asked of the cache or the origin.
+/// The reason for which a request is refused before anything is asked of the cache or the origin.
 package struct RequestFault: Error, Hashable {
     /// The kinds of refusals that are counted apart.
     package enum Reason: String, CaseIterable {

@@ -29,7 +29,7 @@ extension RequestHead {
         }
     }
 
-    /// What some of the fields say, and how often.
+    /// The values of some fields, and how often they occur.
     private struct Facts {
         var hosts = 0
         var host: String?

@@ -2,14 +2,14 @@ package import HTTPTypes
 
 /// The head of a request, read strictly: what is here has one meaning only.
 package struct RequestHead: Sendable, Hashable {
-    /// How the end of the content is found (RFC 9112 section 6).
+    /// The way in which the end of the content is found (RFC 9112 section 6).
     package enum Framing: Sendable, Hashable {
         case none
         case length(Int)
         case chunked
     }
 
-    /// What is asked for (RFC 9112 section 3.2). CONNECT's authority-form is refused earlier.
+    /// The request target (RFC 9112 section 3.2). CONNECT's authority-form is refused earlier.
     package enum Target: Sendable, Hashable {
         /// Path and query as sent, beginning with a slash; of an absolute-form, what follows its authority.
         case path(String)
@@ -28,9 +28,9 @@ package struct RequestHead: Sendable, Hashable {
     /// The scheme of an absolute-form; nil for the other forms.
     package var scheme: String?
     package var framing: Framing
-    /// Whether another request may follow on the connection.
+    /// True if another request may follow on the connection.
     package var keepsAlive: Bool
-    /// Whether the client waits for 100 (Continue) before it sends its content (RFC 9110 section 10.1.1).
+    /// True if the client waits for 100 (Continue) before it sends its content (RFC 9110 section 10.1.1).
     package var expectsContinue: Bool
 
     package init(

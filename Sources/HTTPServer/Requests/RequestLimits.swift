@@ -1,4 +1,4 @@
-/// How large the parts of a request may be.
+/// The sizes that the parts of a request may have.
 package struct RequestLimits: Sendable, Hashable {
     /// Bytes of the request target. More: 414.
     package var target: Int

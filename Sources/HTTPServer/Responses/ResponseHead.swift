@@ -3,7 +3,7 @@ import HTTPSemantics
 import HTTPTypes
 import NIOCore
 
-/// How the end of an answer's content is marked (RFC 9112 section 6).
+/// The way in which the end of a response's content is marked (RFC 9112 section 6).
 enum ResponseFraming: Equatable {
     /// There is no content and no length either: 204, 304.
     case none
@@ -13,15 +13,15 @@ enum ResponseFraming: Equatable {
     case untilClose
 }
 
-/// Writes an answer's head.
+/// Writes a response's head.
 enum ResponseHead {
-    /// What the connection adds to the fields of an answer.
+    /// The fields that the connection adds to those of a response.
     struct Additions {
-        /// This proxy's member of Via; nil: the answer is its own.
+        /// This proxy's member of Via; nil: the response is its own.
         var via: String?
         /// Name and value of the field that names the request.
         var id: (name: String, value: String)?
-        /// For an answer that has no Date.
+        /// For a response that has no Date.
         var date: String
     }
 

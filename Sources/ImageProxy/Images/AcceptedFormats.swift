@@ -1,6 +1,6 @@
-/// What `Accept` (RFC 9110 section 12.5.1) says of the formats that are made here.
+/// The formats of those made here that `Accept` (RFC 9110 section 12.5.1) prefers.
 enum AcceptedFormats {
-    /// Whether a client wants WebP at least as much as JPEG and PNG.
+    /// Returns true if a client wants WebP at least as much as JPEG and PNG.
     ///
     /// It must name `image/webp`: `image/*` and `*/*` are also sent by who reads no WebP.
     static func prefersWebP(_ lines: some Sequence<String>) -> Bool {

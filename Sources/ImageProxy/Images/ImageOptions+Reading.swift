@@ -2,27 +2,27 @@ import HTTPSemantics
 import HTTPServer
 import ImageCache
 
-/// What is wrong with an image's URL, and which part of it.
-struct ImageMistake: Error, Equatable {
+/// An error in an image's URL, and the part of it that is wrong.
+struct ImageOptionError: Error, Equatable {
     /// As the JSON body's `error` has it.
     let code: String
     /// For people; it names the option.
     let message: String
 
-    static func option(_ name: some StringProtocol, _ problem: String) -> ImageMistake {
+    static func option(_ name: some StringProtocol, _ problem: String) -> ImageOptionError {
         // What stands there may be anything: it is quoted, and not at length.
-        ImageMistake(code: "bad-option", message: "The option \"\(name.prefix(32))\" \(problem).")
+        ImageOptionError(code: "bad-option", message: "The option \"\(name.prefix(32))\" \(problem).")
     }
 }
 
 extension ImageOptions {
     /// Reads `name=value,name=value`, percent-encoded or not. Each option may stand once, under either of its names.
-    init(_ text: some StringProtocol) throws(ImageMistake) {
+    init(_ text: some StringProtocol) throws(ImageOptionError) {
         var seen: Set<String> = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let equals = part.firstIndex(of: "=") else {
                 throw part.isEmpty
-                    ? ImageMistake(code: "bad-option", message: "There is an empty option.")
+                    ? ImageOptionError(code: "bad-option", message: "There is an empty option.")
                     : .option(part, "has no value")
             }
             let given = part[..<equals]
@@ -46,14 +46,14 @@ extension ImageOptions {
 
     private mutating func read(
         _ name: String, _ given: some StringProtocol, _ value: String
-    ) throws(ImageMistake) {
-        func whole(_ range: ClosedRange<Int>) throws(ImageMistake) -> Int {
+    ) throws(ImageOptionError) {
+        func whole(_ range: ClosedRange<Int>) throws(ImageOptionError) -> Int {
             guard value.utf8.count <= 6, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(value),
                 range.contains(number)
             else { throw .option(given, "takes a whole number from \(range.lowerBound) to \(range.upperBound)") }
             return number
         }
-        func one<Choice: RawRepresentable & CaseIterable>(_: Choice.Type) throws(ImageMistake) -> Choice
+        func one<Choice: RawRepresentable & CaseIterable>(_: Choice.Type) throws(ImageOptionError) -> Choice
         where Choice.RawValue == String {
             guard let choice = Choice(rawValue: value) else {
                 throw .option(given, "takes one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -84,8 +84,8 @@ extension ImageOptions {
         }
     }
 
-    /// What each alone is right and together is not.
-    private func checkTogether() throws(ImageMistake) {
+    /// Refuses options that are right alone and not together.
+    private func checkTogether() throws(ImageOptionError) {
         for (name, side) in [("width", width), ("height", height)] {
             guard Double(side ?? 0) * devicePixelRatio <= Double(Self.longestSide) else {
                 throw .option(name, "times dpr is more than \(Self.longestSide) pixels")

@@ -1,10 +1,10 @@
 import ImageCache
 
-/// What an image's URL asks for, in the words of Cloudflare's image resizing: `w=256,h=256,fit=cover,format=auto`.
+/// The options of an image's URL, in the words of Cloudflare's image resizing: `w=256,h=256,fit=cover,format=auto`.
 ///
 /// Two texts that mean the same give equal values, and so one image in the cache.
 struct ImageOptions: Hashable, Sendable {
-    /// How an image of other proportions gets into the box.
+    /// The way in which an image of other proportions gets into the box.
     enum Fit: String, CaseIterable, Sendable {
         /// As large as fits, never enlarged: the default.
         case scaleDown = "scale-down"
@@ -35,7 +35,7 @@ struct ImageOptions: Hashable, Sendable {
     var quality = 80
     var devicePixelRatio = 1.0
     var gravity = ImageSizing.Position.center
-    /// What lies under transparent pixels and around a padded image.
+    /// The colour under transparent pixels and around a padded image.
     var background: ImageSizing.Color?
     /// A radius in pixels of the result; 0: none.
     var blur = 0
@@ -68,7 +68,7 @@ extension ImageOptions {
         return sizing
     }
 
-    /// What a side may be that follows from the proportions: a sliver of an image must not become a giant one.
+    /// The longest side that may follow from the proportions: a sliver of an image must not become a giant one.
     private func longest(beside side: Int?) -> Int? {
         guard let side else { return nil }
         let area = Double(Self.largestArea) / (Double(side) * devicePixelRatio * devicePixelRatio)

@@ -3,38 +3,38 @@ package import HTTPTypes
 package import ImageCache
 package import URLSigning
 
-/// Which images are made, and of what.
+/// The rules by which images are made, and of which originals.
 package struct ImageRules: Sendable {
     /// Tells the rules of one configuration from those of the next.
     final class Identity: Sendable {}
 
     let identity = Identity()
     let origin: OriginBase
-    /// What `origin` connects to.
+    /// The host and port that `origin` connects to.
     package var originEndpoint: AllowedHosts.Endpoint?
     package var allowedHosts = AllowedHosts([])
     /// The widths that may be asked for, in CSS pixels; empty: any.
     package var widths: Set<Int> = []
-    /// Who verifies URLs; nil: they need no signature.
+    /// The verifier of URLs' signatures; nil: they need none.
     package var signer: URLSigner?
     /// Of originals: pixels, bytes, memory, CPU time.
     package var limits = DecodingLimits()
-    /// What becomes of images whose original has damaged data.
+    /// The treatment of images whose original has damaged data.
     package var damaged = DamagedImages.serve
-    /// How originals are fetched.
+    /// The options by which originals are fetched.
     package var transfer = TransferOptions()
-    /// What is asked of origins beside the URL. The same for all clients, who share what comes of it.
+    /// The fields of requests to origins: the same for all clients, who share the response.
     package var fields: HTTPFields = [.accept: "image/webp, image/png, image/jpeg"]
     /// The name in Via and Cache-Status.
     package var name = "imgcache"
-    /// Whether Server-Timing tells the client how long it took.
+    /// True if Server-Timing tells the client how long it took.
     package var tellsTiming = false
 
     /// - Parameter origin: the origin's URL without a slash at its end.
     package init(origin: String) { self.origin = OriginBase(origin) }
 }
 
-/// What becomes of an image whose original has damaged data, so that a part of it is not what it was.
+/// The treatment of an image whose original has damaged data, so that a part of it is not what it was.
 package enum DamagedImages: String, Sendable, CaseIterable {
     /// It is served, for a minute at a time.
     case serve
@@ -43,18 +43,18 @@ package enum DamagedImages: String, Sendable, CaseIterable {
 }
 
 /// One image to be had, as its URL and the client's fields ask for it.
-struct ImageOrder: Sendable {
+struct ImageOperation: Sendable {
     let request: ImageRequest
     let encoding: ThumbnailEncoding
-    /// Whether another client may get another format under this URL.
+    /// True if another client may get another format under this URL.
     let variesOnAccept: Bool
-    /// When the URL's signature expires, in seconds since 1970.
+    /// The expiry of the URL's signature, in seconds since 1970.
     let expiry: Int64?
 }
 
-/// Why an image is not made.
-enum ImageRefusal: Error, Equatable {
-    case mistake(ImageMistake)
+/// The reason why an image is not made.
+enum ImageRequestError: Error, Equatable {
+    case mistake(ImageOptionError)
     case signature(SignatureRefusal)
     /// Nobody may have images of that host.
     case host
@@ -68,11 +68,11 @@ extension ImageRules {
     ///   - now: seconds since 1970, for signatures.
     func order(
         target: String, accept: some Sequence<String>, now: Int64
-    ) throws(ImageRefusal) -> ImageOrder {
+    ) throws(ImageRequestError) -> ImageOperation {
         let verified = try verify(target, now: now)
         let parsed: ImageTarget
         let options: ImageOptions
-        do throws(ImageMistake) {
+        do throws(ImageOptionError) {
             parsed = try ImageTarget(verified.target[...].dropFirst(Router.imagePrefix.utf8.count))
             options = try ImageOptions(parsed.options)
         } catch {
@@ -87,13 +87,13 @@ extension ImageRules {
         request.decoder.limits = limits
         request.decoder.keepsMetadata = options.keepsMetadata
         let isAuto = options.format == .auto
-        return ImageOrder(
+        return ImageOperation(
             request: request,
             encoding: options.encoding(acceptsWebP: isAuto && AcceptedFormats.prefersWebP(accept)),
             variesOnAccept: isAuto, expiry: verified.expiry)
     }
 
-    private func verify(_ target: String, now: Int64) throws(ImageRefusal) -> (target: String, expiry: Int64?) {
+    private func verify(_ target: String, now: Int64) throws(ImageRequestError) -> (target: String, expiry: Int64?) {
         guard let signer else { return (target, nil) }
         do throws(SignatureRefusal) {
             let verified = try signer.verify(target: target, now: now)
@@ -104,7 +104,7 @@ extension ImageRules {
     }
 
     /// As the store knows it: see ``OriginBase``.
-    private func url(of original: ImageTarget.Original) throws(ImageRefusal) -> String {
+    private func url(of original: ImageTarget.Original) throws(ImageRequestError) -> String {
         switch original {
         case .path(let path):
             guard let url = origin.url(for: path) else { throw .mistake(Self.badPath) }
@@ -119,10 +119,10 @@ extension ImageRules {
         }
     }
 
-    private static let badPath = ImageMistake(
+    private static let badPath = ImageOptionError(
         code: "bad-target", message: "A path must be percent-encoded, and stay below the origin's.")
 
-    /// Whether originals may come from there.
+    /// Returns true if originals may come from there.
     package func mayAsk(_ endpoint: AllowedHosts.Endpoint) -> Bool {
         endpoint == originEndpoint || allowedHosts.contains(endpoint)
     }

@@ -15,20 +15,20 @@ struct ImageTarget: Equatable {
     var original: Original
 
     /// - Parameter target: what follows `/image/`.
-    init(_ target: Substring) throws(ImageMistake) {
+    init(_ target: Substring) throws(ImageOptionError) {
         let bytes = target.utf8
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash > bytes.startIndex,
             bytes.index(after: slash) < bytes.endIndex,
             bytes[..<slash].allSatisfy({ $0 != UInt8(ascii: "?") })
         else {
-            throw ImageMistake(
+            throw ImageOptionError(
                 code: "bad-target", message: "An image's URL is /image/OPTIONS/PATH, such as /image/w=256/a.jpg.")
         }
         options = target[..<slash]
         let rest = target[slash...]
         let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") }
         guard !DotSegments.areIn(path) else {
-            throw ImageMistake(code: "bad-target", message: "A path must not have the segments . and .. in it.")
+            throw ImageOptionError(code: "bad-target", message: "A path must not have the segments . and .. in it.")
         }
         original = Self.absolute(rest.dropFirst()) ?? .path(String(rest))
     }

@@ -4,10 +4,10 @@ import ImageCache
 import URLSigning
 
 extension Response {
-    /// What is said to who asks for what is not made here: 400 for what cannot be read, 403 for what is not allowed.
-    init(refusal: ImageRefusal) {
+    /// The response to a request for an image that is not made: 400 for what cannot be read, 403 for what is not allowed.
+    init(_ error: ImageRequestError) {
         self =
-            switch refusal {
+            switch error {
             case .mistake(let mistake): .failure(400, mistake.code, mistake.message)
             case .host: .failure(403, "host-not-allowed", "Images of that host are not made here.")
             case .width(nil): .failure(400, "bad-option", "The option \"width\" is needed here.")
@@ -23,7 +23,7 @@ extension Response {
             }
     }
 
-    /// What is said when an image could not be made. Of an origin's error statuses, 404 and 410 stay what they are; others
+    /// The response when an image could not be made. Of an origin's error statuses, 404 and 410 stay what they are; others
     /// are a bad gateway's (RFC 9110 section 15.6.3), but those that ask to come again.
     init(imageFailure error: ImageCacheError) {
         var response: Response

@@ -3,19 +3,19 @@ import HTTPServer
 import HTTPTypes
 import ImageCache
 
-/// A made image on its way into an answer.
+/// A made image on its way into a response.
 struct ServedImage {
     let thumbnail: Thumbnail
-    let order: ImageOrder
+    let order: ImageOperation
     private let name: String
 
-    init(_ thumbnail: Thumbnail, _ order: ImageOrder, name: String) {
+    init(_ thumbnail: Thumbnail, _ order: ImageOperation, name: String) {
         self.thumbnail = thumbnail
         self.order = order
         self.name = name
     }
 
-    func response(to exchange: Exchange, _ rules: ImageRules, at now: Date) -> Response {
+    func response(to incoming: Request, _ rules: ImageRules, at now: Date) -> Response {
         if let damage = thumbnail.damage, rules.damaged == .refuse {
             var response = Response.failure(422, "image-damaged", "The original is damaged.")
             response.detail = "\(damage)"
@@ -24,23 +24,23 @@ struct ServedImage {
         var fields = representationFields(at: now)
         let outcome = CacheOutcome(thumbnail.source)
         var (status, range) = (HTTPResponse.Status.ok, 0..<thumbnail.bytes.count)
-        if exchange.head.fields.contains(where: Self.isConditional) {
-            (status, range) = narrow(&fields, exchange, at: now)
+        if incoming.head.fields.contains(where: Self.isConditional) {
+            (status, range) = narrow(&fields, incoming, at: now)
         }
         fields[.via] = "1.1 \(name)"
         fields[.cacheStatus] =
             "\(name); \(outcome == .hit || outcome == .stale ? "hit" : "fwd=\(outcome.forwardReason)")"
             + (thumbnail.damage == nil ? "" : "; detail=damaged")
-        if rules.tellsTiming { ServerTiming.append(outcome, since: exchange.received, to: &fields) }
+        if rules.tellsTiming { ServerTiming.append(outcome, since: incoming.received, to: &fields) }
         if status != .notModified { fields[.contentLength] = String(range.count) }
-        let hasContent = exchange.method != .head && status != .notModified && status != .rangeNotSatisfiable
+        let hasContent = incoming.method != .head && status != .notModified && status != .rangeNotSatisfiable
         let bytes = range.count == thumbnail.bytes.count ? thumbnail.bytes : Array(thumbnail.bytes[range])
         return Response(
             HTTPResponse(status: status, headerFields: fields), body: hasContent ? .bytes(bytes) : .none,
             outcome: outcome)
     }
 
-    /// What a 200 says.
+    /// The fields of a 200.
     private func representationFields(at now: Date) -> HTTPFields {
         var fields = HTTPFields()
         fields.reserveCapacity(12)
@@ -56,8 +56,8 @@ struct ServedImage {
         return fields
     }
 
-    /// When the image must not be used any more: with the URL's signature, and soon if the original is damaged, which its origin may
-    /// mend. In seconds since 1970; nil: when its original must not.
+    /// The time after which the image must not be used: the end of the URL's signature, and soon if the original is damaged,
+    /// which its origin may mend. In seconds since 1970; nil: when its original must not.
     private func lastUse(_ now: Date) -> Int64? {
         guard thumbnail.damage != nil else { return order.expiry }
         // A lifetime ends with the last second.
@@ -76,16 +76,16 @@ struct ServedImage {
         }
     }
 
-    /// What the client's conditions and range (RFC 9110 sections 13 and 14) make of the answer: the caching rules know.
+    /// Applies the client's conditions and range (RFC 9110 sections 13 and 14) by the caching rules.
     private func narrow(
-        _ fields: inout HTTPFields, _ exchange: Exchange, at now: Date
+        _ fields: inout HTTPFields, _ incoming: Request, at now: Date
     ) -> (HTTPResponse.Status, Range<Int>) {
         let whole = 0..<thumbnail.bytes.count
         let stored = StoredResponse(
             requestURL: order.request.file.url, status: .ok, fields: fields, requestTime: now, responseTime: now,
             extent: .complete(length: Int64(whole.count)))
         let rules = CacheRules(mode: .shared)
-        let request = CacheRequest(method: exchange.method, url: stored.requestURL, fields: exchange.head.fields)
+        let request = CacheRequest(method: incoming.method, url: stored.requestURL, fields: incoming.head.fields)
         guard let served = rules.served(stored, for: request, now: now) else { return (.ok, whole) }
         fields = rules.head(of: served, from: stored).headerFields
         // It is as old as Cache-Control says.

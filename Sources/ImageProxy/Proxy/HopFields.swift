@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// `Via` (RFC 9110 section 7.6.3): who passed a message on.
 enum Via {
-    /// How often a request may come through the same proxy: two caches of one name in a row are no loop.
+    /// The number of times that a request may come through the same proxy: two caches of one name in a row are no loop.
     static let mostPasses = 5
 
     static func append(_ name: String, minorVersion: Int, to fields: inout HTTPFields) {
@@ -12,7 +12,7 @@ enum Via {
         fields[.via] = fields[.via].map { $0 + ", " + own } ?? own
     }
 
-    /// How often this proxy is named.
+    /// The number of times that this proxy is named.
     static func passes(of name: String, in fields: HTTPFields) -> Int {
         guard let value = fields[.via] else { return 0 }
         return ListedTokens(value).reduce(0) { count, member in
@@ -26,16 +26,16 @@ enum Via {
 enum Forwarded {
     /// - Parameter isContinued: whether the request came from a proxy whose own `Forwarded` is believed. Of anybody else nothing is
     ///   passed on.
-    static func append(_ exchange: Exchange, continuing isContinued: Bool, to fields: inout HTTPFields) {
-        var own = "for=\(exchange.peer.forwardedNode)"
-        if let host = exchange.head.authority, !host.isEmpty { own += ";host=\"\(host)\"" }
+    static func append(_ incoming: Request, continuing isContinued: Bool, to fields: inout HTTPFields) {
+        var own = "for=\(incoming.peer.forwardedNode)"
+        if let host = incoming.head.authority, !host.isEmpty { own += ";host=\"\(host)\"" }
         own += ";proto=http"
-        let former = isContinued ? exchange.head.fields[.forwarded] : nil
+        let former = isContinued ? incoming.head.fields[.forwarded] : nil
         fields[.forwarded] = former.map { $0 + ", " + own } ?? own
     }
 }
 
-/// `Server-Timing` (W3C): how long the cache took to have the head of an answer.
+/// `Server-Timing` (W3C): how long the cache took to have the head of a response.
 enum ServerTiming {
     static func append(_ outcome: CacheOutcome, since start: ContinuousClock.Instant, to fields: inout HTTPFields) {
         let (seconds, attoseconds) = (ContinuousClock.now - start).components

@@ -4,15 +4,15 @@ package import HTTPTypes
 package import ImageCache
 
 /// Answers a request with what the origin says to it, through the cache (RFC 9110 section 7.6).
-package struct ProxyEndpoint: Endpoint {
-    /// What it says of itself and of the client to others.
+package struct ProxyEndpoint: RequestHandler {
+    /// The facts that the proxy tells others of itself and of the client.
     package struct Options: Sendable {
         package var origin: OriginBase
         /// The name in Via.
         package var name = "imgcache"
-        /// Whether Forwarded tells the origin who asked (RFC 7239).
+        /// True if Forwarded tells the origin who asked (RFC 7239).
         package var tellsClient = false
-        /// Whether Server-Timing tells the client how long the cache took.
+        /// True if Server-Timing tells the client how long the cache took.
         package var tellsTiming = false
         /// The field that carries the request's id.
         package var idField: HTTPField.Name?
@@ -37,25 +37,25 @@ package struct ProxyEndpoint: Endpoint {
         via = "1.1 \(options.name)"
     }
 
-    package func readyResponse(to exchange: Exchange) -> Response? {
-        guard exchange.method == .get || exchange.method == .head, let request = request(for: exchange),
+    package func readyResponse(to incoming: Request) -> Response? {
+        guard incoming.method == .get || incoming.method == .head, let request = request(for: incoming),
             let answer = cache.readyAnswer(to: request)
         else { return nil }
-        let hasContent = exchange.method == .get && answer.head.status != .notModified
-        return finished(answer.head, body: hasContent ? .bytes(answer.body) : .none, .hit, of: exchange)
+        let hasContent = incoming.method == .get && answer.head.status != .notModified
+        return finished(answer.head, body: hasContent ? .bytes(answer.body) : .none, .hit, of: incoming)
     }
 
-    package func response(to exchange: Exchange) async -> Response {
-        guard Via.passes(of: options.name, in: exchange.head.fields) < Via.mostPasses else {
+    package func response(to incoming: Request) async -> Response {
+        guard Via.passes(of: options.name, in: incoming.head.fields) < Via.mostPasses else {
             return .failure(508, "loop", "The request has come through this proxy several times: it goes in a circle.")
         }
-        guard var request = request(for: exchange) else {
+        guard var request = request(for: incoming) else {
             return .failure(
                 400, "bad-target",
                 "Only a path below the origin's can be asked for, percent-encoded and without dot segments.")
         }
-        addHopFields(to: &request.fields, exchange)
-        request.interim = exchange.interim
+        addHopFields(to: &request.fields, incoming)
+        request.interim = incoming.interim
         do {
             let answer = try await cache.exchange(request)
             // Nobody asked for another protocol, and an interim response ends nothing (RFC 9110 section 15.2).
@@ -64,46 +64,46 @@ package struct ProxyEndpoint: Endpoint {
             }
             return finished(
                 answer.head, body: answer.content.map { Response.Body($0) } ?? .none, CacheOutcome(answer.cacheStatus),
-                of: exchange)
+                of: incoming)
         } catch {
             return Response(failure: error)
         }
     }
 
-    private func request(for exchange: Exchange) -> FileRequest? {
+    private func request(for incoming: Request) -> FileRequest? {
         // Dot segments mean one thing here and another there.
-        guard case .path(let path) = exchange.head.target,
+        guard case .path(let path) = incoming.head.target,
             !DotSegments.areIn(path.utf8.prefix { $0 != UInt8(ascii: "?") }),
             let url = options.origin.url(for: path)
         else { return nil }
         var request = FileRequest(url)
-        request.method = exchange.method
-        request.client = exchange.client.subscriber
+        request.method = incoming.method
+        request.client = incoming.client.subscriber
         request.transfer = options.transfer
-        request.fields = HopByHop.endToEnd(exchange.head, passing: options.passedFields)
-        if !exchange.content.isEmpty { request.body = exchange.content }
+        request.fields = HopByHop.endToEnd(incoming.head, passing: options.passedFields)
+        if !incoming.content.isEmpty { request.body = incoming.content }
         return request
     }
 
-    /// What a request is given on its way to the origin.
-    private func addHopFields(to fields: inout HTTPFields, _ exchange: Exchange) {
-        Via.append(options.name, minorVersion: exchange.head.minorVersion, to: &fields)
-        if let name = options.idField { fields[name] = exchange.id }
+    /// Adds the fields that a request is given on its way to the origin.
+    private func addHopFields(to fields: inout HTTPFields, _ incoming: Request) {
+        Via.append(options.name, minorVersion: incoming.head.minorVersion, to: &fields)
+        if let name = options.idField { fields[name] = incoming.id }
         if options.tellsClient {
-            Forwarded.append(exchange, continuing: options.trustedProxies.contains(exchange.peer), to: &fields)
+            Forwarded.append(incoming, continuing: options.trustedProxies.contains(incoming.peer), to: &fields)
         }
-        if exchange.method == .options, let left = exchange.head.fields[.maxForwards].flatMap({ Int($0) }), left > 0 {
+        if incoming.method == .options, let left = incoming.head.fields[.maxForwards].flatMap({ Int($0) }), left > 0 {
             fields[.maxForwards] = String(left - 1)
         }
     }
 
     private func finished(
-        _ head: HTTPResponse, body: Response.Body, _ outcome: CacheOutcome, of exchange: Exchange
+        _ head: HTTPResponse, body: Response.Body, _ outcome: CacheOutcome, of incoming: Request
     ) -> Response {
         var response = Response(head, body: body, outcome: outcome)
         response.via = via
         if options.tellsTiming {
-            ServerTiming.append(outcome, since: exchange.received, to: &response.head.headerFields)
+            ServerTiming.append(outcome, since: incoming.received, to: &response.head.headerFields)
         }
         return response
     }

@@ -2,7 +2,7 @@ import HTTPServer
 import HTTPTypes
 import ImageCache
 
-/// How an answer was come by: for the log and for counting.
+/// The cache's part in a response, for logs and metrics.
 package enum CacheOutcome: String, Sendable, CaseIterable {
     /// From the store or from memory; the origin was not asked.
     case hit
@@ -16,10 +16,10 @@ package enum CacheOutcome: String, Sendable, CaseIterable {
     case collapsed
     /// From the origin, and not stored.
     case pass
-    /// Made here: an error, an answer to OPTIONS.
+    /// Made here: an error, a response to OPTIONS.
     case none
 
-    /// What the cache says of an answer (RFC 9211).
+    /// The outcome that a Cache-Status (RFC 9211) tells.
     init(_ status: CacheStatus) {
         guard status.forward != nil else {
             self = !status.hit ? .none : status.detail == nil ? .hit : .stale

@@ -3,7 +3,7 @@ import HTTPTypes
 import ImageCache
 
 extension Response {
-    /// What a client is told when there is no answer of the origin's (RFC 9110 section 15.6): 504 when it took too long, 502 when
+    /// The response to a client when there is none of the origin's (RFC 9110 section 15.6): 504 when it took too long, 502 when
     /// it could not be reached or broke off, 503 when it is the cache that cannot. Addresses and paths stay in the log.
     init(failure error: ImageCacheError) {
         self =
@@ -29,7 +29,7 @@ extension Response {
 }
 
 extension ImageCacheError {
-    /// Whether what failed is that something took too long.
+    /// True if something took too long.
     fileprivate var isTimeout: Bool {
         guard let cause = cause as? TransferError else { return false }
         return cause.code == .timeout || cause.code == .stalled

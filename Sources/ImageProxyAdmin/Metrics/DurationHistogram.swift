@@ -1,4 +1,4 @@
-/// How often which duration was seen: bounds of ten a decade from 10 µs to 100 s, so that a percentile is off by an eighth at
+/// A histogram of durations: bounds of ten a decade from 10 µs to 100 s, so that a percentile is off by an eighth at
 /// most.
 struct DurationHistogram: Sendable, Equatable {
     /// Upper bounds, inclusive, in nanoseconds, ascending. What is above the last one has a bucket of its own.
@@ -38,7 +38,7 @@ struct DurationHistogram: Sendable, Equatable {
         sum += other.sum
     }
 
-    /// What was noted since `earlier`, a former value of the same histogram.
+    /// The durations that were noted since `earlier`, a former value of the same histogram.
     func since(_ earlier: DurationHistogram) -> DurationHistogram {
         var difference = self
         for index in counts.indices { difference.counts[index] -= earlier.counts[index] }
@@ -66,6 +66,6 @@ struct DurationHistogram: Sendable, Equatable {
     /// The bounds that a monitoring system is given, three a decade.
     static let exported: [Int] = bounds.indices.filter { [0, 4, 7].contains($0 % 10) }
 
-    /// How many were not above the bound with an index.
+    /// The number of durations that were not above the bound with an index.
     func cumulative(at index: Int) -> Int { counts[...index].reduce(0, +) }
 }

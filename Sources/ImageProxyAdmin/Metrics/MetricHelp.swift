@@ -1,4 +1,4 @@
-/// What the metrics mean that the server counts through swift-metrics.
+/// The meaning of the metrics that the server counts through swift-metrics.
 enum MetricHelp {
     /// The gauges whose sum is the requests under way.
     static let active = ["imgcache_requests_running", "imgcache_requests_waiting"]

@@ -5,7 +5,7 @@ import Logging
 
 /// Answers every request to the admin listener: decides who may come in, takes PURGE, and gives errors their form and every
 /// response the fields that say what a browser may do with it.
-struct AdminEndpoint: Endpoint {
+struct AdminEndpoint: RequestHandler {
     private let routes: AdminRoutes
     private let table: RouteTable
 
@@ -14,12 +14,12 @@ struct AdminEndpoint: Endpoint {
         table = routes.table()
     }
 
-    func readyResponse(to exchange: Exchange) -> Response? { nil }
+    func readyResponse(to request: Request) -> Response? { nil }
 
-    func response(to exchange: Exchange) async -> Response {
+    func response(to request: Request) async -> Response {
         var response: Response
         do {
-            response = try await answer(AdminRequest(exchange))
+            response = try await answer(AdminRequest(request))
         } catch let error as AdminError {
             response = error.response
         } catch let error as ImageCacheError {
@@ -39,7 +39,7 @@ struct AdminEndpoint: Endpoint {
         // Only a page with the token can send PURGE, under whatever name: no page of another place can even ask.
         if request.method.rawValue == "PURGE" { return try await routes.purge(request) }
         // The connection has checked that there is one Host at most, and a valid one.
-        guard let host = request.exchange.head.authority.flatMap({ HostField($0.utf8) }), host.host != .name("") else {
+        guard let host = request.incoming.head.authority.flatMap({ HostField($0.utf8) }), host.host != .name("") else {
             throw AdminError(.badRequest, "bad-host", "The Host field is no host.")
         }
         guard routes.admission.admits(host) else {

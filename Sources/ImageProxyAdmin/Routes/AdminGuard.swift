@@ -2,7 +2,7 @@ import Digests
 import HTTPServer
 import HTTPTypes
 
-/// Who may ask the admin listener what.
+/// The conditions under which a request to the admin listener is answered.
 ///
 /// * `Host` must be an address, `localhost`, the name that the listener was given, or one that the configuration allows: a page
 ///   of somebody else's whose name was made to lead here (DNS rebinding) always comes under a name of its own.
@@ -21,7 +21,7 @@ struct AdminGuard: Sendable {
 
     var hasToken: Bool { token() != nil }
 
-    /// Whether a request with this `Host` is meant for us.
+    /// Returns true if a request with this `Host` is meant for this listener.
     func admits(_ field: HostField) -> Bool {
         switch field.host {
         case .address: true
@@ -29,7 +29,7 @@ struct AdminGuard: Sendable {
         }
     }
 
-    enum Refusal {
+    enum AuthorizationError {
         /// No token was given: 401.
         case missing
         /// Another one: 403.
@@ -38,8 +38,8 @@ struct AdminGuard: Sendable {
         case notConfigured
     }
 
-    /// Whether a request may change something; nil: it may.
-    func refusal(authorization: String?) -> Refusal? {
+    /// Returns the reason why a request may not change anything; nil: it may.
+    func authorizationError(authorization: String?) -> AuthorizationError? {
         guard let token = token() else { return .notConfigured }
         guard let authorization else { return .missing }
         let words = authorization.split(separator: " ", maxSplits: 1)

@@ -5,22 +5,22 @@ import ImageProxy
 
 /// A request to the admin listener, its target taken apart.
 struct AdminRequest: Sendable {
-    let exchange: Exchange
+    let incoming: Request
     /// As sent, without the query.
     let path: Substring
     private let query: Substring
     /// The path's segments that the route names, as sent.
     var parameters: [Substring: Substring] = [:]
 
-    init(_ exchange: Exchange) {
-        self.exchange = exchange
-        let target = exchange.head.targetText
+    init(_ incoming: Request) {
+        self.incoming = incoming
+        let target = incoming.head.targetText
         path = target.prefix { $0 != "?" }
         query = target[path.endIndex...].dropFirst()
     }
 
-    var method: HTTPRequest.Method { exchange.method }
-    var fields: HTTPFields { exchange.head.fields }
+    var method: HTTPRequest.Method { incoming.method }
+    var fields: HTTPFields { incoming.head.fields }
 
     /// A parameter of the query, percent-decoded; the first one of several.
     func query(_ name: String) -> String? {

@@ -5,7 +5,7 @@ import ImageCache
 import Logging
 import NIOPosix
 
-/// What the admin listener answers: health, metrics, purging, and the page with what it shows.
+/// The routes of the admin listener: health, metrics, purging, and the page with what it shows.
 struct AdminRoutes: Sendable {
     let cache: ImageCache
     let rules: CacheRules
@@ -57,9 +57,9 @@ struct AdminRoutes: Sendable {
             guard let step = TrafficHistory.Step(rawValue: request.query("step").flatMap { Int($0) } ?? 1) else {
                 throw AdminError(.badRequest, "step", "step is 1 or 60.")
             }
-            return .json(SeriesAnswer(history, step, since: request.query("since").flatMap { Int($0) }, now: Date()))
+            return .json(SeriesResponse(history, step, since: request.query("since").flatMap { Int($0) }, now: Date()))
         }
-        table.get("api/transfers") { _ in .json(TransfersAnswer(cache.running)) }
+        table.get("api/transfers") { _ in .json(TransfersResponse(cache.running)) }
     }
 
     private func addEntries(to table: inout RouteTable) {
@@ -68,7 +68,7 @@ struct AdminRoutes: Sendable {
             guard (1...500).contains(limit) else { throw AdminError(.badRequest, "limit", "limit is 1 to 500.") }
             let after = try request.query("after").map { try entryID($0) }
             let page = try await cache.entries(matching: request.query("search") ?? "", after: after, limit: limit)
-            return .json(EntriesAnswer(page, now: Date(), rules: rules))
+            return .json(EntriesResponse(page, now: Date(), rules: rules))
         }
         table.get("api/entries/:id/thumbnail") { request in
             let preview = try await cache.preview(ofEntry: entryID(request.parameters["id"] ?? ""), .fit(352, 264))
@@ -86,7 +86,7 @@ struct AdminRoutes: Sendable {
             let id = try entryID(request.parameters["id"] ?? "")
             let size = try await cache.entry(id)?.allocatedSize ?? 0
             let isGone = try await cache.remove(entry: id)
-            return .json(PurgeAnswer(purged: isGone ? 1 : 0, bytes: isGone ? size : 0))
+            return .json(PurgeResponse(purged: isGone ? 1 : 0, bytes: isGone ? size : 0))
         }
         table.post("purge") { request in
             try authorize(request)
@@ -94,13 +94,13 @@ struct AdminRoutes: Sendable {
                 throw AdminError(.unsupportedMediaType, "content-type", "The content must be application/json.")
             }
             let result = try await cache.purge(purgeTarget(of: request))
-            return .json(PurgeAnswer(purged: result.entries, bytes: result.bytes))
+            return .json(PurgeResponse(purged: result.entries, bytes: result.bytes))
         }
     }
 
     // MARK: Answers
 
-    /// What the server's parts say, and the store.
+    /// The readiness that the server's parts tell, and the store.
     func state() async -> Readiness.State {
         guard readiness.state == .ready else { return readiness.state }
         do {
@@ -111,7 +111,7 @@ struct AdminRoutes: Sendable {
         }
     }
 
-    private func summary() async throws -> SummaryAnswer {
+    private func summary() async throws -> SummaryResponse {
         let store = try await waiting { () throws(ImageCacheError) in try cache.statistics() }
         let active = registry.all.reduce(0) { sum, metric in
             guard case .gauge(let gauge) = metric.value, MetricHelp.active.contains(metric.key.label) else {
@@ -119,27 +119,28 @@ struct AdminRoutes: Sendable {
             }
             return sum + Int(gauge.value)
         }
-        return SummaryAnswer(
+        return SummaryResponse(
             now: Date().timeIntervalSince1970, started: started.timeIntervalSince1970, version: version,
             origin: origin, state: await state(), canPurge: admission.hasToken, active: active,
-            totals: SummaryAnswer.Totals(history.totals), recent: SummaryAnswer.Recent(history.recent),
-            store: SummaryAnswer.Store(store),
-            memory: SummaryAnswer.Memory([cache.answerStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
-            evictions: SummaryAnswer.Evictions(cache.evictions))
+            totals: SummaryResponse.Totals(history.totals), recent: SummaryResponse.Recent(history.recent),
+            store: SummaryResponse.Store(store),
+            memory: SummaryResponse.Memory(
+                [cache.answerStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
+            evictions: SummaryResponse.Evictions(cache.evictions))
     }
 
     /// `PURGE /path`, as with other caches: one URL of the origin, or one that is given whole.
     func purge(_ request: AdminRequest) async throws -> Response {
         try authorize(request)
-        let head = request.exchange.head
+        let head = request.incoming.head
         let url = head.scheme.map { "\($0)://\(head.authority ?? "")\(head.targetText)" } ?? origin + head.targetText
         let result = try await cache.purge(.url(url))
         return .json(
-            PurgeAnswer(purged: result.entries, bytes: result.bytes), status: result.entries > 0 ? .ok : .notFound)
+            PurgeResponse(purged: result.entries, bytes: result.bytes), status: result.entries > 0 ? .ok : .notFound)
     }
 
     private func authorize(_ request: AdminRequest) throws {
-        switch admission.refusal(authorization: request.fields[.authorization]) {
+        switch admission.authorizationError(authorization: request.fields[.authorization]) {
         case nil: break
         case .missing: throw AdminError(.unauthorized, "token", "A token is needed: Authorization: Bearer.")
         case .wrong: throw AdminError(.forbidden, "token", "The token is not the right one.")
@@ -157,7 +158,7 @@ struct AdminRoutes: Sendable {
 
     private func purgeTarget(of request: AdminRequest) throws -> PurgeTarget {
         do {
-            return try PurgeOrder.target(of: request.exchange.content)
+            return try PurgeCommand.target(of: request.incoming.content)
         } catch {
             throw AdminError(.badRequest, "purge", error.description)
         }
@@ -169,7 +170,7 @@ struct AdminRoutes: Sendable {
     }
 }
 
-extension PurgeOrder.Mistake: CustomStringConvertible {
+extension PurgeCommand.ParsingError: CustomStringConvertible {
     var description: String {
         switch self {
         case .notJSON: "The content is no JSON object with url, prefix, host or all."

@@ -1,6 +1,6 @@
 import Locking
 
-/// Whether the server wants requests: said by its parts, asked by `/readyz` and the page.
+/// The server's readiness for requests: set by its parts, read by `/readyz` and the page.
 package final class Readiness: Sendable {
     enum State: String, Sendable, Encodable {
         case starting, ready, stopping

@@ -4,9 +4,9 @@ struct SeriesRing<Value: Sendable>: Sendable {
     let step: Int
     let capacity: Int
     private var values: [Value] = []
-    /// Where the next value goes once `values` is full.
+    /// The place of the next value once `values` is full.
     private var place = 0
-    /// When the step after the newest one begins, in seconds since 1970; nil: nothing was noted yet.
+    /// The beginning of the step after the newest one, in seconds since 1970; nil: nothing was noted yet.
     private(set) var end: Int?
 
     init(step: Int, capacity: Int) {

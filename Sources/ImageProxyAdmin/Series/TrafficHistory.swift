@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Locking
 
-/// What the server did, second by second for ten minutes, and minute by minute for a day, and its newest totals.
+/// The server's traffic, second by second for ten minutes, and minute by minute for a day, and its newest totals.
 ///
 /// In memory alone, about 200 KB whatever happens.
 final class TrafficHistory: Sendable {
@@ -16,7 +16,7 @@ final class TrafficHistory: Sendable {
     private struct State {
         var seconds = SeriesRing<TrafficPoint>(step: Step.second.rawValue, capacity: Step.second.capacity)
         var minutes = SeriesRing<TrafficPoint>(step: Step.minute.rawValue, capacity: Step.minute.capacity)
-        /// When the newest totals were read, and what they were.
+        /// The newest totals, and the time at which they were read.
         var last: Reading?
         /// The reading that the running minute is reckoned from.
         var minuteBegan: Reading?
@@ -55,7 +55,7 @@ final class TrafficHistory: Sendable {
         }
     }
 
-    /// What is known of the steps from `since` on; nil for those before the server started.
+    /// The points of the steps from `since` on; nil for those before the server started.
     func slice(_ step: Step, since: Int?, now: Date) -> (start: Int, points: [TrafficPoint?]) {
         let now = Int(now.timeIntervalSince1970)
         let (start, values) = state.withLock { state in
@@ -67,7 +67,7 @@ final class TrafficHistory: Sendable {
     /// The newest totals.
     var totals: TrafficTotals { state.withLock { $0.last?.totals } ?? TrafficTotals() }
 
-    /// What holds for the last minute; nil before there are two readings.
+    /// The average of the last minute; nil before there are two readings.
     var recent: TrafficPoint? {
         state.withLock { state in
             guard let first = state.minute.first, let last = state.minute.last, last.time > first.time else {

@@ -1,14 +1,14 @@
 import ImageCache
 import ImageProxy
 
-/// What the server has done since it started: ever-growing sums, from which rates are differences.
+/// The server's totals since it started: ever-growing sums, from which rates are differences.
 struct TrafficTotals: Sendable, Equatable {
     var requests = 0
     /// Answered without content from the origin: fresh, stale, confirmed, or shared with a request under way.
     var hits = 0
     /// Fetched and stored.
     var misses = 0
-    /// What the cache has no part in: not to be stored, refused, answered by the server itself.
+    /// Responses that the cache has no part in: not to be stored, refused, answered by the server itself.
     var passed = 0
     /// Responses 4xx and 5xx, whatever the cache said. Hits, misses and the rest are of the others.
     var clientErrors = 0
@@ -22,7 +22,7 @@ struct TrafficTotals: Sendable, Equatable {
     var resumedBytes = 0
     var latency = DurationHistogram()
 
-    /// What clients got and the origin did not send.
+    /// The bytes that clients got and the origin did not send.
     var savedBytes: Int { max(0, sentBytes - originBytes) }
 
     init() {}
@@ -57,7 +57,7 @@ struct TrafficTotals: Sendable, Equatable {
     }
 }
 
-/// What happened in one step of time, as rates a second.
+/// The traffic in one step of time, as rates a second.
 struct TrafficPoint: Sendable, Equatable {
     var requests = 0.0
     var hits = 0.0

@@ -10,7 +10,7 @@ struct CommandLineOptions {
     /// Values by the settings' names.
     var options: [String: String] = [:]
 
-    init(_ arguments: [String]) throws(SettingMistake) {
+    init(_ arguments: [String]) throws(SettingError) {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
@@ -26,9 +26,9 @@ struct CommandLineOptions {
     }
 
     /// An option's name without its dashes, and what follows an equals sign.
-    private static func split(_ argument: String) throws(SettingMistake) -> (name: String, value: String?) {
+    private static func split(_ argument: String) throws(SettingError) -> (name: String, value: String?) {
         guard argument.hasPrefix("--") else {
-            throw SettingMistake(setting: argument, value: nil, problem: "is no option; --help lists them")
+            throw SettingError(setting: argument, value: nil, problem: "is no option; --help lists them")
         }
         let text = argument.dropFirst(2)
         guard let equals = text.firstIndex(of: "=") else { return (String(text), nil) }
@@ -37,7 +37,7 @@ struct CommandLineOptions {
 
     private mutating func take(
         _ name: String, _ attached: String?, _ rest: inout ArraySlice<String>
-    ) throws(SettingMistake) {
+    ) throws(SettingError) {
         if attached == nil, name.hasPrefix("no-"), let setting = Setting.named(String(name.dropFirst(3))),
             setting.shape == .flag
         {
@@ -45,14 +45,14 @@ struct CommandLineOptions {
         }
         let setting = Setting.named(name)
         guard setting != nil || name == "config" else {
-            throw SettingMistake(
+            throw SettingError(
                 setting: "--\(name)", value: nil, problem: "is no option" + SettingFile.suggestion(for: name))
         }
         if let setting, setting.shape == .flag {
             return try set(setting, attached ?? "true")
         }
         guard let value = attached ?? rest.popFirst() else {
-            throw SettingMistake(setting: "--\(name)", value: nil, problem: "needs a value")
+            throw SettingError(setting: "--\(name)", value: nil, problem: "needs a value")
         }
         guard let setting else {
             guard file == nil else { throw Self.repeated("config") }
@@ -62,7 +62,7 @@ struct CommandLineOptions {
         try set(setting, value)
     }
 
-    private mutating func set(_ setting: Setting, _ value: String) throws(SettingMistake) {
+    private mutating func set(_ setting: Setting, _ value: String) throws(SettingError) {
         guard let former = options[setting.name] else {
             options[setting.name] = value
             return
@@ -72,7 +72,7 @@ struct CommandLineOptions {
         options[setting.name] = "\(former),\(value)"
     }
 
-    private static func repeated(_ name: String) -> SettingMistake {
-        SettingMistake(setting: "--\(name)", value: nil, problem: "is specified more than once")
+    private static func repeated(_ name: String) -> SettingError {
+        SettingError(setting: "--\(name)", value: nil, problem: "is specified more than once")
     }
 }

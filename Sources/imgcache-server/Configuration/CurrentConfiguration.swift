@@ -2,7 +2,7 @@ import Locking
 
 /// The configuration as it is now. Who asks for each request sees what SIGHUP has changed.
 final class CurrentConfiguration: Sendable {
-    typealias Observer = @Sendable (ServerConfiguration) throws(SettingMistake) -> Void
+    typealias Observer = @Sendable (ServerConfiguration) throws(SettingError) -> Void
 
     private struct State {
         var value: ServerConfiguration
@@ -22,7 +22,7 @@ final class CurrentConfiguration: Sendable {
 
     /// Takes over what can be changed while the server runs: all of it, or after a mistake nothing.
     /// - Returns: The settings that have changed and take effect only after a restart.
-    func reload(_ new: ServerConfiguration) throws(SettingMistake) -> [String] {
+    func reload(_ new: ServerConfiguration) throws(SettingError) -> [String] {
         let (former, observers) = state.withLock { ($0.value, $0.observers) }
         var value = former
         var waiting: [String] = []
@@ -36,7 +36,7 @@ final class CurrentConfiguration: Sendable {
             }
         }
         for (index, observer) in observers.enumerated() {
-            do throws(SettingMistake) {
+            do throws(SettingError) {
                 try observer(value)
             } catch {
                 for earlier in observers[..<index] { try? earlier(former) }

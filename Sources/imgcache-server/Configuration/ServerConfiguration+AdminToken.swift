@@ -2,16 +2,16 @@ import Digests
 
 extension ServerConfiguration {
     /// The token that purging needs, from the settings or from the file that they name; nil: nobody may purge.
-    func purgeToken() throws(SettingMistake) -> String? {
+    func purgeToken() throws(SettingError) -> String? {
         guard let path = adminTokenFile else {
             guard let token = adminToken else { return nil }
             guard Self.isToken(token) else {
-                throw SettingMistake(setting: "admin-token", value: nil, problem: "is empty, or has spaces at its end")
+                throw SettingError(setting: "admin-token", value: nil, problem: "is empty, or has spaces at its end")
             }
             return token
         }
-        func mistake(_ problem: String) -> SettingMistake {
-            SettingMistake(setting: "admin-token-file", value: path, problem: problem)
+        func mistake(_ problem: String) -> SettingError {
+            SettingError(setting: "admin-token-file", value: path, problem: problem)
         }
         guard adminToken == nil else { throw mistake("is given beside admin-token; only one may be") }
         let content: String

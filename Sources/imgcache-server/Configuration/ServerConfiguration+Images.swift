@@ -10,9 +10,9 @@ extension ServerConfiguration {
         return AddressPolicy.Endpoint(authority: url.authority, scheme: url.scheme.rawValue)
     }
 
-    /// Which images are made.
+    /// The rules by which images are made.
     /// - Throws: when a file of keys cannot be used.
-    func imageRules() throws(SettingMistake) -> ImageRules {
+    func imageRules() throws(SettingError) -> ImageRules {
         var rules = ImageRules(origin: originBase)
         rules.originEndpoint = originEndpoint
         rules.allowedHosts = AllowedHosts(allowedHosts)
@@ -29,21 +29,21 @@ extension ServerConfiguration {
     }
 
     /// The keys of all files, in their order.
-    private func signingKeys() throws(SettingMistake) -> SigningKeys? {
+    private func signingKeys() throws(SettingError) -> SigningKeys? {
         guard !signingKeyFiles.isEmpty else { return nil }
         var keys: [SigningKey] = []
         for path in signingKeyFiles {
             do throws(SigningKeyError) { keys += try SigningKeys(file: path).all } catch {
-                throw SettingMistake(setting: "signing-key-files", value: path, problem: "cannot be used: \(error)")
+                throw SettingError(setting: "signing-key-files", value: path, problem: "cannot be used: \(error)")
             }
         }
         do throws(SigningKeyError) { return try SigningKeys(keys) } catch {
-            throw SettingMistake(
+            throw SettingError(
                 setting: "signing-key-files", value: signingKeyFiles.joined(separator: ","), problem: "\(error)")
         }
     }
 
-    /// How originals are fetched: somebody waits for the image, so what fails is tried again soon or not at all.
+    /// The options by which originals are fetched: somebody waits for the image, so what fails is tried again soon or not at all.
     private var imageTransfer: TransferOptions {
         var transfer = originTransfer
         transfer.userAgent = nil
@@ -58,7 +58,8 @@ extension ServerConfiguration {
         return transfer
     }
 
-    /// What the cache connects to: the origin whatever its address, the allowed hosts at public addresses, and nothing else.
+    /// The addresses that the cache connects to: the origin whatever its address, the allowed hosts at public addresses, and
+    /// nothing else.
     /// - Parameter mayAsk: whether a host is allowed now.
     func addressPolicy(where mayAsk: @escaping @Sendable (AddressPolicy.Endpoint) -> Bool) -> AddressPolicy {
         .publicOnly(except: Set([originEndpoint].compactMap(\.self)), where: mayAsk)

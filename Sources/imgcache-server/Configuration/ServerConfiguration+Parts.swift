@@ -60,7 +60,7 @@ extension ServerConfiguration {
         return options
     }
 
-    /// How the origin is asked.
+    /// The options by which the origin is asked.
     var originTransfer: TransferOptions {
         var transfer = TransferOptions()
         transfer.connectTimeout = originConnectTimeout
@@ -78,7 +78,7 @@ extension ServerConfiguration {
     }
 
     /// A shared cache's configuration (RFC 9111 section 3.5).
-    func cacheConfiguration() throws(SettingMistake) -> ImageCache.Configuration {
+    func cacheConfiguration() throws(SettingError) -> ImageCache.Configuration {
         var cache = ImageCache.Configuration()
         cache.rules = CacheRules(mode: .shared)
         cache.rules.alwaysVaryingNames = Set(passedFields.map { $0.lowercased() })
@@ -92,7 +92,7 @@ extension ServerConfiguration {
             cache.answers = try MemoryCacheLimits(capacity: files)
             cache.memory = try MemoryCacheLimits(capacity: Int(clamping: memoryCapacity) - files)
         } catch {
-            throw SettingMistake(
+            throw SettingError(
                 setting: "memory-capacity", value: ByteSize(memoryCapacity).exactText, problem: "\(error)")
         }
         return cache

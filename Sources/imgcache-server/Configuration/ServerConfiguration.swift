@@ -4,8 +4,8 @@ import ImageCache
 import ImageProxy
 import Logging
 
-/// How the server works. Each value is a setting of ``Setting/all``, which names it for the command line, the environment and the
-/// configuration file alike.
+/// The server's configuration. Each value is a setting of ``Setting/all``, which names it for the command line, the environment
+/// and the configuration file alike.
 struct ServerConfiguration: Sendable {
     // What is served.
     var origin = ""
@@ -83,7 +83,7 @@ struct ServerConfiguration: Sendable {
     var threads = System.cores
     var accessLog = AccessLog.Destination.standardOutput
     var logLevel = Logger.Level.info
-    /// Who may purge: the token that the admin listener wants; nil: nobody.
+    /// The token that purging needs; nil: nobody may purge.
     var adminToken: String?
     /// A file that holds the token.
     var adminTokenFile: String?

@@ -211,7 +211,7 @@ extension Setting {
             }, text: { $0[keyPath: place].description }, copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
-    /// The problem with an origin's URL.
+    /// Returns the problem with an origin's URL, nil when there is none.
     private static func originProblem(_ text: String) -> String? {
         let url: HTTPURL
         do throws(InvalidURL) { url = try HTTPURL(text) } catch {
@@ -228,7 +228,7 @@ extension Setting {
 
     private static let unfitOrigin = "has a query, a fragment or a character that must be percent-encoded"
 
-    /// What is wrong with a file that must be readable.
+    /// Returns the problem with a file that must be readable, nil when there is none.
     private static func fileProblem(_ path: String) -> String? {
         access(path, R_OK) == 0 ? nil : "cannot be read: " + String(cString: strerror(errno))
     }

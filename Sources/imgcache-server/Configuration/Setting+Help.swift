@@ -2,7 +2,7 @@ import HTTPServer
 import ImageCache
 
 extension Setting {
-    /// What `--help` prints.
+    /// The text that `--help` prints.
     static var help: String {
         var text = """
             OVERVIEW: A caching proxy and thumbnail service in front of one origin.

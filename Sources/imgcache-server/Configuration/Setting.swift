@@ -6,19 +6,19 @@ import Units
 struct Setting: Sendable {
     typealias Place<Value> = any WritableKeyPath<ServerConfiguration, Value> & Sendable
 
-    /// How the value is written in a configuration file.
+    /// The form of the value in a configuration file.
     enum Shape: Sendable {
         case text, number, flag, list
     }
 
     let name: String
-    /// What stands for the value in the help; empty for a flag.
+    /// The name of the value in the help; empty for a flag.
     let placeholder: String
     let help: String
     var shape = Shape.text
-    /// Whether the value must not be shown.
+    /// True if the value must not be shown.
     var isSecret = false
-    /// Whether SIGHUP takes over a new value; the others need a restart.
+    /// True if SIGHUP takes over a new value; the others need a restart.
     var isReloadable = false
     /// Takes the value over; gives what is wrong with it.
     let read: @Sendable (String, inout ServerConfiguration) -> String?
@@ -48,7 +48,7 @@ struct Setting: Sendable {
 // MARK: Kinds of settings
 
 extension Setting {
-    /// What a text was read as, or what is wrong with it.
+    /// A text's value, or the problem with it.
     private enum Reading<Value> {
         case value(Value)
         case problem(String)

@@ -2,13 +2,13 @@ import Configuration
 import FoundationEssentials
 import Glibc
 
-/// Where settings come from: command line before environment before file. Each is a provider of swift-configuration.
+/// The sources of settings: command line before environment before file. Each is a provider of swift-configuration.
 struct SettingSources {
     private struct Source {
         var provider: any ConfigProvider
-        /// Where a setting stands in it, in words.
+        /// The place of a setting in it, in words.
         var place: @Sendable (Setting) -> String
-        /// What the place calls it.
+        /// The setting's name in that place.
         var name: @Sendable (Setting) -> String
     }
 
@@ -19,7 +19,7 @@ struct SettingSources {
     ///   - file: the configuration file's path; nil: none.
     init(
         options: [String: String], environment: [String: String], file: String?
-    ) throws(SettingMistake) {
+    ) throws(SettingError) {
         var sources = [
             Source(
                 provider: Self.provider("command line", options), place: { _ in "command line" },
@@ -37,27 +37,27 @@ struct SettingSources {
 
     /// The configuration that they make.
     /// - Throws: The first mistake, with its place, name and value.
-    func configuration() throws(SettingMistake) -> ServerConfiguration {
+    func configuration() throws(SettingError) -> ServerConfiguration {
         var configuration = ServerConfiguration()
         for (_, settings) in Setting.all {
             for setting in settings { try take(setting, into: &configuration) }
         }
         guard !configuration.origin.isEmpty else {
-            throw SettingMistake(
+            throw SettingError(
                 setting: "origin", value: nil,
                 problem: "is missing: --origin URL, IMGCACHE_ORIGIN or \"origin\" in the file")
         }
         return configuration
     }
 
-    private func take(_ setting: Setting, into configuration: inout ServerConfiguration) throws(SettingMistake) {
+    private func take(_ setting: Setting, into configuration: inout ServerConfiguration) throws(SettingError) {
         for source in sources {
             let key = AbsoluteConfigKey(["imgcache", setting.name])
             guard let found = try? source.provider.value(forKey: key, type: .string).value,
                 case .string(let text) = found.content
             else { continue }
             guard let problem = setting.read(text, &configuration) else { return }
-            throw SettingMistake(
+            throw SettingError(
                 setting: source.name(setting), value: setting.shown(text), problem: problem,
                 source: source.place(setting))
         }
@@ -102,33 +102,33 @@ enum SettingFile {
         }
     }
 
-    static func values(at path: String) throws(SettingMistake) -> [String: String] {
+    static func values(at path: String) throws(SettingError) -> [String: String] {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-            throw SettingMistake(setting: "config", value: path, problem: "is a folder, no file")
+            throw SettingError(setting: "config", value: path, problem: "is a folder, no file")
         }
         let data: Data
         do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw SettingMistake(setting: "config", value: path, problem: "cannot be read: \(reason(error))")
+            throw SettingError(setting: "config", value: path, problem: "cannot be read: \(reason(error))")
         }
         let decoded: [String: Value]
         do { decoded = try JSONDecoder().decode([String: Value].self, from: data) } catch {
             throw mistake(in: path, error)
         }
         if let key = SettingFileKeys.repeated(in: data) {
-            throw SettingMistake(setting: key, value: nil, problem: "is specified more than once", source: path)
+            throw SettingError(setting: key, value: nil, problem: "is specified more than once", source: path)
         }
         var values: [String: String] = [:]
         for (key, value) in decoded.sorted(by: { $0.key < $1.key }) {
             guard let setting = Setting.named(key) else {
-                throw SettingMistake(
+                throw SettingError(
                     setting: key, value: nil, problem: "is no setting" + suggestion(for: key), source: path)
             }
             switch value {
             case .text(let text): values[key] = text
             case .list(let members):
                 guard setting.shape == .list else {
-                    throw SettingMistake(
+                    throw SettingError(
                         setting: key, value: members.joined(separator: ","), problem: "takes one value, no list",
                         source: path)
                 }
@@ -138,20 +138,20 @@ enum SettingFile {
         return values
     }
 
-    private static func mistake(in path: String, _ error: any Error) -> SettingMistake {
+    private static func mistake(in path: String, _ error: any Error) -> SettingError {
         switch error as? DecodingError {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             guard let key = context.codingPath.first?.stringValue else {
-                return SettingMistake(setting: "config", value: path, problem: "is no JSON object")
+                return SettingError(setting: "config", value: path, problem: "is no JSON object")
             }
-            return SettingMistake(
+            return SettingError(
                 setting: key, value: nil,
                 problem: "is neither text, number, true, false nor a list of texts or numbers",
                 source: path)
         case .dataCorrupted(let context):
             let detail = context.underlyingError.map { ": \(reason($0))" } ?? ""
-            return SettingMistake(setting: "config", value: path, problem: "is not valid JSON\(detail)")
-        default: return SettingMistake(setting: "config", value: path, problem: "is not valid JSON")
+            return SettingError(setting: "config", value: path, problem: "is not valid JSON\(detail)")
+        default: return SettingError(setting: "config", value: path, problem: "is not valid JSON")
         }
     }
 

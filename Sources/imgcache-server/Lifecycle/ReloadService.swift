@@ -10,15 +10,15 @@ extension ReloadService: CustomStringConvertible {
 /// Reads the settings again on SIGHUP. A mistake in them changes nothing and is told in the log.
 struct ReloadService: Service {
     let current: CurrentConfiguration
-    let read: @Sendable () throws(SettingMistake) -> ServerConfiguration
-    let supervisor: Supervisor
+    let read: @Sendable () throws(SettingError) -> ServerConfiguration
+    let systemd: SystemdNotifier
     let logger: Logger
 
     func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown()
         for await _ in signals {
-            supervisor.tell(.reloading)
-            do throws(SettingMistake) {
+            systemd.notify(.reloading)
+            do throws(SettingError) {
                 let waiting = try current.reload(try read())
                 logger.notice("configuration read again")
                 if !waiting.isEmpty {
@@ -29,7 +29,7 @@ struct ReloadService: Service {
             } catch {
                 logger.error("configuration not read again, the former stays: \(error)")
             }
-            supervisor.tell(.ready)
+            systemd.notify(.ready)
         }
     }
 }

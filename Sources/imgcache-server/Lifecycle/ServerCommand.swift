@@ -15,7 +15,7 @@ enum ServerCommand {
     static func run(_ arguments: [String]) async -> Int32 {
         // Until it is listened to: whoever reloads a server that is just starting does not mean to end it.
         signal(SIGHUP, SIG_IGN)
-        do throws(SettingMistake) {
+        do throws(SettingError) {
             let line = try CommandLineOptions(arguments)
             switch line.action {
             case .help:
@@ -28,7 +28,7 @@ enum ServerCommand {
             }
             let environment = ProcessInfo.processInfo.environment
             let file = line.file ?? environment["IMGCACHE_CONFIG"]
-            let read = { @Sendable () throws(SettingMistake) in
+            let read = { @Sendable () throws(SettingError) in
                 try SettingSources(options: line.options, environment: environment, file: file).configuration()
             }
             let configuration = try read()
@@ -36,7 +36,8 @@ enum ServerCommand {
                 print(configuration.masked)
                 return 0
             }
-            return try await serve(configuration, Supervisor(socket: environment["NOTIFY_SOCKET"]), rereading: read)
+            return try await serve(
+                configuration, SystemdNotifier(socket: environment["NOTIFY_SOCKET"]), rereading: read)
         } catch {
             say("imgcache-server: \(error)\n")
             return error.mayPass ? 1 : 2
@@ -44,17 +45,17 @@ enum ServerCommand {
     }
 
     private static func serve(
-        _ configuration: ServerConfiguration, _ supervisor: Supervisor,
-        rereading read: @escaping @Sendable () throws(SettingMistake) -> ServerConfiguration
-    ) async throws(SettingMistake) -> Int32 {
+        _ configuration: ServerConfiguration, _ systemd: SystemdNotifier,
+        rereading read: @escaping @Sendable () throws(SettingError) -> ServerConfiguration
+    ) async throws(SettingError) -> Int32 {
         let level = Locked(configuration.logLevel)
         LoggingSystem.bootstrap { LevelledLogHandler(label: $0, level: level) }
         let logger = Logger(label: "imgcache-server")
         let current = CurrentConfiguration(configuration)
         current.observe { new in level.withLock { $0 = new.logLevel } }
         DescriptorLimit.raise()
-        let server = try ThumbnailServer(current, supervisor: supervisor, logger: logger)
-        let reloading = ReloadService(current: current, read: read, supervisor: supervisor, logger: logger)
+        let server = try ImageProxyService(current, systemd: systemd, logger: logger)
+        let reloading = ReloadService(current: current, read: read, systemd: systemd, logger: logger)
         let group = ServiceGroupConfiguration(
             services: [
                 .init(service: server),
@@ -64,7 +65,7 @@ enum ServerCommand {
             try await ServiceGroup(configuration: group).run()
             return 0
         } catch {
-            if let mistake = error as? SettingMistake { throw mistake }
+            if let mistake = error as? SettingError { throw mistake }
             logger.error("stopped: \(error)")
             return 1
         }

@@ -57,7 +57,7 @@ final class AccessLog: Sendable {
         thread = pool
     }
 
-    /// Whether records are wanted at all.
+    /// True if records are wanted at all.
     var isOn: Bool { thread != nil }
 
     func record(_ record: RequestRecord, at now: Date = Date()) {
@@ -145,7 +145,7 @@ extension RequestRecord {
         line.add("status", status)
         line.add("cache", outcome ?? "none")
         line.add("bytes", bytesSent)
-        line.add("wait_ms", milliseconds: untilAnswer)
+        line.add("wait_ms", milliseconds: timeToResponse)
         line.add("ms", milliseconds: duration)
         line.add("id", request.id)
         if let traceParent = head?.fields[.traceParent] { line.add("traceparent", traceParent) }

@@ -50,6 +50,6 @@ struct LevelledLogHandler: LogHandler {
         }
     }
 
-    /// What is said of an error, without what authorises.
+    /// The text of an error, without what authorises.
     private struct MaskedError: Error, CustomStringConvertible { let description: String }
 }

@@ -20,6 +20,7 @@ let package = Package(
                 "HTTPSemantics", "Locking",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
-            ]),
+            ],
+            swiftSettings: [.enableUpcomingFeature("InternalImportsByDefault")]),
     ]
 )

@@ -2,21 +2,21 @@ import FoundationEssentials
 import HTTPSemantics
 import ImageCache
 
-/// What `POST /purge` is told: exactly one of `url`, `prefix`, `host` and `all`.
-struct PurgeOrder: Decodable {
+/// The content of `POST /purge`: exactly one of `url`, `prefix`, `host` and `all`.
+struct PurgeCommand: Decodable {
     var url: String?
     var prefix: String?
     var host: String?
     var all: Bool?
 
-    enum Mistake: Error, Equatable {
+    enum ParsingError: Error, Equatable {
         case notJSON
         case notOne
         case notURL(String)
     }
 
-    static func target(of body: [UInt8]) throws(Mistake) -> PurgeTarget {
-        guard let order = try? JSONDecoder().decode(PurgeOrder.self, from: Data(body)) else { throw .notJSON }
+    static func target(of body: [UInt8]) throws(ParsingError) -> PurgeTarget {
+        guard let order = try? JSONDecoder().decode(PurgeCommand.self, from: Data(body)) else { throw .notJSON }
         let targets: [PurgeTarget?] = [
             order.url.map { .url($0) }, order.prefix.map { .prefix($0) }, order.host.map { .host($0) },
             order.all == true ? .everything : nil,
@@ -37,10 +37,10 @@ struct PurgeOrder: Decodable {
     }
 }
 
-/// What a purge answers.
-struct PurgeAnswer: Encodable {
+/// The response to a purge.
+struct PurgeResponse: Encodable {
     /// Entries.
     var purged: Int
-    /// What they took on disk.
+    /// The bytes that they took on disk.
     var bytes: Int64
 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import ImageCache
 
 /// `GET /api/summary`: how the server is doing, in one look. Times are seconds, latencies milliseconds, sizes bytes.
-struct SummaryAnswer: Encodable {
+struct SummaryResponse: Encodable {
     var now: Double
     var started: Double
     var version: String

@@ -4,12 +4,12 @@ package import NIOCore
 package import NIOPosix
 
 /// The listening socket, and the pipeline of each connection that it accepts.
-package enum DataListener {
+package enum ListeningSocket {
     package static func start(
         on address: ListenAddress, group: MultiThreadedEventLoopGroup, listener: Listener
     ) async throws -> any Channel {
-        var turns: [ObjectIdentifier: NIOLoopBound<SocketTurns>] = [:]
-        for loop in group.makeIterator() { turns[ObjectIdentifier(loop)] = try await SocketTurns.start(on: loop) }
+        var fairness: [ObjectIdentifier: NIOLoopBound<WriteFairness>] = [:]
+        for loop in group.makeIterator() { fairness[ObjectIdentifier(loop)] = try await WriteFairness.start(on: loop) }
         return try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -22,10 +22,13 @@ package enum DataListener {
                     try channel.pipeline.syncOperations.addHandler(Registration(connections: listener.connections))
                 }
             }
-            .childChannelInitializer { [turns] channel in
+            .childChannelInitializer { [fairness] channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard let turns = turns[ObjectIdentifier(channel.eventLoop)] else { throw ChannelError.inputClosed }
-                    try channel.pipeline.syncOperations.addHandler(Connection(listener: listener, turns: turns.value))
+                    guard let fairness = fairness[ObjectIdentifier(channel.eventLoop)] else {
+                        throw ChannelError.inputClosed
+                    }
+                    try channel.pipeline.syncOperations.addHandler(
+                        Connection(listener: listener, fairness: fairness.value))
                 }
             }
             .bind(host: address.host, port: address.port)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-struct SocketTurnsTests {
+struct WriteFairnessTests {
     /// Notes that its channel was read from.
     private final class Reader: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
@@ -16,12 +16,12 @@ struct SocketTurnsTests {
 
     /// Pieces that are followed by the next one at once, as those of a client that takes all that it is given.
     private final class Pieces {
-        let turns: SocketTurns
+        let turns: WriteFairness
         let reader: Reader
         let done: EventLoopPromise<Int>
         var count = 0
 
-        init(_ turns: SocketTurns, _ reader: Reader, _ done: EventLoopPromise<Int>) {
+        init(_ turns: WriteFairness, _ reader: Reader, _ done: EventLoopPromise<Int>) {
             (self.turns, self.reader, self.done) = (turns, reader, done)
         }
 
@@ -38,7 +38,7 @@ struct SocketTurnsTests {
     func fairness() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
-        let turns = try await SocketTurns.start(on: loop)
+        let turns = try await WriteFairness.start(on: loop)
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         let reader = try await loop.submit { NIOLoopBound(Reader(), eventLoop: loop) }.get()

@@ -1,12 +1,12 @@
 /// A setting that cannot be used: where it stands, its name and its value.
-struct SettingMistake: Error, CustomStringConvertible, Sendable, Hashable {
-    /// Where it was found: a file's path, an environment variable, an option; nil: nowhere yet.
+struct SettingError: Error, CustomStringConvertible, Sendable, Hashable {
+    /// The place where it was found: a file's path, an environment variable, an option; nil: nowhere yet.
     var source: String?
     var setting: String
     /// Nil when there is none, or when it is a secret.
     var value: String?
     var problem: String
-    /// Whether it need not be the setting's fault: an address that is taken now, a disk that is full.
+    /// True if it need not be the setting's fault: an address that is taken now, a disk that is full.
     var mayPass: Bool
 
     init(setting: String, value: String?, problem: String, source: String? = nil, mayPass: Bool = false) {

@@ -13,20 +13,20 @@ import ServiceLifecycle
 ///
 /// Runs until it is told to shut down gracefully: it then accepts nothing more, lets the requests under way finish within
 /// the grace period, and closes the cache, which keeps what has arrived of unfinished transfers.
-struct ThumbnailServer: Service {
+struct ImageProxyService: Service {
     let configuration: ServerConfiguration
-    let supervisor: Supervisor
+    let systemd: SystemdNotifier
     let logger: Logger
     private let parts: ServerParts
 
     /// Opens the cache; nothing listens yet.
-    /// - Throws: `SettingMistake` when a file or folder that a setting names cannot be used.
-    init(_ current: CurrentConfiguration, supervisor: Supervisor, logger: Logger) throws(SettingMistake) {
+    /// - Throws: `SettingError` when a file or folder that a setting names cannot be used.
+    init(_ current: CurrentConfiguration, systemd: SystemdNotifier, logger: Logger) throws(SettingError) {
         configuration = current.value
-        self.supervisor = supervisor
+        self.systemd = systemd
         self.logger = logger
         let parts = try ServerParts(configuration, logger: logger)
-        current.observe { new throws(SettingMistake) in
+        current.observe { new throws(SettingError) in
             let imageRules = try new.imageRules()
             let token = try new.purgeToken()
             parts.adminToken.withLock { $0 = token }
@@ -51,7 +51,7 @@ struct ThumbnailServer: Service {
     }
 
     /// Starts the admin listener where the configuration says; nil: nowhere.
-    private func administer() async throws(SettingMistake) -> AdminListener? {
+    private func administer() async throws(SettingError) -> AdminListener? {
         guard let address = configuration.admin else { return nil }
         var options = Administration.Options(origin: parts.origin, version: ServerCommand.version)
         options.hosts = configuration.adminHosts
@@ -60,7 +60,7 @@ struct ThumbnailServer: Service {
         do {
             return try await parts.administration.listen(on: address, options, cache: parts.cache, logger: logger)
         } catch {
-            throw SettingMistake(
+            throw SettingError(
                 setting: "admin", value: address.description,
                 problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
         }
@@ -75,11 +75,11 @@ struct ThumbnailServer: Service {
         }
         let data: any Channel
         do {
-            data = try await DataListener.start(
+            data = try await ListeningSocket.start(
                 on: configuration.listen, group: group, listener: parts.listener)
         } catch {
             await end(group)
-            throw SettingMistake(
+            throw SettingError(
                 setting: "listen", value: configuration.listen.description,
                 problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
         }
@@ -88,11 +88,11 @@ struct ThumbnailServer: Service {
                 "listening on \(ListenAddress(host: ip, port: port))", metadata: ["origin": "\(parts.origin)"])
         }
         parts.administration.readiness.start()
-        supervisor.tell(.ready)
+        systemd.notify(.ready)
         try? await gracefulShutdown()
         parts.administration.readiness.stop()
-        supervisor.tell(.stopping)
-        await DataListener.stop(data)
+        systemd.notify(.stopping)
+        await ListeningSocket.stop(data)
         try? await data.closeFuture.get()
         logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
         await parts.listener.drain(within: configuration.gracePeriod)
@@ -123,12 +123,12 @@ extension ServerConfiguration {
     }
 }
 
-extension ThumbnailServer: CustomStringConvertible {
+extension ImageProxyService: CustomStringConvertible {
     /// Nothing of its settings, some of which are secret: services are named in logs.
-    var description: String { "ThumbnailServer" }
+    var description: String { "ImageProxyService" }
 }
 
-/// What a server is made of.
+/// The parts of a server.
 struct ServerParts: Sendable {
     let cache: ImageCache
     /// The rules that the cache goes by.
@@ -139,14 +139,14 @@ struct ServerParts: Sendable {
     let log: AccessLog
     let metrics: ServerMetrics
     let listener: Listener
-    /// Which images are made now.
+    /// The rules by which images are made now.
     let imageRules: Locked<ImageRules>
     /// The origin's URL without credentials and without a slash at its end.
     let origin: String
 
-    init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingMistake) {
+    init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingError) {
         do throws(AccessLog.OpeningError) { log = try AccessLog(configuration.accessLog) } catch {
-            throw SettingMistake(
+            throw SettingError(
                 setting: "access-log", value: error.path, problem: "cannot be opened: \(error.reason)")
         }
         adminToken = Locked(try configuration.purgeToken())
@@ -162,7 +162,7 @@ struct ServerParts: Sendable {
         do {
             cache = try ImageCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
         } catch {
-            throw SettingMistake(
+            throw SettingError(
                 setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",
                 mayPass: true)
         }
@@ -171,7 +171,7 @@ struct ServerParts: Sendable {
         let proxy = ProxyEndpoint(options: configuration.proxyOptions(base: base), cache: cache)
         listener = Listener(
             settings: configuration.connectionSettings,
-            router: Router(proxy: proxy, images: ImageEndpoint(rules: images, cache: cache)),
+            handler: Router(proxy: proxy, images: ImageEndpoint(rules: images, cache: cache)),
             observer: ServerObserver(metrics: metrics, log: log), admission: Admission(configuration.admissionLimits),
             connections: ConnectionRegistry(configuration.connectionLimits(logger)))
     }

@@ -1,8 +1,8 @@
 import Locking
 
-/// What request targets were read as lately: the same few are asked for again and again, and reading one takes longer than
-/// finding its image in memory.
-final class KnownOrders: Sendable {
+/// The operations that request targets were parsed as lately: the same few are asked for again and again, and reading one takes
+/// longer than finding its image in memory.
+final class ParsedTargets: Sendable {
     private struct Key: Hashable {
         var target: String
         var accept: String?
@@ -11,7 +11,7 @@ final class KnownOrders: Sendable {
     private struct State {
         /// The rules that they were read by.
         var rules: ImageRules.Identity?
-        var orders: [Key: ImageOrder] = [:]
+        var orders: [Key: ImageOperation] = [:]
     }
 
     private static let limit = 4096
@@ -23,7 +23,7 @@ final class KnownOrders: Sendable {
     /// The order, read now if it is not known; what is refused is read each time.
     func order(
         target: String, accept: String?, by rules: ImageRules, now: Int64
-    ) throws(ImageRefusal) -> ImageOrder {
+    ) throws(ImageRequestError) -> ImageOperation {
         let accepted = CollectionOfOne(accept ?? "")
         guard target.utf8.count + (accept?.utf8.count ?? 0) <= Self.longest else {
             return try rules.order(target: target, accept: accepted, now: now)

@@ -1,8 +1,8 @@
 /// Answers requests.
-package protocol Endpoint: Sendable {
+package protocol RequestHandler: Sendable {
     /// Returns the response if it is there at once: no waiting, no blocking, microseconds. Runs on the event loop.
-    func readyResponse(to exchange: Exchange) -> Response?
+    func readyResponse(to request: Request) -> Response?
 
     /// Returns the response. The calling task is cancelled when the client leaves.
-    func response(to exchange: Exchange) async -> Response
+    func response(to request: Request) async -> Response
 }

@@ -40,7 +40,7 @@ package enum MaskedText {
         return String(decoding: result + rest, as: UTF8.self)
     }
 
-    /// Whether a value has ended: where the next parameter begins, or the URL ends in a sentence.
+    /// Returns true where a value has ended: where the next parameter begins, or the URL ends in a sentence.
     private static func isEnd(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), 0...0x20:

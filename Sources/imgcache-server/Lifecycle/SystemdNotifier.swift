@@ -2,7 +2,7 @@ import Glibc
 
 /// Tells systemd what the service is doing (sd_notify(3)): a datagram to the socket that it names in the environment. Without
 /// one, nothing.
-struct Supervisor: Sendable {
+struct SystemdNotifier: Sendable {
     enum State: Sendable {
         case ready, reloading, stopping
     }
@@ -10,7 +10,7 @@ struct Supervisor: Sendable {
     /// The socket's path, or an abstract name that begins with `@`.
     let socket: String?
 
-    func tell(_ state: State) {
+    func notify(_ state: State) {
         switch state {
         case .ready: send("READY=1")
         case .reloading:

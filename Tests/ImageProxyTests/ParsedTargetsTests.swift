@@ -5,10 +5,10 @@ import URLSigning
 @testable import ImageProxy
 
 @Suite("Orders that are known already")
-struct KnownOrdersTests {
+struct ParsedTargetsTests {
     @Test("the same target with another Accept is another order, and new rules read it anew")
     func keys() throws {
-        let known = KnownOrders()
+        let known = ParsedTargets()
         let rules = ImageRules(origin: "https://origin.example")
         let webp = try known.order(target: "/image/w=9,f=auto/a.jpg", accept: "image/webp", by: rules, now: 0)
         #expect(webp.encoding == .encoder(.webp(quality: 80)))
@@ -18,20 +18,20 @@ struct KnownOrdersTests {
         #expect(again.encoding == webp.encoding)
         var narrower = ImageRules(origin: "https://origin.example")
         narrower.widths = [10]
-        #expect(throws: ImageRefusal.width(9)) {
+        #expect(throws: ImageRequestError.width(9)) {
             try known.order(target: "/image/w=9,f=auto/a.jpg", accept: "image/webp", by: narrower, now: 0)
         }
     }
 
     @Test("a signed URL that is known expires all the same")
     func expiry() throws {
-        let known = KnownOrders()
+        let known = ParsedTargets()
         var rules = ImageRules(origin: "https://origin.example")
         let signer = URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw=="))
         rules.signer = signer
         let signed = try signer.sign(target: "/image/w=9/a.jpg", expiry: 1000)
         #expect(try known.order(target: signed, accept: nil, by: rules, now: 1000).expiry == 1000)
-        #expect(throws: ImageRefusal.signature(.expired(at: 1000))) {
+        #expect(throws: ImageRequestError.signature(.expired(at: 1000))) {
             try known.order(target: signed, accept: nil, by: rules, now: 1001)
         }
     }

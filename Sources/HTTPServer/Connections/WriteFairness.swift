@@ -2,21 +2,21 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Has an event loop look at its sockets between the pieces of large answers.
+/// Has an event loop look at its sockets between the pieces of large responses.
 ///
 /// A loop runs the tasks that it is given until there are none, and only then looks at its sockets. When many clients take
-/// large answers as fast as they are written, there is always a task, and nobody else is read from or written to. So after some
+/// large responses as fast as they are written, there is always a task, and nobody else is read from or written to. So after some
 /// pieces the next ones wait for a byte to come through a pipe: it is found among all that the sockets have for the loop.
 ///
 /// Used on its event loop only.
-final class SocketTurns: ChannelInboundHandler {
+final class WriteFairness: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     /// Pieces between two looks at the sockets.
     private static let share = 32
 
     private let wake: NIOFileHandle
-    private var left = SocketTurns.share
+    private var left = WriteFairness.share
     private var waiting = CircularBuffer<() -> Void>()
 
     private init(wake: NIOFileHandle) { self.wake = wake }
@@ -24,7 +24,7 @@ final class SocketTurns: ChannelInboundHandler {
     deinit { try? wake.close() }
 
     /// Sets it up on a loop, where it lives until the loop ends.
-    static func start(on loop: any EventLoop) async throws -> NIOLoopBound<SocketTurns> {
+    static func start(on loop: any EventLoop) async throws -> NIOLoopBound<WriteFairness> {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw IOError(errnoCode: errno, reason: "pipe") }
         for end in ends {
@@ -32,13 +32,13 @@ final class SocketTurns: ChannelInboundHandler {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         let wake = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: ends[1])
-        let turns = try await loop.submit { NIOLoopBound(SocketTurns(wake: wake), eventLoop: loop) }.get()
+        let fairness = try await loop.submit { NIOLoopBound(WriteFairness(wake: wake), eventLoop: loop) }.get()
         _ = try await NIOPipeBootstrap(group: loop)
             .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(turns.value) }
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(fairness.value) }
             }
             .takingOwnershipOfDescriptor(input: ends[0]).get()
-        return turns
+        return fairness
     }
 
     /// Writes a piece now, or when the sockets have been looked at.

@@ -2,16 +2,16 @@ import HTTPTypes
 import NIOCore
 
 /// Content that is still to be sent after the head.
-enum AnswerContentToSend: Sendable {
+enum RemainingContent: Sendable {
     /// To be written by its maker, piece by piece.
     case stream(@Sendable (any ResponseBodyWriter) async throws -> Void)
     /// At hand.
     case memory([UInt8])
 }
 
-/// Takes an answer from its task to its connection's event loop, piece by piece: the next piece is asked for when the kernel has
+/// Takes a response from its task to its connection's event loop, piece by piece: the next piece is asked for when the kernel has
 /// taken the former, so that a slow client holds up nobody but itself.
-struct Delivery: ResponseBodyWriter {
+struct ResponseWriter: ResponseBodyWriter {
     /// Bytes of a file that are written at a time: what a client must take within the write time-out.
     private static let piece: Int64 = 256 << 10
 
@@ -44,7 +44,7 @@ struct Delivery: ResponseBodyWriter {
         } catch {
             loop.execute {
                 let (connection, context) = bound.value
-                if connection.phase == .answering { connection.abort(context) }
+                if connection.phase == .responding { connection.abort(context) }
             }
         }
     }

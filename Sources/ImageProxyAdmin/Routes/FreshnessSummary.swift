@@ -3,7 +3,7 @@ import HTTPCaching
 import Units
 
 /// An entry's freshness as the page says it.
-struct FreshnessWords: Sendable, Equatable, Encodable {
+struct FreshnessSummary: Sendable, Equatable, Encodable {
     enum State: String, Sendable, Encodable {
         case fresh, stale
         /// It must be confirmed before each use.
@@ -37,7 +37,7 @@ struct FreshnessWords: Sendable, Equatable, Encodable {
         }
     }
 
-    /// What becomes of a stale one.
+    /// The use of a stale entry, in words.
     private static func use(_ decision: CacheDecision) -> String {
         switch decision {
         case .serve: "may be served all the same"

@@ -31,22 +31,22 @@ import Testing
             ("Bearer Secret", .wrong), ("Bearer secretsecret", .wrong), ("Bearer ", .missing),
             ("Basic secret", .missing),
             ("secret", .missing), (nil, .missing),
-        ] as [(String?, AdminGuard.Refusal?)])
-    func tokens(authorization: String?, refusal: AdminGuard.Refusal?) {
-        #expect(admission().refusal(authorization: authorization) == refusal)
+        ] as [(String?, AdminGuard.AuthorizationError?)])
+    func tokens(authorization: String?, error: AdminGuard.AuthorizationError?) {
+        #expect(admission().authorizationError(authorization: authorization) == error)
     }
 
     @Test("Without a token nothing may be changed, whatever is sent", arguments: [nil, "Bearer ", "Bearer secret"])
     func noToken(authorization: String?) {
-        #expect(admission(nil).refusal(authorization: authorization) == .notConfigured)
-        #expect(admission("").refusal(authorization: "Bearer x") == .wrong)
+        #expect(admission(nil).authorizationError(authorization: authorization) == .notConfigured)
+        #expect(admission("").authorizationError(authorization: "Bearer x") == .wrong)
     }
 }
 
 @Suite struct FreshnessWordsTests {
     private let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-    private func words(_ cacheControl: String, age: Double, etag: String? = "\"1\"") -> FreshnessWords {
+    private func words(_ cacheControl: String, age: Double, etag: String? = "\"1\"") -> FreshnessSummary {
         let rules = CacheRules(mode: .shared)
         var fields: HTTPFields = [.cacheControl: cacheControl]
         fields[.eTag] = etag
@@ -54,7 +54,7 @@ import Testing
         let stored = rules.stored(
             HTTPResponse(status: .ok, headerFields: fields), to: CacheRequest(url: "http://test/a"), redirects: [],
             requestTime: received, responseTime: received)
-        return FreshnessWords(rules.explain(stored, now: now))
+        return FreshnessSummary(rules.explain(stored, now: now))
     }
 
     @Test("What is fresh says for how long, what is stale what becomes of it")
@@ -71,11 +71,11 @@ import Testing
         let onError = words("max-age=60, stale-if-error=3600", age: 120)
         #expect(onError.words == "Stale for 1 min, revalidated first, served if the origin fails")
         #expect(words("no-cache", age: 5).state == .confirm)
-        #expect(FreshnessWords(nil).state == .unknown)
+        #expect(FreshnessSummary(nil).state == .unknown)
     }
 }
 
-@Suite struct AdminAnswerTests {
+@Suite struct AdminResponseTests {
     @Test(
         "A purge names exactly one thing",
         arguments: [
@@ -84,20 +84,20 @@ import Testing
             (#"{"all":false,"host":"a"}"#, .host("a")),
         ] as [(String, PurgeTarget)])
     func orders(text: String, target: PurgeTarget) throws {
-        #expect(try PurgeOrder.target(of: Array(text.utf8)) == target)
+        #expect(try PurgeCommand.target(of: Array(text.utf8)) == target)
     }
 
     @Test(
         "Everything else is refused, and an empty beginning is not everything",
         arguments: [
-            ("", PurgeOrder.Mistake.notJSON), ("[]", .notJSON), (#"{"url":1}"#, .notJSON), ("{}", .notOne),
+            ("", PurgeCommand.ParsingError.notJSON), ("[]", .notJSON), (#"{"url":1}"#, .notJSON), ("{}", .notOne),
             (#"{"all":false}"#, .notOne), (#"{"url":"http://a/","all":true}"#, .notOne),
             (#"{"prefix":""}"#, .notURL("")),
             (#"{"prefix":"/a"}"#, .notURL("/a")), (#"{"host":""}"#, .notURL("")),
             (#"{"host":"http://a"}"#, .notURL("http://a")),
         ])
-    func mistakes(text: String, mistake: PurgeOrder.Mistake) {
-        #expect(throws: mistake) { try PurgeOrder.target(of: Array(text.utf8)) }
+    func mistakes(text: String, mistake: PurgeCommand.ParsingError) {
+        #expect(throws: mistake) { try PurgeCommand.target(of: Array(text.utf8)) }
     }
 
     @Test("An entry's number survives being a text, and nothing else is one")
@@ -119,7 +119,7 @@ import Testing
             change(&progress)
             return progress
         }
-        let answer = TransfersAnswer([
+        let answer = TransfersResponse([
             ("http://a/1", progress(5)),
             (
                 "http://a/2",
@@ -134,7 +134,7 @@ import Testing
         #expect(answer.transfers[0].total == 20)
         #expect(answer.transfers[3].phase == "retrying")
         #expect(answer.transfers[3].retryAfter == 1.5)
-        #expect(TransfersAnswer([("http://a/1", progress(1)), ("http://a/2", progress(2))], limit: 1).more == 1)
+        #expect(TransfersResponse([("http://a/1", progress(1)), ("http://a/2", progress(2))], limit: 1).more == 1)
     }
 
     @Test("The page's files are in the binary, and each has its type")

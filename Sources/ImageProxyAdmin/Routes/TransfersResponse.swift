@@ -1,7 +1,7 @@
 import ImageCache
 
 /// `GET /api/transfers`: what is being fetched right now, the furthest behind last.
-struct TransfersAnswer: Encodable {
+struct TransfersResponse: Encodable {
     var transfers: [Transfer]
     /// Those that are not listed, because there are too many.
     var more: Int
@@ -36,7 +36,7 @@ struct TransfersAnswer: Encodable {
     }
 }
 
-extension TransfersAnswer.Transfer {
+extension TransfersResponse.Transfer {
     fileprivate init(id: String, _ url: String, _ progress: DownloadProgress) {
         self.id = id
         self.url = url

@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// `GET /api/series?step=1|60&since=T`: what happened over time, one value a step, as rates a second; latencies in
 /// milliseconds, null where nothing was answered. Everything is null before the server started.
-struct SeriesAnswer: Encodable {
-    /// When the first step begins, in seconds since 1970.
+struct SeriesResponse: Encodable {
+    /// The beginning of the first step, in seconds since 1970.
     var start: Int
     /// Seconds.
     var step: Int

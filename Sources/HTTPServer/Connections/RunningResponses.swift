@@ -1,7 +1,7 @@
 import Locking
 
-/// The tasks that answer requests. The event loops must outlive them: they hand their answers over there.
-final class RunningAnswers: Sendable {
+/// The tasks that answer requests. The event loops must outlive them: they hand their responses over there.
+final class RunningResponses: Sendable {
     private struct State {
         var count = 0
         var whenNone: CheckedContinuation<Void, Never>?

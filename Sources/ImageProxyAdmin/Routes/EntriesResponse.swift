@@ -2,9 +2,9 @@ import FoundationEssentials
 import ImageCache
 
 /// `GET /api/entries?search=&after=&limit=`: what is cached, the newest first.
-struct EntriesAnswer: Encodable {
+struct EntriesResponse: Encodable {
     var entries: [Entry]
-    /// What `after` is for the next page; nil: there is none.
+    /// The value of `after` for the next page; nil: there is none.
     var next: String?
 
     struct Entry: Encodable {
@@ -18,13 +18,13 @@ struct EntriesAnswer: Encodable {
         var type: String?
         /// The stored response's status, when it is no success.
         var status: Int?
-        /// What was made of the original, for an image that the cache made.
+        /// The recipe of an image that the cache made of an original.
         var recipe: String?
         var etag: String?
         var vary: String?
-        /// Where a small picture of it is, relative to the page.
+        /// The URL of a small picture of it, relative to the page.
         var preview: String?
-        var freshness: FreshnessWords
+        var freshness: FreshnessSummary
     }
 
     init(_ page: CacheEntryPage, now: Date, rules: CacheRules) {
@@ -33,7 +33,7 @@ struct EntriesAnswer: Encodable {
     }
 }
 
-extension EntriesAnswer.Entry {
+extension EntriesResponse.Entry {
     init(_ entry: CacheEntry, now: Date, rules: CacheRules) {
         id = EntryID.text(entry.id)
         url = MaskedText.masked(entry.url)
@@ -42,7 +42,7 @@ extension EntriesAnswer.Entry {
         stored = entry.storedAt.timeIntervalSince1970.rounded()
         lastUsed = entry.lastAccessDate.timeIntervalSince1970.rounded()
         recipe = entry.recipe
-        freshness = FreshnessWords(entry.explanation(at: now, rules: rules))
+        freshness = FreshnessSummary(entry.explanation(at: now, rules: rules))
         let fields = entry.record?.response.fields
         let declared = fields?[.contentType].map { $0.prefix { $0 != ";" }.lowercased() }
         // What the cache made has a format of its own; its record is the original's.
