@@ -82,7 +82,7 @@ let package = Package(
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "CLinux", "Digests", "HTTPSemantics", "ImageCache", "URLSigning", "Units", httpTypes, logging,
+                "Digests", "HTTPSemantics", "ImageCache", "Locking", "URLSigning", "Units", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -154,15 +154,19 @@ let package = Package(
             name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", httpTypes],
             swiftSettings: strict),
         .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "DiskStoreTests", dependencies: ["DiskStore", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "DiskStoreTests", dependencies: ["DiskStore", "Locking", "TestSupport", logging],
+            swiftSettings: strict),
         .testTarget(
             name: "MemoryCacheTests", dependencies: ["Locking", "MemoryCache", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "MemoryPressureTests", dependencies: ["Locking", "MemoryCache", "TestSupport", logging],
             swiftSettings: strict),
         .testTarget(
-            name: "ImageCacheTests", dependencies: ["ImageCache", "TestSupport", httpTypes], swiftSettings: strict),
-        .testTarget(name: "CommandTests", dependencies: ["imgcache"], swiftSettings: strict),
+            name: "ImageCacheTests",
+            dependencies: ["DiskStore", "HTTPCaching", "ImageCache", "ImageCodec", "Locking", "Transfer", httpTypes],
+            swiftSettings: strict),
+        .testTarget(name: "CommandTests", dependencies: ["ImageCache", "imgcache"], swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
