@@ -24,6 +24,10 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let unowned = UnownedJob(job)
+        // The caller's reference is the task's: a thread that takes the job may end it, and with it the last reference, before
+        // this returns.
+        let own = Unmanaged.passRetained(self)
+        defer { own.release() }
         let startThread = state.withLock { state in
             state.jobs.append(unowned)
             guard state.idle < state.jobs.count - state.head, state.threads < width else { return false }

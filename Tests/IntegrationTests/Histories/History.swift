@@ -18,9 +18,11 @@ struct History {
     private var abandoned: [ImageCache] = []
     private(set) var log: [String] = []
     private(set) var tally = Tally()
-    /// How much the origin had sent when the request before this one was made: small bodies are loaded to their end though
-    /// nobody reads them, and shared.
-    private var startBefore = 0
+    /// How much the origin had sent of each path, and of all others, when the request was made whose load may still be under way:
+    /// small bodies are loaded to their end though nobody reads them, and shared.
+    private var loadBegan: [String: Int] = [:]
+    /// How much it had sent when the last response was read that it sent for the path: that much is stored, if it may be.
+    private var stored: [String: Int] = [:]
 
     /// How often what happened: a test that never hits the cache proves nothing.
     struct Tally {
@@ -192,12 +194,15 @@ struct History {
         if emissions.count == start.0 { tally.hits += 1 }
         tally.revalidations += emissions[start.0...].count { $0.kind == .confirmation }
         tally.resumptions += emissions[start.0...].count { $0.kind == .part }
-        defer { startBefore = start.0 }
+        let isCollapsed = response.how.contains("collapsed")
+        let joined = isCollapsed ? loadBegan[request.path] ?? 0 : start.0
+        loadBegan[request.path] = joined
         // What has no body of the resource: not in the cache, a range beyond the end, the client's own condition.
         if [504, 416, 304].contains(response.status) { return }
         let objection = model.objection(
-            to: response.body, status: response.status, for: request, emissions, since: start.0,
-            joined: response.how.contains("collapsed") ? startBefore : start.0, hasFailed: failed > start.1, now: now)
+            to: response.body, status: response.status, for: request, emissions, since: start.0, joined: joined,
+            stored: stored[request.path] ?? 0, hasFailed: failed > start.1, now: now)
+        if response.how.contains("fwd="), !isCollapsed { stored[request.path] = emissions.count }
         guard let objection else { return }
         let lines = String(decoding: response.body, as: UTF8.self).split(separator: "\n").map(String.init)
         let runs = lines.indices.filter { $0 == 0 || lines[$0] != lines[$0 - 1] }.prefix(8).map {

@@ -65,10 +65,11 @@ struct HistoryModel {
     /// - Parameters:
     ///   - start: how much the origin had sent when the request was made.
     ///   - joined: how much it had sent when a request under way was made that this one shares.
+    ///   - stored: how much of what it sent before must have found its way into the store.
     ///   - hasFailed: whether the origin failed since.
     func objection(
         to body: [UInt8], status: Int, for request: HistoryRequest, _ emissions: [Emission], since start: Int,
-        joined: Int, hasFailed: Bool, now: Date
+        joined: Int, stored: Int, hasFailed: Bool, now: Date
     ) -> String? {
         let isOfThese = { (identity: Emission.Identity) -> Bool in
             if status == 206 {
@@ -95,7 +96,7 @@ struct HistoryModel {
                     return nil
                 }
                 return objectionToStored(
-                    emission, index, for: request, status, emissions[..<start], hasFailed: hasFailed, now: now)
+                    emission, index, for: request, status, emissions[..<stored], hasFailed: hasFailed, now: now)
             })
         return reasons.contains(nil) ? nil : reasons.compactMap { $0 }.sorted().joined(separator: "; ")
     }
