@@ -111,16 +111,15 @@ final class RunningTransfer {
 
     /// libcurl has ended its work on the request.
     func requestEnded(_ code: CURLcode, now: MonotonicTime) -> Next {
-        let seconds = handle?.offset(CURLINFO_RETRY_AFTER) ?? 0
-        let end = code == CURLE_OK ? ExchangeEnd.complete : .failed(failure(code))
-        let retryAfter: Duration? = seconds > 0 ? .seconds(seconds) : nil
-        return perform(machine.exchangeEnded(end, retryAfter: retryAfter, at: now), now: now)
+        exchangeEnded(code == CURLE_OK ? .complete : .failed(failure(code)), now: now)
     }
 
-    func requestStalled(now: MonotonicTime) -> Next {
+    func requestStalled(now: MonotonicTime) -> Next { exchangeEnded(.stalled, now: now) }
+
+    private func exchangeEnded(_ end: ExchangeEnd, now: MonotonicTime) -> Next {
         let seconds = handle?.offset(CURLINFO_RETRY_AFTER) ?? 0
         let retryAfter: Duration? = seconds > 0 ? .seconds(seconds) : nil
-        return perform(machine.exchangeEnded(.stalled, retryAfter: retryAfter, at: now), now: now)
+        return perform(machine.exchangeEnded(end, retryAfter: retryAfter, at: now), now: now)
     }
 
     private func failure(_ code: CURLcode) -> TransportFailure {
