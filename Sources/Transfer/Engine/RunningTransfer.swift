@@ -157,7 +157,7 @@ final class RunningTransfer {
 
     /// A pause that keeps to the rate may be over.
     func wake(now: MonotonicTime) {
-        if machine.paceAllows(at: now) { unpause() }
+        if machine.rateAllows(at: now) { unpause() }
     }
 
     private func unpause() {

@@ -21,10 +21,11 @@ struct ReceivedHead {
     let fields: HTTPFields
     let receivedAt: Date
 
+    /// The statuses of redirects that are followed.
+    private static let redirects = [301, 302, 303, 307, 308]
+
     /// The place that a redirect leads to; nil for all other responses.
-    var redirectLocation: String? {
-        [301, 302, 303, 307, 308].contains(status) ? fields.redirectLocation : nil
-    }
+    var redirectLocation: String? { Self.redirects.contains(status) ? fields.redirectLocation : nil }
 }
 
 /// A body that begins.

@@ -16,13 +16,13 @@ extension TransferStateMachine {
         var hasReachedHost = false
         var needsFreshConnection = false
         /// The rate, over all attempts.
-        var pace: Pace?
+        var rateLimiter: RateLimiter?
         var progress = Progress()
 
         init(options: TransferOptions, startedAt: MonotonicTime) {
             self.startedAt = startedAt
             retry = RetryState(policy: options.retry)
-            pace = options.rateLimit.map { Pace(rate: $0, now: startedAt) }
+            rateLimiter = options.rateLimit.map { RateLimiter(rate: $0, now: startedAt) }
         }
     }
 

@@ -133,7 +133,7 @@ extension TransferStateMachine {
         /// The sink takes nothing at present.
         case pausedBySink
         /// Kept to its rate.
-        case pacing(until: MonotonicTime)
+        case rateLimited(until: MonotonicTime)
     }
 
     /// The meaning of a head whose body is of no interest.

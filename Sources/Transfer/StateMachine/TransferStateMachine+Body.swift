@@ -7,7 +7,7 @@ extension TransferStateMachine {
         case write
         /// Nobody wants it.
         case discard
-        /// Not yet: the same piece is offered again after ``paceAllows(at:)``.
+        /// Not yet: the same piece is offered again after ``rateAllows(at:)``.
         case pause(until: MonotonicTime)
         case stop
     }
@@ -25,9 +25,9 @@ extension TransferStateMachine {
                 state = .exchanging(exchange, .stopping(reason))
                 return .stop
             }
-            guard let pace = history.pace, !pace.isOpen(at: now) else { return .write }
-            state = .exchanging(exchange, .receivingBody(response, .pacing(until: pace.next)))
-            return .pause(until: pace.next)
+            guard let limiter = history.rateLimiter, !limiter.isOpen(at: now) else { return .write }
+            state = .exchanging(exchange, .receivingBody(response, .rateLimited(until: limiter.next)))
+            return .pause(until: limiter.next)
         case .awaitingHead, .beginningBody, .stopping: return .stop
         }
     }
@@ -54,7 +54,7 @@ extension TransferStateMachine {
         guard case .exchanging(var exchange, .receivingBody(let response, _)) = state else { return }
         history.progress.received += count
         history.bytesReceived += count
-        history.pace?.take(Int(count), now: now)
+        history.rateLimiter?.take(Int(count), now: now)
         exchange.lastActivity = now
         state = .exchanging(exchange, .receivingBody(response, .flowing))
     }
@@ -73,9 +73,9 @@ extension TransferStateMachine {
     /// A pause that keeps to the rate may be over.
     ///
     /// - Returns: True when the transport is to go on.
-    mutating func paceAllows(at now: MonotonicTime) -> Bool {
-        guard case .exchanging(_, .receivingBody(_, .pacing(let due))) = state, due <= now else { return false }
-        return resume(from: .pacing(until: due), at: now)
+    mutating func rateAllows(at now: MonotonicTime) -> Bool {
+        guard case .exchanging(_, .receivingBody(_, .rateLimited(let due))) = state, due <= now else { return false }
+        return resume(from: .rateLimited(until: due), at: now)
     }
 
     private mutating func resume(from pause: Flow, at now: MonotonicTime) -> Bool {

@@ -8,7 +8,7 @@ import HTTPTypes
 struct MachineUnderTest {
     enum Event: Sendable {
         case start, learn(HeldPartial?), headBegan, interim(Int), head(Response), broken, judge
-        case piece(Int64), wrote(Int64), sinkPauses, sinkResumes, paceAllows
+        case piece(Int64), wrote(Int64), sinkPauses, sinkResumes, rateAllows
         case end, stalled, fails(Failure), retryAfter(Int64)
         case sinkOK, sinkThrows, takesAnother(HeldPartial?), takesNone, refusedAddress, cancel
         case wait(Duration)
@@ -52,7 +52,7 @@ struct MachineUnderTest {
         case .wrote(let count): machine.wrote(count, at: now)
         case .sinkPauses: machine.pausedBySink()
         case .sinkResumes: return machine.resume(at: now) ? "goes on" : "none"
-        case .paceAllows: return machine.paceAllows(at: now) ? "goes on" : "none"
+        case .rateAllows: return machine.rateAllows(at: now) ? "goes on" : "none"
         case .end: return text(machine.exchangeEnded(.complete, at: now))
         case .stalled: return text(machine.exchangeEnded(.stalled, at: now))
         case .fails(let failure): return text(machine.exchangeEnded(.failed(failure.value), at: now))
@@ -105,7 +105,7 @@ struct MachineUnderTest {
         case .beginningBody: "beginning"
         case .receivingBody(_, .flowing): "receiving"
         case .receivingBody(_, .pausedBySink): "paused"
-        case .receivingBody(_, .pacing): "pacing"
+        case .receivingBody(_, .rateLimited): "rate-limited"
         case .discarding(.redirect, _): "discarding redirect"
         case .discarding: "discarding"
         case .stopping(.failure): "stopping"

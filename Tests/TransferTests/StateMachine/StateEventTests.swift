@@ -29,7 +29,7 @@ import Testing
         ("start", .start), ("learn", .learn(nil)), ("head begins", .headBegan), ("interim", .interim(103)),
         ("200", Sample.ok(10)), ("404", Sample.head(404)), ("302", Sample.redirect(to: "/b")), ("broken", .broken),
         ("judge", .judge), ("piece", .piece(5)), ("wrote", .wrote(5)), ("sink pauses", .sinkPauses),
-        ("sink resumes", .sinkResumes), ("pace allows", .paceAllows), ("end", .end), ("stalled", .stalled),
+        ("sink resumes", .sinkResumes), ("rate allows", .rateAllows), ("end", .end), ("stalled", .stalled),
         ("cut", .fails(.cut)), ("sink ok", .sinkOK), ("sink throws", .sinkThrows), ("another", .takesAnother(nil)),
         ("no other", .takesNone), ("address", .refusedAddress), ("cancel", .cancel),
     ]
@@ -99,7 +99,7 @@ import Testing
                 "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "cancel": cuts,
             ]),
         Row(
-            state: "pacing", way: receiving + [.piece(5), .wrote(5), .wrote(1), .piece(1)],
+            state: "rate-limited", way: receiving + [.piece(5), .wrote(5), .wrote(1), .piece(1)],
             outcomes: [
                 "piece": ("stop", "stopping"), "wrote": ("none", "receiving"), "sink pauses": ("none", "paused"),
                 "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "cancel": cuts,

@@ -137,7 +137,7 @@ enum BodyStories {
             after: Story.begins,
             [
                 (Sample.ok(10), "begin whole of 10"), (.sinkOK, "none"), (.sinkResumes, "none"), (.piece(10), "write"),
-                (.sinkPauses, "none"), (.paceAllows, "none"), (.sinkResumes, "goes on"), (.sinkResumes, "none"),
+                (.sinkPauses, "none"), (.rateAllows, "none"), (.sinkResumes, "goes on"), (.sinkResumes, "none"),
                 (.piece(10), "write"), (.wrote(10), "none"), (.end, "end complete"), (.sinkOK, "body"),
             ]),
         Story(
@@ -146,9 +146,9 @@ enum BodyStories {
             after: Story.begins,
             [
                 (Sample.ok(100), "begin whole of 100"), (.sinkOK, "none"), (.piece(50), "write"), (.wrote(50), "none"),
-                (.piece(50), "pause"), (.sinkResumes, "none"), (.paceAllows, "none"),
+                (.piece(50), "pause"), (.sinkResumes, "none"), (.rateAllows, "none"),
                 (.wait(.milliseconds(50)), "none"),
-                (.paceAllows, "goes on"), (.piece(50), "write"), (.wrote(50), "none"), (.end, "end complete"),
+                (.rateAllows, "goes on"), (.piece(50), "write"), (.wrote(50), "none"), (.end, "end complete"),
                 (.sinkOK, "body"),
             ]),
         Story(
