@@ -97,7 +97,7 @@ public final class DiskStore: Sendable {
     ///
     /// - Parameter withAccess: also when each was last used, which costs a hit more than it is worth to it.
     public func entries(for key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
-        try withIndex { (index) throws(StoreError) in try index.entries(for: key, withAccess: withAccess) }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().entries(of: key, withAccess: withAccess) }
     }
 
     /// The variants of a key that a request may be answered with.
@@ -112,7 +112,7 @@ public final class DiskStore: Sendable {
 
     /// The entry with that very variant; nil when there is none.
     public func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
-        try withIndex { (index) throws(StoreError) in try index.entry(for: key, variant: variant).first }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().entry(of: key, variant: variant) }
     }
 
     /// Notes that an entry was used. Written in batches; the order of use decides what is evicted first.
@@ -149,8 +149,8 @@ public final class DiskStore: Sendable {
     public func remove(_ key: EntryKey) throws(StoreError) -> Int {
         try withIndex { (index) throws(StoreError) in
             index.tidyPartialsOnce()
-            let count = try index.remove(index.entries(for: key).map(\.id))
-            for row in try index.partialRows(for: key) { _ = try index.dropIfIdle(row) }
+            let count = try index.remove(index.catalogue().entries(of: key).map(\.id))
+            for row in try index.catalogue().partials(of: key) { _ = try index.dropIfIdle(row) }
             return count
         }
     }

@@ -78,7 +78,7 @@ private let block = Int(BlockMap.blockSize)
         }
         try test.store.withIndex { (index) throws(StoreError) in
             let totals = try index.readTotals()
-            let database = try index.database()
+            let database = try index.catalogue().connection
             #expect(try database.number("SELECT count(*) FROM entries") == totals.entries)
             #expect(try database.number("SELECT count(*) FROM access") == totals.entries)
             #expect(try database.number("SELECT ifnull(sum(allocated), 0) FROM entries") == totals.bodies)
@@ -116,7 +116,7 @@ private let block = Int(BlockMap.blockSize)
     func nearlyAll() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         for number in 0..<20 { try test.store.put("k\(number)", pattern(200_000)) }
-        let largest = try test.store.withIndex { (index) throws(StoreError) in try index.largestBody() }
+        let largest = try test.store.withIndex { (index) throws(StoreError) in try index.usage().largestBody }
         let body = pattern(Int(largest) - 64 * 1024)
         try test.store.put("big", body)
         #expect(try test.store.read("big") == body)
@@ -185,5 +185,24 @@ private let block = Int(BlockMap.blockSize)
         #expect(Budget.rounded(0) == 0)
         #expect(Budget.rounded(1) == 4096)
         #expect(Budget.rounded(Int64.max) == Int64.max)
+    }
+
+    @Test func `an index larger than a lowered capacity gets shorter, so that there is room again`() throws {
+        let test = try StoreUnderTest(capacity: 64 << 20)
+        let metadata = pattern(64 << 10)
+        for number in 0..<150 { try test.store.put("k\(number)", [1], metadata: metadata) }
+        let before = try test.store.withIndex { (index) throws(StoreError) in try index.usage() }
+        #expect(before.indexPages * Budget.page > 8 << 20)
+        test.store.close()
+
+        let small = try test.again(capacity: 8 << 20)
+        try small.put("new", pattern(1 << 20))
+        #expect(try small.has("new"))
+        #expect(try small.has("k149"), "no more goes than must")
+        #expect(try !small.has("k0"))
+        let after = try small.withIndex { (index) throws(StoreError) in try index.usage() }
+        #expect(after.used <= 8 << 20)
+        #expect(test.allocated <= 8 << 20)
+        #expect(try small.verify().failed == 0)
     }
 }

@@ -90,7 +90,7 @@ import Testing
         try test.store.put("two", [2])
         // A hostile origin could find such keys; here the index is told so.
         try test.store.withIndex { (index) throws(StoreError) in
-            try index.database().execute("UPDATE entries SET key_hash = \(keyHash(EntryKey("one")))")
+            try index.catalogue().connection.execute("UPDATE entries SET key_hash = \(keyHash(EntryKey("one")))")
         }
         #expect(try test.store.read("one") == [1])
         #expect(try test.store.read("two") == nil)

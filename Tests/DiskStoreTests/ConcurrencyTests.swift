@@ -24,7 +24,7 @@ import Testing
         }
         #expect(try test.store.verify().failed == 0)
         let known = try test.store.withIndex { (index) throws(StoreError) in
-            let select = try index.database().prepare("SELECT id FROM entries UNION SELECT id FROM doomed")
+            let select = try index.catalogue().connection.prepare("SELECT id FROM entries UNION SELECT id FROM doomed")
             defer { select.finalize() }
             var ids: Set<String> = []
             while try select.step() { ids.insert(Paths.hex(select.integer(0))) }

@@ -131,7 +131,7 @@ import Testing
         try test.store.put("large", pattern(4 << 20))
         #expect(!areThere(paths))
         try test.store.withIndex { (index) throws(StoreError) in
-            #expect(try index.database().number("SELECT count(*) FROM holds") < Int64(paths.count))
+            #expect(try index.catalogue().connection.number("SELECT count(*) FROM holds") < Int64(paths.count))
         }
     }
 

@@ -47,7 +47,7 @@ private struct DroppingMigrator: EntryMigrating {
         }
         try store.withIndex { (index) throws(StoreError) in
             try index.flush()
-            try index.database().execute(
+            try index.catalogue().connection.execute(
                 """
                 PRAGMA secure_delete = OFF;
                 BEGIN;
@@ -97,8 +97,8 @@ private struct DroppingMigrator: EntryMigrating {
         #expect(try filesWithSecret().count >= 3)
         let store = try opened()
         #expect(try filesWithSecret() == [])
-        #expect(try store.withIndex { (index) throws(StoreError) in try index.setting(.scrub) } == nil)
-        #expect(try store.withIndex { (index) throws(StoreError) in try index.number(.freePages) } == 0)
+        #expect(try store.withIndex { (index) throws(StoreError) in try index.catalogue().setting(.scrub) } == nil)
+        #expect(try store.withIndex { (index) throws(StoreError) in try index.catalogue().freePageCount() } == 0)
     }
 
     @Test func `loses what the migrator does not keep, and its bytes are free after a sweep`() async throws {
@@ -117,13 +117,13 @@ private struct DroppingMigrator: EntryMigrating {
         let reader = try Connection(path: test.path + "/index.sqlite", readOnly: true)
         try reader.execute("BEGIN; SELECT count(*) FROM entries;")
         var store = try opened()
-        #expect(try store.withIndex { (index) throws(StoreError) in try index.setting(.scrub) } == 1)
+        #expect(try store.withIndex { (index) throws(StoreError) in try index.catalogue().setting(.scrub) } == 1)
         #expect(try store.read("plain 1") == pattern(3001))
         try reader.execute("COMMIT")
         store.close()
         store = try opened()
         #expect(try filesWithSecret() == [])
-        #expect(try store.withIndex { (index) throws(StoreError) in try index.setting(.scrub) } == nil)
+        #expect(try store.withIndex { (index) throws(StoreError) in try index.catalogue().setting(.scrub) } == nil)
     }
 
     @Test func `can be read as it is where nothing may be written`() throws {
@@ -172,7 +172,7 @@ private struct DroppingMigrator: EntryMigrating {
         }
         let old = try StoreUnderTest()
         try old.store.withIndex { (index) throws(StoreError) in
-            try index.database().execute(
+            try index.catalogue().connection.execute(
                 """
                 DROP TABLE holds; ALTER TABLE totals DROP COLUMN held; ALTER TABLE totals DROP COLUMN capacity;
                 DROP TABLE settings; DROP INDEX entries_by_key; CREATE INDEX entries_by_key ON entries (key_hash);

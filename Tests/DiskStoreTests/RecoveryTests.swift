@@ -17,7 +17,7 @@ private let block = Int(BlockMap.blockSize)
         try writer.write(pattern(2 * block))
         try writer.keep()
         try test.store.withIndex { (index) throws(StoreError) in
-            try index.database().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            try index.catalogue().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         }
         test.store.close()
         return test
@@ -145,7 +145,7 @@ private let block = Int(BlockMap.blockSize)
             try test.store.put("k\(number)", [UInt8(truncatingIfNeeded: number)], metadata: pattern(500))
         }
         try test.store.withIndex { (index) throws(StoreError) in
-            try index.database().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            try index.catalogue().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         }
         let store = try test.again()
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: test.path + "/index.sqlite"))
@@ -210,7 +210,7 @@ private let block = Int(BlockMap.blockSize)
                 mkdir(path, 0o700)
             default:
                 try test.store.withIndex { (index) throws(StoreError) in
-                    try index.database().execute("UPDATE entries SET boot = 1 WHERE id = \(entry.id)")
+                    try index.catalogue().connection.execute("UPDATE entries SET boot = 1 WHERE id = \(entry.id)")
                 }
                 var bytes = pattern(10_000)
                 bytes[5000] ^= 4
@@ -228,7 +228,7 @@ private let block = Int(BlockMap.blockSize)
         let test = try StoreUnderTest()
         let entry = try test.store.put("k", pattern(10_000))
         try test.store.withIndex { (index) throws(StoreError) in
-            try index.database().execute("UPDATE entries SET boot = 1")
+            try index.catalogue().connection.execute("UPDATE entries SET boot = 1")
         }
         #expect(try test.store.read("k") == pattern(10_000))
         let verified = try #require(try test.store.entries(for: EntryKey("k")).first)

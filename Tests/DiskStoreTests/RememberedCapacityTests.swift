@@ -81,7 +81,7 @@ import Testing
         let store = try open(16 << 20)
         try store.put("old", pattern(1000))
         try store.withIndex { (index) throws(StoreError) in
-            try index.database().execute(
+            try index.catalogue().connection.execute(
                 """
                 DROP TABLE holds;
                 ALTER TABLE totals DROP COLUMN held; ALTER TABLE totals DROP COLUMN capacity;

@@ -76,7 +76,7 @@ private let block = Int(BlockMap.blockSize)
             try writer.write(pattern(600_000))
             try writer.keep()
         }
-        let rows = try test.store.withIndex { (index) throws(StoreError) in try index.allPartialRows() }
+        let rows = try test.store.withIndex { (index) throws(StoreError) in try index.catalogue().partials() }
         let paths = test.store.paths
         for row in rows {
             if row.key.value == "killed" {
@@ -105,7 +105,7 @@ private let block = Int(BlockMap.blockSize)
         try writer.write(body[..<(2 * block)])
         try writer.keep()
         try test.store.withIndex { (index) throws(StoreError) in
-            try index.database().execute("DELETE FROM partials; UPDATE totals SET partials = 0")
+            try index.catalogue().connection.execute("DELETE FROM partials; UPDATE totals SET partials = 0")
         }
         #expect(try test.store.partial(for: EntryKey("k")) == nil)
         #expect(try await test.store.sweep()?.adopted == 1)

@@ -9,7 +9,7 @@ extension DiskStore {
     /// Refuses a body that can never fit, whatever is evicted.
     func checkFits(_ size: Int64) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
-            if size > (try index.largestBody()) { throw Self.tooLarge(size, index) }
+            if size > (try index.usage().largestBody) { throw Self.tooLarge(size, index) }
         }
     }
 
@@ -58,7 +58,7 @@ extension DiskStore {
     func reserve(_ needed: Int64, for partial: Partial, isGrowing: Bool, size: Int64) throws(StoreError) {
         let (id, reserved) = (partial.id, partial.reserved)
         partial.reserved = try withIndex { (index) throws(StoreError) in
-            if needed > (try index.largestBody()) { throw Self.tooLarge(size, index) }
+            if needed > (try index.usage().largestBody) { throw Self.tooLarge(size, index) }
             if isGrowing {
                 do throws(StoreError) {
                     let some = needed + index.budget.reservationStep(held: size)

@@ -73,9 +73,7 @@ extension DiskStore {
 
 extension Index {
     func saveBoot(of id: Int64) throws(StoreError) {
-        try change { (_) throws(StoreError) in
-            try database().prepared(.updateBoot).bind(1, id).bind(2, configuration.boot()).run()
-        }
+        try change { (_) throws(StoreError) in try catalogue().save(boot: configuration.boot(), of: id) }
     }
 }
 

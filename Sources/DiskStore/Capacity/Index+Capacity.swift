@@ -19,7 +19,7 @@ extension Index {
         }
         setCapacity(wanted)
         guard totals.capacity != wanted, !configuration.isReadOnly else { return }
-        let excess = max(0, try usage(totals) - wanted)
+        let excess = max(0, try usage(totals).used - wanted)
         capacityChange = CapacityChange(
             former: totals.capacity > 0 ? totals.capacity : nil, capacity: wanted, excess: excess)
         guard configuration.remembersCapacity else { return }
@@ -44,8 +44,7 @@ extension Index {
         if configuration.isReadOnly { return }
         let pages = budget.checkpointPages
         // Without it the log is only checkpointed at other times.
-        try? database().execute(
-            "PRAGMA wal_autocheckpoint = \(pages); PRAGMA journal_size_limit = \(pages * Budget.frame)")
+        try? catalogue().limitLog(pages: pages)
     }
 
     /// Notices that another process was asked for another capacity; it holds from the next call on.

@@ -24,15 +24,16 @@ extension Index {
         _ id: Int64, allocated: Int64, isDoomed: Bool = false, _ totals: inout Totals
     ) throws(StoreError) {
         let run = try ownRun()
-        if !isDoomed, try holders(of: id).isEmpty { totals.held += allocated }
-        try database().prepared(.insertHold).bind(1, id).bind(2, run).bind(3, allocated).run()
+        let catalogue = try catalogue()
+        if !isDoomed, try catalogue.holders(of: id).isEmpty { totals.held += allocated }
+        try catalogue.insertHold(id, run: run, allocated: allocated)
     }
 
     /// Holds the body of an entry whose file is open under its shared lock. False if the entry and its file are gone.
     func hold(_ entry: StoredEntry) throws(StoreError) -> Bool {
         try change { (totals) throws(StoreError) in
             let isEntry = try exists(entry.id)
-            if !isEntry { guard try isDoomed(entry.id) else { return false } }
+            if !isEntry { guard try catalogue().isDoomed(entry.id) else { return false } }
             try hold(entry.id, allocated: entry.allocated, isDoomed: !isEntry, &totals)
             return true
         }
@@ -58,17 +59,8 @@ extension Index {
 
     // MARK: All of them
 
-    /// The runs that hold a body, also those that have ended without a word.
-    func holders(of id: Int64) throws(StoreError) -> [Int64] {
-        let select = try database().prepared(.holders).bind(1, id)
-        defer { select.reset() }
-        var runs: [Int64] = []
-        while try select.step() { runs.append(select.integer(0)) }
-        return runs
-    }
-
-    /// Whether a run that lives holds the body.
-    func isHeld(_ id: Int64) throws(StoreError) -> Bool { try holders(of: id).contains { isAlive($0) } }
+    /// True when a run that lives holds the body.
+    func isHeld(_ id: Int64) throws(StoreError) -> Bool { try catalogue().holders(of: id).contains { isAlive($0) } }
 
     private func isAlive(_ id: Int64) -> Bool {
         if id == run?.id { return true }
@@ -79,30 +71,20 @@ extension Index {
     /// Lets go of what runs held that have ended without a word.
     func releaseDeadRuns() throws(StoreError) {
         var last: Int64 = 0
-        while let run = try nextRun(after: last) {
+        while let run = try catalogue().run(after: last) {
             if !isAlive(run) { try release(run) }
             last = run
         }
-    }
-
-    private func nextRun(after last: Int64) throws(StoreError) -> Int64? {
-        let select = try database().prepared(.nextRun).bind(1, last)
-        defer { select.reset() }
-        return try select.step() ? select.integer(0) : nil
     }
 
     /// Deletes a run's rows, in steps that the log has room for, and the files that waited for its end.
     private func release(_ run: Int64) throws(StoreError) {
         while true {
             let released = try change { (totals) throws(StoreError) in
-                let delete = try database().prepared(.deleteHolds).bind(1, run).bind(2, budget.evictionBatch)
-                var rows: [(id: Int64, allocated: Int64)] = []
-                do {
-                    defer { delete.reset() }
-                    while try delete.step() { rows.append((delete.integer(0), delete.integer(1))) }
-                }
+                let catalogue = try catalogue()
+                let rows = try catalogue.deleteHolds(ofRun: run, limit: budget.evictionBatch)
                 var doomed: [Int64] = []
-                for row in rows where try holders(of: row.id).isEmpty {
+                for row in rows where try catalogue.holders(of: row.id).isEmpty {
                     if try exists(row.id) { totals.held -= row.allocated } else { doomed.append(row.id) }
                 }
                 return (count: rows.count, doomed: doomed)

@@ -3,30 +3,16 @@ import Logging
 import Units
 
 extension Index {
-    // MARK: What is used
-
-    /// All that the directory takes or may take, as `du` would count it.
-    func usage(_ totals: Totals) throws(StoreError) -> Int64 {
-        try totals.counted + number(.pageCount) * Budget.page + max(surroundings.log, budget.logAllowance)
-            + budget.fixedAllowance + asideBytes
-    }
-
-    /// What the index file may grow by before the next look at the disk.
-    private static let indexGrowth: Int64 = 256 << 10
-
-    /// The largest body that could be stored if nothing else were.
-    func largestBody() throws(StoreError) -> Int64 {
-        let overhead = try readTotals().folders + asideBytes
-        return try budget.largestBody(indexPages: number(.pageCount)) - overhead
-    }
-
-    /// How many bytes must go before `bytes` more fit: into the capacity, and beside the space that stays free.
-    private func shortage(of bytes: Int64, _ totals: Totals) throws(StoreError) -> Int64 {
-        surroundings.look(at: paths, beforeWriting: bytes, keepingFree: configuration.minimumFreeSpace)
-        let overCapacity = try usage(totals) + bytes - budget.capacity
-        // Without room for the log nothing could be committed any more, and nothing evicted.
-        let free = max(configuration.minimumFreeSpace, budget.logAllowance - surroundings.log + Self.indexGrowth)
-        return max(overCapacity, bytes + free - surroundings.free)
+    /// All that counts now.
+    func usage(_ totals: Totals? = nil, beforeWriting bytes: Int64 = 0) throws(StoreError) -> StoreUsage {
+        diskUsage.look(at: paths, beforeWriting: bytes, keepingFree: configuration.minimumFreeSpace)
+        let catalogue = try catalogue()
+        var counted = totals
+        if counted == nil { counted = try catalogue.totals() }
+        return try StoreUsage(
+            budget: budget, totals: counted ?? Totals(), indexPages: catalogue.pageCount(),
+            freePages: catalogue.freePageCount(), logBytes: diskUsage.log, asideBytes: asideBytes,
+            diskFree: diskUsage.free, minimumFreeSpace: configuration.minimumFreeSpace)
     }
 
     // MARK: Making room
@@ -43,7 +29,7 @@ extension Index {
             do throws(StoreError) {
                 let result: Result? = try change { (totals) throws(StoreError) in
                     if totals.hasStrangers == 0 {
-                        missing = bytes > 0 ? try shortage(of: bytes, totals) : 0
+                        missing = bytes > 0 ? try usage(totals, beforeWriting: bytes).shortage(of: bytes) : 0
                         if missing <= 0 { return try body(&totals) }
                     }
                     return nil
@@ -64,85 +50,64 @@ extension Index {
     func makeRoom(for bytes: Int64, atLeast minimum: Int64 = 0) throws(StoreError) {
         try clearStrangers()
         try releaseDeadRuns()
-        surroundings.forget()
-        var freed: Int64 = 0
-        var steps = Room.steps
+        diskUsage.forget()
+        var room = MakingRoom(for: bytes, atLeast: minimum)
         while true {
-            let totals = try readTotals()
-            let overGoal = try usage(totals) + bytes - budget.goal
-            let shortage = try shortage(of: bytes, totals)
-            let missing = max(shortage, minimum - freed)
-            if missing <= 0 { return }
-            guard try canFree(missing, totals, steps), let step = steps.first else {
-                throw try noRoom(for: bytes, totals)
-            }
-            var isOver = true
-            switch step {
-            case .doomed: freed += try deleteDoomed()
-            case .oldPartials: freed += try dropPartials(olderThan: configuration.partialLifetime)
-            case .entries:
-                // Some more than is missing, so that the next commits need not evict again.
-                let evicted = try evictOldest(max(missing, overGoal))
-                freed += evicted.freed
+            let usage = try usage(beforeWriting: bytes)
+            switch room.next(usage) {
+            case .done:
+                // The file gets shorter when the log is copied into it.
+                if room.hasShrunkIndex { try catalogue().checkpoint() }
+                return
+            case .refuse: throw try noRoom(for: bytes, usage)
+            case .countIdlePartials: room.learned(idlePartials: try idlePartialBytes())
+            case .deleteDoomed: room.performed(freed: try deleteDoomed())
+            case .dropOldPartials: room.performed(freed: try dropPartials(olderThan: configuration.partialLifetime))
+            case .evict(let missing):
+                let evicted = try evictOldest(missing)
                 // They go in batches.
-                isOver = evicted.count == 0
-            case .partials: freed += try dropPartials(olderThan: nil, atLeast: missing)
+                room.performed(freed: evicted.freed, isOver: evicted.count == 0)
+            case .dropPartials(let missing):
+                room.performed(freed: try dropPartials(olderThan: nil, atLeast: missing))
+            case .shrinkIndex:
+                room.shrankIndex(freed: try giveBackFreePages())
             }
-            surroundings.forget()
-            if isOver { steps.removeFirst() }
+            diskUsage.forget()
         }
     }
 
     /// Throws what ``makeRoom(for:atLeast:)`` would throw, and changes nothing.
     func checkRoom(for bytes: Int64) throws(StoreError) {
-        let totals = try readTotals()
-        let missing = try shortage(of: bytes, totals)
-        if missing > 0, try !canFree(missing, totals, Room.steps) { throw try noRoom(for: bytes, totals) }
-    }
-
-    /// Whether the steps that are left can free so much. When all of it would not be enough, nothing goes for nothing.
-    private func canFree(_ bytes: Int64, _ totals: Totals, _ steps: [Room]) throws(StoreError) -> Bool {
-        // Of the doomed, those are left that somebody reads.
-        let doomed = steps.contains(.doomed) ? totals.doomed : 0
-        let bodies = max(0, totals.bodies + doomed - totals.held)
-        if bytes <= bodies { return true }
-        guard bytes <= bodies + totals.partials else { return false }
-        return bytes <= bodies + (try idlePartialBytes())
+        let usage = try usage(beforeWriting: bytes)
+        let missing = usage.shortage(of: bytes)
+        if missing <= 0 { return }
+        var answer = usage.canFree(missing, idlePartials: nil)
+        if answer == .dependsOnPartials { answer = usage.canFree(missing, idlePartials: try idlePartialBytes()) }
+        if answer == .no { throw try noRoom(for: bytes, usage) }
     }
 
     /// The error for `bytes` that neither fit nor can be made room for.
-    private func noRoom(for bytes: Int64, _ totals: Totals) throws(StoreError) -> StoreError {
-        let loading = totals.partials - (try idlePartialBytes())
-        let overCapacity = try usage(totals) + bytes - budget.capacity
-        guard totals.held > 0, overCapacity > 0 else { return full(bytes) }
-        var uses = "\(ByteSize(totals.held)) are files that runs under way have delivered"
-        if loading > 0 { uses += ", and \(ByteSize(loading)) are set aside for downloads" }
-        return StoreError(
-            .held, "no room for \(ByteSize(bytes)): of the capacity of \(ByteSize(budget.capacity)), \(uses)",
-            path: paths.root)
-    }
-
-    private func full(_ bytes: Int64) -> StoreError {
-        let free = FileStatus.freeSpace(at: paths.root) ?? 0
-        let reserve = configuration.minimumFreeSpace
-        guard free - reserve < bytes + budget.logAllowance + Self.indexGrowth else {
+    private func noRoom(for bytes: Int64, _ usage: StoreUsage) throws(StoreError) -> StoreError {
+        let (needed, capacity) = (ByteSize(bytes), ByteSize(budget.capacity))
+        switch usage.refusal(of: bytes, idlePartials: try idlePartialBytes()) {
+        case .held(let loading):
+            var uses = "\(ByteSize(usage.totals.held)) are files that runs under way have delivered"
+            if loading > 0 { uses += ", and \(ByteSize(loading)) are set aside for downloads" }
+            return StoreError(
+                .held, "no room for \(needed): of the capacity of \(capacity), \(uses)", path: paths.root)
+        case .capacity:
             return StoreError(
                 .full,
-                "no room for \(ByteSize(bytes)): the store's capacity is \(ByteSize(budget.capacity)), and what it "
-                    + "holds is in use; give it more", path: paths.root)
+                "no room for \(needed): the store's capacity is \(capacity), and what it holds is in use; give it more",
+                path: paths.root)
+        case .disk:
+            let reserve = configuration.minimumFreeSpace
+            let rest = reserve > 0 ? ", \(ByteSize(reserve)) of which are left to others" : ""
+            return StoreError(
+                .full,
+                "no room for \(needed): the disk has \(ByteSize(usage.diskFree)) free\(rest); make room on it, or take a "
+                    + "folder on another", path: paths.root)
         }
-        let rest = reserve > 0 ? ", \(ByteSize(reserve)) of which are left to others" : ""
-        return StoreError(
-            .full,
-            "no room for \(ByteSize(bytes)): the disk has \(ByteSize(free)) free\(rest); make room on it, or take a "
-                + "folder on another", path: paths.root)
-    }
-
-    /// What goes, in this order.
-    private enum Room {
-        case doomed, oldPartials, entries, partials
-
-        static let steps: [Room] = [.doomed, .oldPartials, .entries, .partials]
     }
 
     /// Evicts one batch, the longest unused first: at least `bytes`, if the batch has them. What a run holds stays.
@@ -151,16 +116,8 @@ extension Index {
     func evictOldest(_ bytes: Int64) throws(StoreError) -> (count: Int, freed: Int64) {
         try flush()
         let victims = try change { (totals) throws(StoreError) in
-            var victims: [(id: Int64, allocated: Int64, lastUse: Int64)] = []
-            var sum: Int64 = 0
-            let select = try database().prepared(.oldest).bind(1, budget.evictionBatch)
-            do {
-                defer { select.reset() }
-                while sum < bytes, try select.step() {
-                    victims.append((select.integer(0), select.integer(1), select.integer(2)))
-                    sum += select.integer(1)
-                }
-            }
+            let batch = try catalogue().longestUnused(limit: budget.evictionBatch)
+            let victims = MakingRoom.victims(batch, atLeast: bytes)
             for victim in victims { _ = try doom(victim.id, &totals) }
             return victims
         }
@@ -180,12 +137,8 @@ extension Index {
         if gone.isEmpty { return 0 }
         return try change { (totals) throws(StoreError) in
             var freed: Int64 = 0
-            let delete = try database().prepared(.deleteDoomed)
-            for id in gone {
-                defer { delete.reset() }
-                delete.bind(1, id)
-                while try delete.step() { freed += delete.integer(0) }
-            }
+            let catalogue = try catalogue()
+            for id in gone { freed += try catalogue.deleteDoomed(id) }
             totals.doomed -= freed
             return freed
         }
@@ -196,19 +149,11 @@ extension Index {
         var freed: Int64 = 0
         var last = Int64.min
         while true {
-            let batch = try doomed(after: last)
+            let batch = try catalogue().doomed(after: last, limit: budget.evictionBatch)
             guard let end = batch.last else { return freed }
             freed += try deleteDoomed(batch)
             last = end
         }
-    }
-
-    private func doomed(after id: Int64) throws(StoreError) -> [Int64] {
-        let select = try database().prepared(.doomed).bind(1, id).bind(2, budget.evictionBatch)
-        defer { select.reset() }
-        var ids: [Int64] = []
-        while try select.step() { ids.append(select.integer(0)) }
-        return ids
     }
 
     /// Deletes the file of a body without an entry. False if a reader or a run that lives holds it.

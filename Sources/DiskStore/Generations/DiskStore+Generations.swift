@@ -27,8 +27,8 @@ extension DiskStore {
             var ids: [Int64] = []
             var partials: [PartialRow] = []
             for key in keys {
-                ids += try index.entries(for: key).map(\.id)
-                partials += try index.partialRows(for: key)
+                ids += try index.catalogue().entries(of: key).map(\.id)
+                partials += try index.catalogue().partials(of: key)
             }
             // Nobody can have read what is not there: after most unsafe requests it ends here.
             if ids.isEmpty, partials.isEmpty { return .nothing }
@@ -55,7 +55,7 @@ extension DiskStore {
         _ replaced: [StoredEntry], and key: EntryKey, replacedIn generation: Generation
     ) throws(StoreError) -> Generation {
         try withIndex { (index) throws(StoreError) in
-            let ids = try replaced.map(\.id) + index.entries(for: key).map(\.id)
+            let ids = try replaced.map(\.id) + index.catalogue().entries(of: key).map(\.id)
             if ids.isEmpty { return generation }
             let (removed, noted) = try index.change { (totals) throws(StoreError) in
                 var removed: [Int64] = []
@@ -116,7 +116,7 @@ extension Index {
     }
 
     /// Drops a key's idle partials; those in use are their writers' alone from now on.
-    func removePartials(for key: EntryKey) throws(StoreError) { try remove(partialRows(for: key)) }
+    func removePartials(for key: EntryKey) throws(StoreError) { try remove(catalogue().partials(of: key)) }
 
     func remove(_ partials: [PartialRow]) throws(StoreError) {
         for row in partials where try dropIfIdle(row) == 0 { try disown(row) }
@@ -124,6 +124,6 @@ extension Index {
 
     /// Sees to it that nobody finds a partial by its key any more.
     func disown(_ row: PartialRow) throws(StoreError) {
-        try change { (_) throws(StoreError) in try database().prepared(.disownPartial).bind(1, row.id).run() }
+        try change { (_) throws(StoreError) in try catalogue().disownPartial(row.id) }
     }
 }

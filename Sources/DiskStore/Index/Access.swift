@@ -44,16 +44,16 @@ extension Index {
     /// Writes the pending accesses in a transaction that runs already: before a commit, so that the order is kept.
     func writeAccesses(_ totals: inout Totals) throws(StoreError) {
         if accesses.isEmpty { return }
-        let touch = try database().prepared(.touch)
+        let catalogue = try catalogue()
         for access in accesses.take() {
-            try touch.bind(1, access.entry).bind(2, totals.takeSequence()).bind(3, access.date).run()
+            try catalogue.noteUse(of: access.entry, sequence: totals.takeSequence(), date: access.date)
         }
     }
 
     /// Writes the pending accesses. When that fails they are dropped: an access date is not worth an error, except
     /// one that says that the index is damaged.
     func flush() throws(StoreError) {
-        if accesses.isEmpty || connection == nil { return }
+        if accesses.isEmpty || openCatalogue == nil { return }
         do throws(StoreError) {
             try change { (totals) throws(StoreError) in try writeAccesses(&totals) }
         } catch  where error.code != .damaged {

@@ -41,7 +41,7 @@ extension Index {
                 let id: Int64
                 if let partial = body.partial {
                     id = partial.id
-                    totals.partials -= try deletePartial(id)
+                    totals.partials -= try catalogue().deletePartial(id)
                 } else {
                     id = takeNumber(&totals)
                 }
@@ -97,11 +97,7 @@ extension Index {
     ) throws(StoreError) -> StoredEntry {
         let now = now
         let sequence = totals.takeSequence()
-        let insert = try database().prepared(.insertEntry)
-        insert.bind(1, id).bind(2, keyHash(new.key)).bind(3, new.key.value).bind(4, new.variant).bind(5, new.url)
-        insert.bind(6, body.size).bind(7, body.allocated).bind(8, body.checksum).bind(9, body.boot).bind(10, now)
-        try insert.bind(11, new.metadata).run()
-        try database().prepared(.insertAccess).bind(1, id).bind(2, sequence).bind(3, now).run()
+        try catalogue().insert(new, body, id: id, created: now, sequence: sequence)
         return StoredEntry(
             id: id, key: new.key, variant: new.variant, url: new.url, size: body.size, allocated: body.allocated,
             metadata: new.metadata, created: Self.date(now), lastAccess: Self.date(now), accessSequence: sequence,
@@ -110,46 +106,26 @@ extension Index {
 
     /// Dooms the entry that a new one replaces, and the longest unused of the other variants when there are too many.
     private func doomVariants(of new: NewEntry, _ totals: inout Totals) throws(StoreError) -> [Int64] {
-        var old = try ids(.entryByVariant, of: new.key) { $0.bind(3, new.variant) }
+        let catalogue = try catalogue()
+        var old = try catalogue.entry(of: new.key, variant: new.variant).map { [$0.id] } ?? []
         for id in old { _ = try doom(id, &totals) }
         guard new.variantLimit < .max, !new.variant.isEmpty else { return old }
-        let count = try database().prepared(.variantCount).bind(1, keyHash(new.key))
-        var excess: Int64 = 0
-        do {
-            defer { count.reset() }
-            if try count.step() { excess = count.integer(0) + 1 - Int64(max(1, new.variantLimit)) }
-        }
+        let excess = try catalogue.variantCount(of: new.key) + 1 - Int64(max(1, new.variantLimit))
         guard excess > 0 else { return old }
-        let oldest = try ids(.oldestVariants, of: new.key) { $0.bind(3, excess) }
+        let oldest = try catalogue.oldestVariants(of: new.key, count: excess)
         for id in oldest { _ = try doom(id, &totals) }
         old += oldest
         return old
-    }
-
-    /// The numbers that a query gives of a key's entries.
-    private func ids(
-        _ query: Query, of key: EntryKey, _ bind: (Statement) -> Void
-    ) throws(StoreError) -> [Int64] {
-        let select = try database().prepared(query).bind(1, keyHash(key)).bind(2, key.value)
-        bind(select)
-        defer { select.reset() }
-        var ids: [Int64] = []
-        while try select.step() { ids.append(select.integer(0)) }
-        return ids
     }
 
     /// Takes a folder's growth into the totals. Folders grow in steps of a block, so this seldom writes anything.
     func countFolder(_ folder: Int64, _ totals: inout Totals) throws(StoreError) {
         let path = folder == Self.partialsFolder ? paths.partials : paths.folder(folder)
         guard let size = FileStatus(at: path)?.allocated, folderSizes[folder] != size else { return }
-        let select = try database().prepared(.folder).bind(1, folder)
-        var counted: Int64 = 0
-        do {
-            defer { select.reset() }
-            if try select.step() { counted = select.integer(0) }
-        }
+        let catalogue = try catalogue()
+        let counted = try catalogue.size(ofFolder: folder) ?? 0
         if counted != size {
-            try database().prepared(.saveFolder).bind(1, folder).bind(2, size).run()
+            try catalogue.save(size: size, ofFolder: folder)
             totals.folders += size - counted
         }
         folderSizes[folder] = size

@@ -3,13 +3,13 @@ import Glibc
 import Logging
 
 extension Index {
-    /// Makes sure that `connection` is open on the index that lies in the directory now.
+    /// Makes sure that the catalogue is open on the index that lies in the directory now.
     ///
     /// Someone may have deleted the directory under us, or another process may have moved a damaged index aside: then
     /// what we hold open is nobody's any more, and we go on with what is there (or with a new one).
     func ensureOpen() throws(StoreError) {
         if isClosed { throw StoreError(.closed, "the store is closed", path: paths.root) }
-        if connection != nil {
+        if openCatalogue != nil {
             if let status = FileStatus(at: paths.index), status.identity == identity {
                 if let changed = announcedCapacity { setCapacity(changed) }
                 return
@@ -36,7 +36,7 @@ extension Index {
     }
 
     private func forget() {
-        connection = nil
+        openCatalogue = nil
         identity = nil
         _ = accesses.take()
         folderSizes.removeAll()
@@ -63,7 +63,7 @@ extension Index {
             if try use(createdIndex(), create: true) { return }
             throw StoreError(.damaged, "the index is of another program or of a newer version", path: paths.index)
         } catch  where error.code == .damaged {
-            connection = nil
+            openCatalogue = nil
             try moveAside(because: error)
             if try !use(createdIndex(), create: true, hasStrangers: true) {
                 throw StoreError(.damaged, "the index could not be rebuilt", path: paths.index)
@@ -92,55 +92,34 @@ extension Index {
                 FileStatus.isReadOnly(at: paths.root) ? "the file system is read-only" : "the index may not be written"
             throw StoreError(.notWritable, reason, path: paths.index)
         }
-        let setUp = """
-            PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;
-            """
-        let application = try connection.number("PRAGMA application_id")
-        let version = try connection.number("PRAGMA user_version")
+        let catalogue = Catalogue(connection: connection)
+        let (application, version) = try catalogue.marks()
         if (application == 0 || application == Schema.applicationID) && version == 0 {
-            guard create, try connection.number("SELECT count(*) FROM sqlite_master") == 0 else { return false }
-            // Before the log begins, so that the file itself says whose it is.
-            try connection.execute(
-                """
-                PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = \(Schema.applicationID);
-                PRAGMA journal_mode = WAL; \(setUp)
-                """)
+            guard create, try !catalogue.hasTables() else { return false }
+            try catalogue.prepareFile()
+            try catalogue.configure()
+            // Numbers start at a random place: bodies of a lost index may still lie there under theirs.
+            let firstNumber = Int64.random(in: 0..<(1 << 30)) << 20
             let holdsBodies = try holdsBodies()
-            try self.create(connection, hasStrangers: hasStrangers || holdsBodies)
+            try catalogue.createTables(firstNumber: firstNumber, hasStrangers: hasStrangers || holdsBodies)
         } else if application == Schema.applicationID && version == Schema.version {
-            try connection.execute(setUp)
+            try catalogue.configure()
         } else if application == Schema.applicationID && SchemaMigration.versions.contains(version) {
             // For one process at a time, as creating is.
             guard create else { return false }
-            try connection.execute(setUp)
-            try migrate(connection, from: version)
+            try catalogue.configure()
+            try migrate(catalogue, from: version)
         } else {
             return false
         }
-        self.connection = connection
+        openCatalogue = catalogue
         identity = FileStatus(at: paths.index)?.identity
         _ = try readTotals()
         try scrubIfPending()
         return true
     }
 
-    private func create(_ connection: Connection, hasStrangers: Bool) throws(StoreError) {
-        // Numbers start at a random place: bodies of a lost index may still lie there under theirs.
-        let firstNumber = Int64.random(in: 0..<(1 << 30)) << 20
-        try connection.execute(
-            """
-            BEGIN IMMEDIATE;
-            \(Schema.tables)
-            INSERT INTO totals (
-                id, entries, bodies, partials, doomed, folders, next_number, next_sequence, swept, has_strangers
-            ) VALUES (1, 0, 0, 0, 0, 0, \(firstNumber), 1, 0, \(hasStrangers ? 1 : 0));
-            PRAGMA application_id = \(Schema.applicationID);
-            PRAGMA user_version = \(Schema.version);
-            COMMIT;
-            """)
-    }
-
-    /// Whether there is something that a new index would not count.
+    /// True when there is something that a new index would not count.
     private func holdsBodies() throws(StoreError) -> Bool {
         var found = false
         try forEachName(in: paths.bodies) { _ in found = true }
@@ -239,7 +218,7 @@ extension Index {
             try useForReading(Connection(path: paths.index, readOnly: true))
         } catch {
             // Without a log's shared memory, and no right to create it, SQLite reads only what it may take as immutable.
-            connection = nil
+            openCatalogue = nil
             var escaped = ""
             for byte in paths.index.utf8 {
                 let isPlain =
@@ -254,12 +233,13 @@ extension Index {
     }
 
     private func useForReading(_ connection: Connection) throws(StoreError) {
-        let version = try connection.number("PRAGMA user_version")
-        guard try connection.number("PRAGMA application_id") == Schema.applicationID,
-            Schema.readableVersions.contains(version)
-        else { throw StoreError(.damaged, "the index is of another program or version", path: paths.index) }
-        self.connection =
-            version == Schema.version ? connection : try SchemaMigration.readableCopy(of: connection, version)
+        let (application, version) = try Catalogue(connection: connection).marks()
+        guard application == Schema.applicationID, Schema.readableVersions.contains(version) else {
+            throw StoreError(.damaged, "the index is of another program or version", path: paths.index)
+        }
+        openCatalogue = Catalogue(
+            connection: version == Schema.version
+                ? connection : try SchemaMigration.readableCopy(of: connection, version))
         identity = FileStatus(at: paths.index)?.identity
         _ = try readTotals()
     }
@@ -270,15 +250,15 @@ extension Index {
     private static let logWorthCheckpoint: Int64 = 64
 
     func close() {
-        if let connection, !configuration.isReadOnly {
+        if let openCatalogue, !configuration.isReadOnly {
             try? flush()
             try? releaseOwnRun()
             if let log = FileStatus(at: paths.log), log.size > Self.logWorthCheckpoint * Budget.frame {
-                connection.setBusyTimeout(milliseconds: 0)
-                try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                openCatalogue.connection.setBusyTimeout(milliseconds: 0)
+                _ = try? openCatalogue.emptyLog()
             }
         }
-        connection = nil
+        openCatalogue = nil
         isClosed = true
     }
 }

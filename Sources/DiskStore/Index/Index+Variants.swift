@@ -10,12 +10,13 @@ extension Index {
     func entries(
         for key: EntryKey, variant: (_ group: Substring) -> String
     ) throws(StoreError) -> [StoredEntry] {
-        let some = try select(.someByKey, key) { $0.bind(3, Self.fewVariants + 1) }
+        let catalogue = try catalogue()
+        let some = try catalogue.entries(of: key, limit: Self.fewVariants + 1)
         if some.count <= Self.fewVariants { return some }
         // The one without a variant would not come after anything.
-        var found = try entry(for: key, variant: "")
+        var found = try catalogue.entry(of: key, variant: "").map { [$0] } ?? []
         var last = ""
-        while let next = try select(.entryAfterVariant, key, { $0.bind(3, last) }).first {
+        while let next = try catalogue.entry(of: key, afterVariant: last) {
             guard let end = next.variant.firstIndex(of: "\n") else {
                 found.append(next)
                 last = next.variant
@@ -23,26 +24,10 @@ extension Index {
             }
             let group = next.variant[..<end]
             let wanted = variant(group)
-            found += wanted == next.variant ? [next] : try entry(for: key, variant: wanted).first.map { [$0] } ?? [next]
+            found.append(wanted == next.variant ? next : try catalogue.entry(of: key, variant: wanted) ?? next)
             // No text that begins with the group and a line break comes after this.
             last = group + "\n\u{10FFFF}"
         }
-        return found
-    }
-
-    /// The entry of a key with a variant: one or none.
-    func entry(for key: EntryKey, variant: String) throws(StoreError) -> [StoredEntry] {
-        try select(.entryByVariant, key) { $0.bind(3, variant) }
-    }
-
-    private func select(
-        _ query: Query, _ key: EntryKey, _ bind: (Statement) -> Void
-    ) throws(StoreError) -> [StoredEntry] {
-        let select = try database().prepared(query).bind(1, keyHash(key)).bind(2, key.value)
-        bind(select)
-        defer { select.reset() }
-        var found: [StoredEntry] = []
-        while try select.step() { found.append(StoredEntry(select, withAccess: false)) }
         return found
     }
 }

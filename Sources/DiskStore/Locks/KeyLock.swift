@@ -68,7 +68,7 @@ extension DiskStore {
 
     /// What the key's partials occupy on disk: it grows while somebody downloads the key.
     private func progress(of key: EntryKey) throws(StoreError) -> Int64 {
-        let rows = try withIndex { (index) throws(StoreError) in try index.partialRows(for: key) }
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
         return rows.reduce(0) { $0 + (FileStatus(at: paths.data($1.id))?.allocated ?? 0) }
     }
 }

@@ -18,28 +18,18 @@ extension DiskStore {
         by order: EntryOrder = .age, descending: Bool = false, _ body: (StoredEntry) throws -> Bool
     ) throws {
         for id in try identifiers(by: order, descending: descending) {
-            guard let entry = try withIndex({ (index) throws(StoreError) in try index.entry(id) }) else { continue }
+            guard let entry = try withIndex({ (index) throws(StoreError) in try index.catalogue().entry(id) }) else {
+                continue
+            }
             if try !body(entry) { return }
         }
     }
 
     /// Eight bytes an entry, so that no read transaction stands open while the caller prints.
     private func identifiers(by order: EntryOrder, descending: Bool) throws(StoreError) -> [Int64] {
-        let direction = descending ? "DESC" : "ASC"
-        let sql =
-            switch order {
-            case .age: "SELECT entry FROM access ORDER BY sequence \(direction)"
-            case .size: "SELECT id FROM entries ORDER BY allocated \(direction), id"
-            case .url: "SELECT id FROM entries ORDER BY url \(direction), id"
-            case .created: "SELECT id FROM entries ORDER BY created \(direction), id \(direction)"
-            }
-        return try withIndex { (index) throws(StoreError) in
+        try withIndex { (index) throws(StoreError) in
             try index.flush()
-            let select = try index.database().prepare(sql)
-            defer { select.finalize() }
-            var ids: [Int64] = []
-            while try select.step() { ids.append(select.integer(0)) }
-            return ids
+            return try index.catalogue().identifiers(by: order, descending: descending)
         }
     }
 }

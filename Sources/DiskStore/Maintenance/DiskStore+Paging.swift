@@ -73,16 +73,17 @@ extension DiskStore {
 
     /// The entry with a number; nil when it is gone. Does not count as an access.
     public func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
-        try withIndex { (index) throws(StoreError) in try index.entry(id) }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().entry(id) }
     }
 
     private static let scanStep = 500
 
     private func reader() throws(StoreError) -> BrowsingReader {
         // A store that may not be written reads in a way of its own, which the index knows.
-        if configuration.isReadOnly { return BrowsingReader(store: self, connection: nil) }
+        if configuration.isReadOnly { return BrowsingReader(store: self, catalogue: nil) }
         try withIndex { (_) throws(StoreError) in }
-        return BrowsingReader(store: self, connection: try Connection(path: paths.index, readOnly: true))
+        let connection = try Connection(path: paths.index, readOnly: true)
+        return BrowsingReader(store: self, catalogue: Catalogue(connection: connection))
     }
 }
 
@@ -90,29 +91,17 @@ extension DiskStore {
 private struct BrowsingReader {
     let store: DiskStore
     /// nil: the store's own.
-    let connection: Connection?
+    let catalogue: Catalogue?
 
     func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {
-        guard let connection else {
-            return try store.withIndex { (index) throws(StoreError) in
-                try Self.urls(index.database(), before: id, limit: limit)
-            }
+        if let catalogue { return try catalogue.urls(before: id, limit: limit) }
+        return try store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().urls(before: id, limit: limit)
         }
-        return try Self.urls(connection, before: id, limit: limit)
     }
 
     func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
-        guard let connection else { return try store.entry(id) }
-        return try connection.entry(id)
-    }
-
-    private static func urls(
-        _ connection: Connection, before id: Int64, limit: Int
-    ) throws(StoreError) -> [(id: Int64, url: String)] {
-        let select = try connection.prepared(.urlsBefore).bind(1, id).bind(2, Int64(limit))
-        defer { select.reset() }
-        var rows: [(id: Int64, url: String)] = []
-        while try select.step() { rows.append((select.integer(0), select.text(1))) }
-        return rows
+        guard let catalogue else { return try store.entry(id) }
+        return try catalogue.entry(id)
     }
 }

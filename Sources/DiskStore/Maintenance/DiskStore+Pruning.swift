@@ -63,7 +63,7 @@ extension DiskStore {
             let ids = try withIndex { (index) throws(StoreError) in try index.victims(excess: .max, before: nil).ids }
             result = try removeInSteps(ids)
         }
-        let rows = try withIndex { (index) throws(StoreError) in try index.allPartialRows() }
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials() }
         for row in rows {
             result.bytes += try withIndex { (index) throws(StoreError) in
                 let freed = try index.dropIfIdle(row)
@@ -104,25 +104,9 @@ extension DiskStore {
 extension Index {
     /// The longest unused entries: as many as occupy `excess` bytes, and all last used before a date.
     func victims(excess: Int64, before: Int64?) throws(StoreError) -> (ids: [Int64], sum: PruneResult) {
-        let select = try database().prepare(
-            """
-            SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence
-            """)
-        defer { select.finalize() }
-        var ids: [Int64] = []
-        var sum = PruneResult.nothing
-        while try select.step() {
-            let isOld = before.map { select.integer(2) < $0 } ?? false
-            if !isOld && sum.bytes >= excess {
-                // A clock that stepped back leaves old dates behind newer ones, so all are looked at.
-                if before == nil { break }
-                continue
-            }
-            ids.append(select.integer(0))
-            sum.entries += 1
-            sum.bytes += select.integer(1)
-        }
-        return (ids, sum)
+        var selection = PruneSelection(excess: excess, before: before)
+        try catalogue().forEachByUse { selection.consider($0) }
+        return (selection.ids, PruneResult(entries: selection.ids.count, bytes: selection.bytes))
     }
 
     func removeCounted(_ ids: [Int64]) throws(StoreError) -> PruneResult {
@@ -138,15 +122,21 @@ extension Index {
 
     /// Gives the index file's free pages back to the disk when they are many.
     func shrink() throws(StoreError) {
-        let free = try number(.freePages)
-        let pages = try number(.pageCount)
-        if free <= 64 || free * 4 <= pages { return }
-        // In steps that the log has room for.
+        let catalogue = try catalogue()
+        let free = try catalogue.freePageCount()
+        if free > 64, try free * 4 > catalogue.pageCount() { _ = try giveBackFreePages() }
+    }
+
+    /// Gives the index file's free pages back to the disk, in steps that the log has room for. Returns what became free.
+    func giveBackFreePages() throws(StoreError) -> Int64 {
+        let catalogue = try catalogue()
+        let before = try catalogue.pageCount()
         let step = max(budget.checkpointPages / 4, 8)
-        var left = free
+        var left = try catalogue.freePageCount()
         while left > 0 {
-            try database().execute("PRAGMA incremental_vacuum(\(step))")
+            try catalogue.giveBack(pages: step)
             left -= step
         }
+        return try (before - catalogue.pageCount()) * Budget.page
     }
 }

@@ -27,10 +27,10 @@ extension DiskStore {
             let totals = try index.readTotals()
             let files = [paths.index, paths.log, paths.sharedMemory]
             return try StoreStatistics(
-                entries: totals.entries, bodyBytes: totals.bodies, partials: index.allPartialRows().count,
+                entries: totals.entries, bodyBytes: totals.bodies, partials: index.catalogue().partials().count,
                 partialBytes: totals.partials, doomedBytes: totals.doomed,
                 indexBytes: files.reduce(0) { $0 + (FileStatus(at: $1)?.allocated ?? 0) },
-                usedBytes: index.usage(totals), capacity: index.budget.capacity,
+                usedBytes: index.usage(totals).used, capacity: index.budget.capacity,
                 freeSpace: FileStatus.freeSpace(at: paths.root) ?? 0)
         }
     }

@@ -21,7 +21,7 @@ public struct PartialInfo: Sendable, Equatable {
 extension DiskStore {
     /// The key's partial, the one last worked on if there are several.
     public func partial(for key: EntryKey) throws(StoreError) -> PartialInfo? {
-        let rows = try withIndex { (index) throws(StoreError) in try index.partialRows(for: key) }
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
         for row in rows {
             if let info = try info(of: row) { return info }
         }
@@ -30,7 +30,7 @@ extension DiskStore {
 
     /// All partials, the longest idle first.
     public func partials() throws(StoreError) -> [PartialInfo] {
-        let rows = try withIndex { (index) throws(StoreError) in try index.allPartialRows() }
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials() }
         var all: [PartialInfo] = []
         for row in rows {
             if let info = try info(of: row) { all.append(info) }

@@ -2,23 +2,6 @@ import CLinux
 import Glibc
 import Logging
 
-/// A partial's row.
-struct PartialRow: Sendable {
-    let id: Int64
-    let claim: Int64
-    let key: EntryKey
-    let reserved: Int64
-    let updated: Int64
-
-    init(_ row: Statement) {
-        id = row.integer(0)
-        claim = row.integer(1)
-        key = EntryKey(row.text(2))
-        reserved = row.integer(3)
-        updated = row.integer(4)
-    }
-}
-
 extension Index {
     static func newClaim() -> Int64 { Int64.random(in: 0...Int64.max) }
 
@@ -38,7 +21,7 @@ extension Index {
         try changeWithRoom(for: reserved) { (totals) throws(StoreError) in
             try insertPartial(id: record.id, claim: claim, key: record.key, reserved: reserved, &totals)
             if let epoch, !generations.tableNow.isCurrent(epoch) {
-                try database().prepared(.disownPartial).bind(1, record.id).run()
+                try catalogue().disownPartial(record.id)
             }
             try countFolder(Self.partialsFolder, &totals)
         }
@@ -47,29 +30,16 @@ extension Index {
     func insertPartial(
         id: Int64, claim: Int64, key: EntryKey, reserved: Int64, _ totals: inout Totals
     ) throws(StoreError) {
-        let insert = try database().prepared(.insertPartial)
-        insert.bind(1, id).bind(2, claim).bind(3, keyHash(key)).bind(4, key.value).bind(5, reserved)
-        try insert.bind(6, now).run()
+        try catalogue().insert(PartialRow(id: id, claim: claim, key: key, reserved: reserved, updated: now))
         totals.partials += reserved
     }
 
     /// Grows or shrinks a reservation. The row may be gone, with its index: then there is nothing to keep to.
     func setReserved(_ id: Int64, from old: Int64, to new: Int64) throws(StoreError) {
         try changeWithRoom(for: max(0, new - old)) { (totals) throws(StoreError) in
-            let connection = try database()
-            try connection.prepared(.updateReserved).bind(1, id).bind(2, new).bind(3, now).run()
-            if connection.changes > 0 { totals.partials += new - old }
+            if try catalogue().save(reserved: new, ofPartial: id, updated: now) { totals.partials += new - old }
             try countFolder(Self.partialsFolder, &totals)
         }
-    }
-
-    /// Deletes a partial's row; returns what it had reserved.
-    func deletePartial(_ id: Int64) throws(StoreError) -> Int64 {
-        let delete = try database().prepared(.deletePartial).bind(1, id)
-        defer { delete.reset() }
-        var reserved: Int64 = 0
-        while try delete.step() { reserved += delete.integer(0) }
-        return reserved
     }
 
     /// Deletes a partial that this process has locked: files first, so that it counts until it is gone.
@@ -81,34 +51,17 @@ extension Index {
     @discardableResult
     func forgetPartial(_ id: Int64) throws(StoreError) -> Int64 {
         try change { (totals) throws(StoreError) in
-            let reserved = try deletePartial(id)
+            let reserved = try catalogue().deletePartial(id)
             totals.partials -= reserved
             return reserved
         }
-    }
-
-    // MARK: Finding
-
-    func partialRows(for key: EntryKey) throws(StoreError) -> [PartialRow] {
-        try rows(database().prepared(.partialsByKey).bind(1, keyHash(key)).bind(2, key.value))
-    }
-
-    func allPartialRows() throws(StoreError) -> [PartialRow] {
-        try rows(database().prepared(.partialsByAge))
-    }
-
-    private func rows(_ select: Statement) throws(StoreError) -> [PartialRow] {
-        defer { select.reset() }
-        var rows: [PartialRow] = []
-        while try select.step() { rows.append(PartialRow(select)) }
-        return rows
     }
 
     // MARK: Claiming
 
     /// Takes over an idle partial of the key, if there is one. Its blocks are not verified yet.
     func claimPartial(for key: EntryKey) throws(StoreError) -> Partial? {
-        for row in try partialRows(for: key) {
+        for row in try catalogue().partials(of: key) {
             if let partial = try claim(row) { return partial }
         }
         return nil
@@ -136,7 +89,7 @@ extension Index {
             return nil
         }
         try change { (_) throws(StoreError) in
-            try database().prepared(.updateClaim).bind(1, row.id).bind(2, claim).bind(3, now).run()
+            try catalogue().save(claim: claim, ofPartial: row.id, updated: now)
         }
         return Partial(
             paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: row.reserved)
@@ -149,7 +102,7 @@ extension Index {
             // Killed between the rename and the row: the whole body stands in its place, and nobody knows it.
             let isBack = try change { (totals) throws(StoreError) in
                 if try putBack(row.id) { return true }
-                totals.partials -= try deletePartial(row.id)
+                totals.partials -= try catalogue().deletePartial(row.id)
                 return false
             }
             if !isBack {
@@ -170,7 +123,7 @@ extension Index {
     /// Gives a whole body that was killed on its way to its row the partial's name again. Inside a transaction, because a
     /// commit is in one; false if there is no such body, or no partial of that number.
     func putBack(_ id: Int64) throws(StoreError) -> Bool {
-        guard try !exists(id), try partialRow(id) != nil else { return false }
+        guard try !exists(id), try catalogue().partial(id) != nil else { return false }
         return clinux_rename_exclusive(paths.body(id), paths.data(id)) == 0
             || (errno == EINVAL || errno == ENOSYS) && rename(paths.body(id), paths.data(id)) == 0
     }
@@ -199,7 +152,7 @@ extension Index {
     func dropPartials(olderThan lifetime: Duration?, atLeast bytes: Int64 = .max) throws(StoreError) -> Int64 {
         var freed: Int64 = 0
         let oldest = lifetime.map { now - $0.components.seconds * 1000 }
-        for row in try allPartialRows() {
+        for row in try catalogue().partials() {
             if freed >= bytes { break }
             if let oldest, row.updated >= oldest { continue }
             freed += try dropIfIdle(row)
@@ -210,7 +163,7 @@ extension Index {
     /// What is set aside for partials that nobody uses.
     func idlePartialBytes() throws(StoreError) -> Int64 {
         var bytes: Int64 = 0
-        for row in try allPartialRows() {
+        for row in try catalogue().partials() {
             // One without its data is what a kill left.
             let data = try? File(paths.data(row.id), O_RDONLY)
             if data?.tryLock(exclusive: false) != false { bytes += row.reserved }
@@ -230,10 +183,10 @@ extension Index {
         }
         // Killed on its way to its row, it stands among the bodies; just committed, the row is gone by now.
         return try change { (totals) throws(StoreError) in
-            guard try partialRow(row.id) != nil, FileStatus(at: paths.data(row.id)) == nil else { return 0 }
+            guard try catalogue().partial(row.id) != nil, FileStatus(at: paths.data(row.id)) == nil else { return 0 }
             if try !exists(row.id) { unlink(paths.body(row.id)) }
             if let record = try recordPath(of: row.id) { unlink(record) }
-            let reserved = try deletePartial(row.id)
+            let reserved = try catalogue().deletePartial(row.id)
             totals.partials -= reserved
             return reserved
         }

@@ -62,7 +62,7 @@ public final class PartialBody: Sendable {
 extension DiskStore {
     /// Opens the key's partial for reading, the one last worked on if there are several. Nothing is claimed or locked.
     public func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
-        let rows = try withIndex { (index) throws(StoreError) in try index.partialRows(for: key) }
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
         for row in rows {
             if let files = try openFiles(of: row) { return try PartialBody(files) }
         }

@@ -62,7 +62,7 @@ final class EngineLoop {
             now = .now
         }
         mailbox.setWaker(nil)
-        for transfer in Array(transfers.values) { end(transfer, transfer.cancel()) }
+        for transfer in Array(transfers.values) { end(transfer, transfer.cancel(now: now)) }
         handles.removeAll()
         clibcurl_multi_cleanup(multi)
         handles.freeShare()
@@ -75,8 +75,8 @@ final class EngineLoop {
         for command in commands {
             switch command {
             case .start(let order): start(order)
-            case .cancel(let id): if let transfer = transfers[id] { end(transfer, transfer.cancel()) }
-            case .resume(let id): transfers[id]?.unpause(now: now)
+            case .cancel(let id): if let transfer = transfers[id] { end(transfer, transfer.cancel(now: now)) }
+            case .resume(let id): transfers[id]?.resume(now: now)
             case .prioritize(let id, let priority): prioritize(id, priority)
             }
         }
@@ -86,7 +86,7 @@ final class EngineLoop {
 
     private func start(_ order: Mailbox.Order) {
         let transfer = RunningTransfer(order, mailbox: mailbox, startedAt: now)
-        if order.prepared.isCancelled.load(ordering: .acquiring) { return end(transfer, transfer.cancel()) }
+        if order.prepared.isCancelled.load(ordering: .acquiring) { return end(transfer, transfer.cancel(now: now)) }
         transfers[order.id] = transfer
         enqueue(transfer)
         transfer.attach()
@@ -124,13 +124,13 @@ final class EngineLoop {
 
     private func startAttempt(_ transfer: RunningTransfer, _ multi: UnsafeMutableRawPointer) {
         guard let handle = handles.take() else {
-            return end(transfer, .failure(transfer.error(.libcurl, "out of memory")))
+            return end(transfer, .failure(transfer.machine.error(.libcurl, "out of memory")))
         }
         if let refusal = transfer.startRequest(on: handle, now: now) { return end(transfer, .failure(refusal)) }
         let code = clibcurl_multi_add_handle(multi, handle.easy)
         guard code == CURLM_OK else {
             let reason = String(cString: clibcurl_multi_strerror(code))
-            return end(transfer, .failure(transfer.error(.libcurl, "libcurl refuses the transfer: \(reason)")))
+            return end(transfer, .failure(transfer.machine.error(.libcurl, "libcurl refuses the transfer: \(reason)")))
         }
         transfer.isAdded = true
     }
@@ -142,15 +142,16 @@ final class EngineLoop {
             clibcurl_getinfo_pointer(easy, CURLINFO_PRIVATE, &context)
             guard let context else { continue }
             let transfer = Unmanaged<RunningTransfer>.fromOpaque(context).takeUnretainedValue()
-            attemptEnded(transfer, transfer.attemptEnded(code, now: now), multi)
+            requestEnded(transfer, transfer.requestEnded(code, now: now), multi)
         }
     }
 
-    private func attemptEnded(
+    private func requestEnded(
         _ transfer: RunningTransfer, _ next: RunningTransfer.Next, _ multi: UnsafeMutableRawPointer
     ) {
         releaseHandle(of: transfer)
         switch next {
+        case .goOn, .stop: end(transfer, .failure(transfer.machine.error(.libcurl, "the request has no end")))
         case .finished(let result): end(transfer, result)
         case .again: startAttempt(transfer, multi)
         case .wait(let delay):
@@ -164,11 +165,7 @@ final class EngineLoop {
         while let timer = timers.first, timer.due <= now {
             _ = timers.removeFirst()
             guard let transfer = transfers[timer.id] else { continue }
-            if timer.endsPause {
-                if transfer.isPacing { transfer.unpause(now: now) }
-                continue
-            }
-            enqueue(transfer)
+            if timer.endsPause { transfer.wake(now: now) } else { enqueue(transfer) }
         }
     }
 
@@ -177,12 +174,12 @@ final class EngineLoop {
         var interval = Duration.seconds(1)
         var stalled: [RunningTransfer] = []
         for transfer in active.values {
-            interval = min(interval, transfer.stallTimeout / 8)
+            interval = min(interval, transfer.options.stallTimeout / 8)
             if transfer.isStalled(now: now) { stalled.append(transfer) }
         }
         nextStallCheck = now + max(interval, .milliseconds(5))
         guard let multi else { return }
-        for transfer in stalled { attemptEnded(transfer, transfer.attemptStalled(now: now), multi) }
+        for transfer in stalled { requestEnded(transfer, transfer.requestStalled(now: now), multi) }
     }
 
     private func pollTimeout() -> Int32 {

@@ -28,15 +28,6 @@ struct HeadCollector {
     private var lines = 0
     private var interim = 0
 
-    /// Whether the last line was a status line.
-    var isStatusLine: Bool { lines == 1 && !isComplete }
-    /// Whether a head has begun and is not complete.
-    var isInside: Bool { !bytes.isEmpty && !isComplete }
-    /// Whether it is the head of a redirect that is to be followed.
-    var isRedirect: Bool { Self.redirects.contains(status) }
-
-    private static let redirects = [301, 302, 303, 307, 308]
-
     mutating func append(_ line: UnsafeRawBufferPointer) -> Progress {
         if RawHead.isStatusLine(line) {
             bytes.removeAll(keepingCapacity: true)

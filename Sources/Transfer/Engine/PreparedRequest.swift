@@ -3,46 +3,29 @@ import HTTPSemantics
 import HTTPTypes
 import Synchronization
 
-/// A request that was checked and taken apart on the caller's thread, so that the engine's has less to do.
+/// A checked request with its fields as libcurl takes them, made on the caller's thread, so that the engine's has less to do.
 ///
-/// `@unchecked Sendable`: nothing changes after `init`; libcurl only reads the header list, on the engine's thread,
-/// and `deinit` frees it when nobody holds the object any more.
+/// `@unchecked Sendable`: nothing changes after `init`; libcurl only reads the header lists, on the engine's thread,
+/// and `deinit` frees them when nobody holds the object any more.
 final class PreparedRequest: @unchecked Sendable {
-    let request: TransferRequest
-    let url: HTTPURL
+    let checked: CheckedRequest
     /// The limit per host counts by this.
     let host: String
-    let credentials: TransferOptions.Credentials?
-    /// The request's content. Empty where a method means something by having some (RFC 9110 section 8.6): its length, 0, is sent.
-    let content: [UInt8]?
     /// Fields of a request that asks for the whole, at the URL's own origin.
     let headers: UnsafeMutablePointer<curl_slist>?
     /// Fields for the proxy: without one they are sent to nobody (RFC 9110 section 11.7.2).
     let proxyHeaders: UnsafeMutablePointer<curl_slist>?
-    /// A coding that the caller asked for is not resumable.
-    let mayResume: Bool
     /// A cancellation may overtake the order to start: it is noted here before it is posted.
     let isCancelled = Atomic(false)
 
+    var url: HTTPURL { checked.url }
+    private var request: TransferRequest { checked.request }
+    private var content: [UInt8]? { checked.content }
+
     init(_ request: TransferRequest) throws(TransferError) {
-        let url: HTTPURL
-        do throws(InvalidURL) { url = try HTTPURL(request.url) } catch {
-            throw TransferError(.unsupportedURL, url: URLText.withoutUserinfo(request.url), error.description)
-        }
-        self.request = request
-        self.url = url
-        host = url.origin
-        credentials = request.options.credentials ?? TransferOptions.Credentials(userinfoOf: url)
-        content = request.body ?? ([.post, .put, .patch].contains(request.method) ? [] : nil)
-        let hasOwnRange = request.fields.contains(.range) || request.fields.contains(.ifRange)
-        mayResume =
-            request.method == .get && request.body == nil && !request.options.acceptsContentCoding && !hasOwnRange
-        for name in [HTTPField.Name.range, .ifRange]
-        where request.fields.contains(name) && !request.options.passesEveryStatus {
-            throw TransferError(
-                .invalidRequest, url: url.text, "the field \(name) is the transfer's own; it cannot be requested")
-        }
-        headers = Self.headerList(request, sendsContent: content != nil)
+        checked = try CheckedRequest(request)
+        host = checked.url.origin
+        headers = Self.headerList(request, sendsContent: checked.content != nil)
         proxyHeaders = request.fields[fields: .proxyAuthorization].reduce(nil) { Self.appending($1, to: $0) }
     }
 
@@ -53,7 +36,7 @@ final class PreparedRequest: @unchecked Sendable {
 
     /// The fields of one request of the transfer, if they are others than ``headers``; to be freed by the caller.
     ///
-    /// - Parameter conditions: what is asked about held bytes or a stored body.
+    /// - Parameter conditions: Preconditions about held bytes or a stored body.
     func ownHeaders(for hop: Hop, adding conditions: HTTPFields) -> UnsafeMutablePointer<curl_slist>? {
         if conditions.isEmpty, hop.isOwnOrigin, hop.sendsContent == (content != nil) { return nil }
         var request = request

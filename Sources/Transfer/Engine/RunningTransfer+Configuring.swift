@@ -8,11 +8,11 @@ import HTTPTypes
 private let receiveBufferSize = 512 * 1024
 
 extension RunningTransfer {
-    /// - Parameter timeLeft: of the attempt's time limit.
     func configure(
-        _ handle: EasyHandle, headers: UnsafeMutablePointer<curl_slist>?, timeLeft: Duration?
+        _ handle: EasyHandle, for request: OutgoingRequest, headers: UnsafeMutablePointer<curl_slist>?
     ) {
         let options = options
+        let hop = request.hop
         let context = Unmanaged.passUnretained(self).toOpaque()
         handle.set(CURLOPT_PRIVATE, pointer: context)
         clibcurl_setopt_data_callback(handle.easy, CURLOPT_HEADERFUNCTION, onHeader)
@@ -26,23 +26,23 @@ extension RunningTransfer {
         let eighth = options.rateLimit.map { Int(clamping: $0 / 8) } ?? .max
         handle.set(CURLOPT_BUFFERSIZE, max(1024, min(eighth, receiveBufferSize)))
         handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-        if needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
+        if request.usesFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
         _ = handle.set(CURLOPT_URL, hop.url.text)
         // libcurl from 8.8 on leaves an empty query out, unless it is told what to write into the request line.
-        if hop.url.hasEmptyQuery, goesStraight {
+        if hop.url.hasEmptyQuery, goesStraight(hop) {
             _ = handle.set(CURLOPT_REQUEST_TARGET, String(hop.url.target))
         }
         clibcurl_setopt_list(handle.easy, CURLOPT_HTTPHEADER, headers)
         if let proxyHeaders = prepared.proxyHeaders {
             clibcurl_setopt_list(handle.easy, CURLOPT_PROXYHEADER, proxyHeaders)
         }
-        if let range = plan.range { _ = handle.set(CURLOPT_RANGE, range) }
+        if let range = request.range { _ = handle.set(CURLOPT_RANGE, range) }
         allowOnlyHTTP(handle)
         // For https, wait for a connection that is being made to find out whether it can be multiplexed.
         if hop.url.scheme == .https { handle.set(CURLOPT_PIPEWAIT, true) }
-        setMethod(handle)
-        setLimits(handle, timeLeft)
-        setIdentity(handle, options)
+        setMethod(handle, hop)
+        setLimits(handle, request.timeLeft)
+        setIdentity(handle, options, hop.credentials)
         judgeAddresses(handle, context)
         if let proxy = options.proxy { _ = handle.set(CURLOPT_PROXY, proxy) }
         if let caFile = options.caFile { _ = handle.set(CURLOPT_CAINFO, caFile) }
@@ -57,8 +57,8 @@ extension RunningTransfer {
         }
     }
 
-    /// Whether no proxy is sent the whole URL in the request line (RFC 9112 section 3.2.2).
-    private var goesStraight: Bool {
+    /// True when no proxy is sent the whole URL in the request line (RFC 9112 section 3.2.2).
+    private func goesStraight(_ hop: Hop) -> Bool {
         if hop.url.scheme == .https || addressPolicy.judges { return true }
         if let proxy = options.proxy { return proxy.isEmpty }
         return getenv("http_proxy") == nil && getenv("all_proxy") == nil && getenv("ALL_PROXY") == nil
@@ -70,12 +70,12 @@ extension RunningTransfer {
         handle.set(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS))
     }
 
-    private func setMethod(_ handle: EasyHandle) {
+    private func setMethod(_ handle: EasyHandle, _ hop: Hop) {
         // When a connection that was used before dies without an answer, libcurl repeats the request by itself, whatever its
         // method. What changes something gets a new one, where there is no such doubt: whether it may be repeated (RFC 9110
         // section 9.2.2) is not libcurl's decision.
         if ![.get, .head, .options, .trace].contains(hop.method) { handle.set(CURLOPT_FRESH_CONNECT, true) }
-        if hop.sendsContent, let body = prepared.content {
+        if hop.sendsContent, let body = prepared.checked.content {
             // libcurl copies the content: it is small, and lives as long as the handle's transfer.
             handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
             body.withUnsafeBytes { bytes in
@@ -97,12 +97,14 @@ extension RunningTransfer {
         if let timeLeft { handle.set(CURLOPT_TIMEOUT_MS, max(1, timeLeft.milliseconds)) }
     }
 
-    private func setIdentity(_ handle: EasyHandle, _ options: TransferOptions) {
+    private func setIdentity(
+        _ handle: EasyHandle, _ options: TransferOptions, _ credentials: TransferOptions.Credentials?
+    ) {
         // HTTPField makes a value of whatever text there is: no line ends, so no field can be smuggled in.
         let own = options.passesEveryStatus ? "" : "imgcache"
         let agent = HTTPField(name: .userAgent, value: options.userAgent ?? own).value
         if !agent.isEmpty { _ = handle.set(CURLOPT_USERAGENT, agent) }
-        if let credentials = hop.credentials {
+        if let credentials {
             handle.set(CURLOPT_HTTPAUTH, clibcurl_auth_basic)
             _ = handle.set(CURLOPT_USERNAME, credentials.user)
             _ = handle.set(CURLOPT_PASSWORD, credentials.password)

@@ -18,17 +18,14 @@ extension RunningTransfer {
         let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
         let socketAddress = (UnsafeRawPointer(address) + offset).assumingMemoryBound(to: sockaddr.self)
         let refusal = addressPolicy.refusal(
-            of: NetworkAddress(socketAddress, length: Int(address.pointee.addrlen)), for: endpoint)
+            of: NetworkAddress(socketAddress, length: Int(address.pointee.addrlen)), for: machine.sent?.hop.endpoint)
         if let refusal {
-            addressRefusal = refusal
+            machine.refusedAddress(refusal)
             return -1
         }
         let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
         return socket(address.pointee.family, type, address.pointee.protocol)
     }
-
-    /// Whom the request is for: host and port of the URL, or of the last redirect's.
-    var endpoint: AddressPolicy.Endpoint { AddressPolicy.Endpoint(host: hop.url.host, port: hop.url.port) }
 
     var addressPolicy: AddressPolicy { mailbox.configuration.addressPolicy }
 }

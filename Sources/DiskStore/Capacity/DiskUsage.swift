@@ -1,7 +1,7 @@
-/// What the index cannot know by itself: the disk's free space and the log's size, as they were last seen.
+/// The disk's free space and the log's size, as they were last seen: the index cannot know them by itself.
 ///
 /// Two system calls that a small commit need not make each time.
-struct Surroundings {
+struct DiskUsage {
     private(set) var free: Int64 = 0
     private(set) var log: Int64 = 0
     /// Bytes that may still be written before it is time to look again.

@@ -2,22 +2,22 @@ import Testing
 
 @testable import Transfer
 
-@Suite struct PaceTests {
+@Suite struct RateLimiterTests {
     /// Bytes that are taken in so many seconds by whoever takes a piece whenever it may, pausing as told.
     private func bytes(rate: Int64, piece: Int, seconds: Int64, pause: Range<Int64> = 0..<0) -> Int64 {
         let end = seconds * 1_000_000_000
         var now = MonotonicTime(nanoseconds: 0)
-        var pace = Pace(rate: rate, now: now)
+        var limiter = RateLimiter(rate: rate, now: now)
         var sum: Int64 = 0
         while now.nanoseconds < end {
             let second = now.nanoseconds / 1_000_000_000
             if pause.contains(second) {
                 now = MonotonicTime(nanoseconds: pause.upperBound * 1_000_000_000)
-            } else if pace.isOpen(at: now) {
-                pace.take(piece, now: now)
+            } else if limiter.isOpen(at: now) {
+                limiter.take(piece, now: now)
                 sum += Int64(piece)
             } else {
-                now = pace.next
+                now = limiter.next
             }
         }
         return sum
@@ -36,8 +36,8 @@ import Testing
 
     @Test(arguments: [0, -5, 1] as [Int64])
     func `no rate is too slow to be one`(rate: Int64) {
-        var pace = Pace(rate: rate, now: MonotonicTime(nanoseconds: 0))
-        pace.take(.max, now: MonotonicTime(nanoseconds: 0))
-        #expect(!pace.isOpen(at: MonotonicTime(nanoseconds: 1_000_000_000)))
+        var limiter = RateLimiter(rate: rate, now: MonotonicTime(nanoseconds: 0))
+        limiter.take(.max, now: MonotonicTime(nanoseconds: 0))
+        #expect(!limiter.isOpen(at: MonotonicTime(nanoseconds: 1_000_000_000)))
     }
 }

@@ -1,21 +1,18 @@
 import CLibcurl
 
-/// What a libcurl result means: by the code, and by libcurl's own sentence where one code stands for several things.
-struct CurlFailure {
-    let code: TransferError.Code
-    let message: String
-    let isRetryable: Bool
-
+extension TransportFailure {
+    /// The meaning of a libcurl result: by the code, and by libcurl's own sentence where one code stands for several things.
+    ///
     /// - Parameters:
-    ///   - text: What `CURLOPT_ERRORBUFFER` says.
-    ///   - hasHead: Whether a final head had come.
-    ///   - isRedirected: Whether the URL is a redirect's.
+    ///   - text: The content of `CURLOPT_ERRORBUFFER`.
+    ///   - hasHead: True when a final head has come.
+    ///   - isRedirected: True when the URL is a redirect's.
     init(_ result: CURLcode, text: String, hasHead: Bool, isRedirected: Bool) {
         let text = text.isEmpty ? String(cString: clibcurl_easy_strerror(result)) : text
         func failure(_ code: TransferError.Code, _ lead: String, retry: Bool) -> (TransferError.Code, String, Bool) {
             (code, lead.isEmpty ? text : "\(lead): \(text)", retry)
         }
-        (code, message, isRetryable) =
+        let (code, message, isRetryable) =
             switch result {
             // Few that ``HTTPURL`` takes, such as an address with too many parts.
             case CURLE_URL_MALFORMAT:
@@ -55,5 +52,7 @@ struct CurlFailure {
                 failure(.protocolViolation, "a line of the response head has no end", retry: false)
             default: failure(.libcurl, "libcurl failed (\(result.rawValue))", retry: false)
             }
+        self.init(code: code, message: message, isRetryable: isRetryable)
+        isWithoutConnection = result == CURLE_COULDNT_CONNECT || result == CURLE_OPERATION_TIMEDOUT
     }
 }

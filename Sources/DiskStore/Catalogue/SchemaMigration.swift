@@ -1,6 +1,3 @@
-import Glibc
-import Logging
-
 /// The way from one version of the tables to the next.
 ///
 /// A step knows the tables of its own two versions only, so it uses none of the queries and row types of the present one:
@@ -40,37 +37,5 @@ struct SchemaMigration {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             throw error
         }
-    }
-}
-
-extension Index {
-    /// Brings an index of an earlier version to the present one. One for which the disk has no room is given up, as a
-    /// damaged one is: a cache can be filled again.
-    func migrate(_ connection: Connection, from version: Int64) throws(StoreError) {
-        logger.notice(
-            "the index is brought from version \(version) to \(Schema.version)", metadata: ["path": "\(paths.index)"])
-        // What stands in the log would else be there until the next checkpoint.
-        _ = try? connection.number("PRAGMA wal_checkpoint(TRUNCATE)")
-        do throws(StoreError) {
-            try SchemaMigration(connection: connection, paths: paths, migrator: configuration.migrator).run()
-        } catch  where error.code == .full {
-            throw StoreError(.damaged, "the disk has no room to migrate the index", path: paths.index)
-        }
-        // Indexes that were moved aside are of earlier versions too.
-        for number in Paths.asides {
-            unlink(paths.asideLog(number))
-            unlink(paths.aside(number))
-        }
-    }
-
-    /// Empties the log after a migration: frames from before it may hold what it removed. While somebody reads the index
-    /// that cannot be; then the next process that opens the store does it.
-    func scrubIfPending() throws(StoreError) {
-        guard try setting(.scrub) != nil else { return }
-        let connection = try database()
-        connection.setBusyTimeout(milliseconds: 500)
-        defer { connection.setBusyTimeout(milliseconds: 10_000) }
-        guard let isBusy = try? connection.number("PRAGMA wal_checkpoint(TRUNCATE)"), isBusy == 0 else { return }
-        try save(.scrub, nil)
     }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 
-/// What a sweep found and deleted.
+/// The findings of a sweep.
 public struct SweepResult: Sendable, Equatable {
     /// Bodies and partials' files that nothing knew of.
     public var orphans = 0
@@ -30,13 +30,10 @@ extension Index {
             for id in suspects {
                 let path = paths.body(id)
                 guard let status = FileStatus(at: path), !status.isFolder else { continue }
-                if try exists(id) { continue }
-                if try isDoomed(id) { continue }
-                // A whole body that was killed on its way to its row: it becomes a partial again.
-                if try partialRow(id) != nil { continue }
+                guard try fate(ofBody: id) == .orphan else { continue }
                 if try !deleteUnlessInUse(id) {
                     // Read by somebody who opened it before its row was lost: it counts until it is free.
-                    try database().prepared(.insertDoomed).bind(1, id).bind(2, status.allocated).run()
+                    try catalogue().insertDoomed(id, allocated: status.allocated)
                     totals.doomed += status.allocated
                     continue
                 }
@@ -47,16 +44,10 @@ extension Index {
         result = swept
     }
 
-    func isDoomed(_ id: Int64) throws(StoreError) -> Bool {
-        let select = try database().prepared(.isDoomed).bind(1, id)
-        defer { select.reset() }
-        return try select.step()
-    }
-
-    func partialRow(_ id: Int64) throws(StoreError) -> PartialRow? {
-        let select = try database().prepared(.partialByID).bind(1, id)
-        defer { select.reset() }
-        return try select.step() ? PartialRow(select) : nil
+    private func fate(ofBody id: Int64) throws(StoreError) -> BodyFate {
+        let catalogue = try catalogue()
+        return try BodyFate(
+            isEntry: catalogue.hasEntry(id), isDoomed: catalogue.isDoomed(id), isPartial: catalogue.partial(id) != nil)
     }
 
     /// Counts a folder's own blocks.
@@ -89,22 +80,45 @@ extension Index {
             case nil: break
             }
         }
+        let catalogue = try catalogue()
         // What has its row is the usual case, and costs no transaction.
         var strays = Strays(small: small)
-        for id in data where records[id] == nil { if try partialRow(id) == nil { strays.data.append(id) } }
-        for (id, claim) in records { if try partialRow(id) == nil { strays.records.append((id, claim)) } }
+        for id in data where records[id] == nil { if try catalogue.partial(id) == nil { strays.data.append(id) } }
+        for (id, claim) in records { if try catalogue.partial(id) == nil { strays.records.append((id, claim)) } }
         if !strays.isEmpty { try sweep(strays, &swept) }
-        for row in try allPartialRows() {
-            if !data.contains(row.id), try !change({ (_) throws(StoreError) in try putBack(row.id) }) {
-                if FileStatus(at: paths.body(row.id)) == nil { swept.bytes += try dropIfIdle(row) }
-                continue
-            }
-            // Killed between the unlinking of the two, or its record was not flushed when the power went.
+        for row in try catalogue.partials() {
             let record = records[row.id].map { paths.record(row.id, claim: $0) }
-            if let record, try isRecorded(row, at: record) { continue }
-            swept.bytes += try dropIfIdle(row, unlessRecorded: true)
+            swept.bytes += try recover(row, hasData: data.contains(row.id), record: record)
         }
         result = swept
+    }
+
+    /// Sets a partial right that has its row. Returns what became free.
+    ///
+    /// - Parameter record: The path of its record, as it was listed.
+    private func recover(_ row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> Int64 {
+        var hasData = hasData
+        while true {
+            switch try fate(of: row, hasData: hasData, record: record) {
+            case .keep: return 0
+            case .putBack:
+                // Looked at again inside the transaction: its commit may have ended.
+                if try !change({ (_) throws(StoreError) in try putBack(row.id) }) { return 0 }
+                hasData = true
+            // Killed between the unlinking of the two, or its record was not flushed when the power went.
+            case .drop: return try dropIfIdle(row, unlessRecorded: hasData)
+            }
+        }
+    }
+
+    private func fate(of row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> PartialFate {
+        if hasData {
+            guard let record else { return PartialFate(data: true, isRecorded: false, body: .none) }
+            return try PartialFate(data: true, isRecorded: isRecorded(row, at: record), body: .none)
+        }
+        let hasBody = FileStatus(at: paths.body(row.id)) != nil
+        let body: PartialFate.Body = hasBody ? try exists(row.id) ? .entry : .unknown : .none
+        return PartialFate(data: false, isRecorded: false, body: body)
     }
 
     /// Files in the folder of partials that have no row.
@@ -121,17 +135,21 @@ extension Index {
         var swept = result
         try change { (totals) throws(StoreError) in
             for name in strays.small { delete("\(paths.partials)/\(name)", &swept) }
-            for id in strays.data where try partialRow(id) == nil { delete(paths.data(id), &swept) }
-            for (id, claim) in strays.records where try partialRow(id) == nil {
+            for id in strays.data where try catalogue().partial(id) == nil { delete(paths.data(id), &swept) }
+            for (id, claim) in strays.records where try catalogue().partial(id) == nil {
                 let path = paths.record(id, claim: claim)
                 // Without a row it may be one that is just being made: then its data is locked.
                 let file = try? File(paths.data(id), O_RDONLY)
                 defer { withExtendedLifetime(file) {} }
-                if let file, !file.tryLock(exclusive: true) { continue }
-                let isAdopted = try file == nil ? false : adopt(id, claim: claim, &totals)
-                if isAdopted {
+                let isLocked = file.map { !$0.tryLock(exclusive: true) } ?? false
+                let record = try file == nil ? nil : recordToAdopt(id, claim: claim)
+                switch StrayFate(data: file != nil, isLocked: isLocked, isRecorded: record != nil) {
+                case .keep: break
+                case .adopt:
+                    guard let record else { break }
+                    try insertPartial(id: id, claim: claim, key: record.key, reserved: record.reserved, &totals)
                     swept.adopted += 1
-                } else {
+                case .delete:
                     if file != nil, unlink(paths.data(id)) == 0 { swept.orphans += 1 }
                     delete(path, &swept)
                 }
@@ -146,15 +164,13 @@ extension Index {
         result.bytes += status.allocated
     }
 
-    /// Gives a partial its row back: its record says all that is needed. False if there is nothing in it.
-    private func adopt(_ id: Int64, claim: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
+    /// The contents of a lost row, from the partial's record; nil if there is nothing in it.
+    private func recordToAdopt(_ id: Int64, claim: Int64) throws(StoreError) -> (key: EntryKey, reserved: Int64)? {
         guard let file = try? File(paths.record(id, claim: claim), O_RDONLY),
             let record = try PartialRecord(reading: file), record.id == id, let status = file.status,
             let data = FileStatus(at: paths.data(id)), status.size > record.tailOffset
-        else { return false }
-        try insertPartial(
-            id: id, claim: claim, key: record.key, reserved: status.allocated + data.allocated, &totals)
-        return true
+        else { return nil }
+        return (record.key, status.allocated + data.allocated)
     }
 
     // MARK: All at once

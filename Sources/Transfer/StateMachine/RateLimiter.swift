@@ -1,9 +1,9 @@
-/// Holds a transfer to a rate: how long to wait before the next bytes are taken.
+/// Holds a transfer to a rate: tells when the next bytes may be taken.
 ///
 /// libcurl's own limit (`CURLOPT_MAX_RECV_SPEED_LARGE`) looks at what has arrived only after it has emptied the socket's
 /// buffer, and a fast origin fills that with megabytes; and it begins anew with every attempt. This one is paid for
 /// every piece, over all attempts.
-struct Pace {
+struct RateLimiter {
     /// Bytes a second.
     let rate: Int64
     /// From here on the next piece may be taken.
@@ -14,7 +14,7 @@ struct Pace {
         next = now
     }
 
-    /// Whether a piece may be taken now.
+    /// True when a piece may be taken now.
     func isOpen(at now: MonotonicTime) -> Bool { next <= now }
 
     /// Notes a piece that was taken. What a pause left unused may be caught up with for a tenth of a second, no more.

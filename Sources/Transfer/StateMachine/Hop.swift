@@ -8,13 +8,16 @@ import HTTPTypes
 struct Hop {
     let url: HTTPURL
     let method: HTTPRequest.Method
-    /// Whether the request's content goes along.
+    /// True when the request's content goes along.
     let sendsContent: Bool
-    /// Whether it goes to the origin that the transfer is for: only there go its credentials and cookies.
+    /// True when it goes to the origin that the transfer is for: only there go its credentials and cookies.
     let isOwnOrigin: Bool
     let credentials: TransferOptions.Credentials?
 
-    init(first request: PreparedRequest) {
+    /// Host and port, as an ``AddressPolicy`` judges them.
+    var endpoint: AddressPolicy.Endpoint { AddressPolicy.Endpoint(host: url.host, port: url.port) }
+
+    init(first request: CheckedRequest) {
         url = request.url
         method = request.request.method
         sendsContent = request.content != nil
@@ -26,7 +29,7 @@ struct Hop {
     ///
     /// As all clients do it, a POST becomes a GET after 301 and 302; after 303 everything but HEAD does.
     init(
-        after status: Int, to location: String, from hop: Hop, of request: PreparedRequest
+        after status: Int, to location: String, from hop: Hop, of request: CheckedRequest
     ) throws(InvalidURL) {
         url = try HTTPURL(reference: location, relativeTo: hop.url)
         let becomesGet =

@@ -1,0 +1,146 @@
+extension Catalogue {
+    // MARK: Finding
+
+    func entries(of key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
+        try all(withAccess ? .entriesByKeyWithAccess : .entriesByKey, { $0.bind(key) }) {
+            StoredEntry($0, withAccess: withAccess)
+        }
+    }
+
+    func entries(of key: EntryKey, limit: Int64) throws(StoreError) -> [StoredEntry] {
+        try all(.someByKey, { $0.bind(key).bind(3, limit) }) { StoredEntry($0, withAccess: false) }
+    }
+
+    /// The entry of a key with a variant.
+    func entry(of key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
+        try first(.entryByVariant, { $0.bind(key).bind(3, variant) }) { StoredEntry($0, withAccess: false) }
+    }
+
+    /// The entry of a key whose variant comes next in the order of text.
+    func entry(of key: EntryKey, afterVariant last: String) throws(StoreError) -> StoredEntry? {
+        try first(.entryAfterVariant, { $0.bind(key).bind(3, last) }) { StoredEntry($0, withAccess: false) }
+    }
+
+    func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
+        try first(.entryByID, { $0.bind(1, id) }) { StoredEntry($0, withAccess: true) }
+    }
+
+    func hasEntry(_ id: Int64) throws(StoreError) -> Bool {
+        try first(.entryExists, { $0.bind(1, id) }, row: { _ in true }) ?? false
+    }
+
+    /// Numbers and URLs of the newest entries before one.
+    func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {
+        try all(.urlsBefore, { $0.bind(1, id).bind(2, Int64(limit)) }) { ($0.integer(0), $0.text(1)) }
+    }
+
+    func variantCount(of key: EntryKey) throws(StoreError) -> Int64 {
+        try first(.variantCount, { $0.bind(1, keyHash(key)) }, row: { $0.integer(0) }) ?? 0
+    }
+
+    /// The variants of a key that were not used for the longest time.
+    func oldestVariants(of key: EntryKey, count: Int64) throws(StoreError) -> [Int64] {
+        try all(.oldestVariants, { $0.bind(key).bind(3, count) }) { $0.integer(0) }
+    }
+
+    /// The numbers of all entries in an order.
+    func identifiers(by order: EntryOrder, descending: Bool) throws(StoreError) -> [Int64] {
+        let direction = descending ? "DESC" : "ASC"
+        let sql =
+            switch order {
+            case .age: "SELECT entry FROM access ORDER BY sequence \(direction)"
+            case .size: "SELECT id FROM entries ORDER BY allocated \(direction), id"
+            case .url: "SELECT id FROM entries ORDER BY url \(direction), id"
+            case .created: "SELECT id FROM entries ORDER BY created \(direction), id \(direction)"
+            }
+        let select = try connection.prepare(sql)
+        defer { select.finalize() }
+        var ids: [Int64] = []
+        while try select.step() { ids.append(select.integer(0)) }
+        return ids
+    }
+
+    // MARK: Changing
+
+    func insert(
+        _ new: NewEntry, _ body: FinishedBody, id: Int64, created: Int64, sequence: Int64
+    ) throws(StoreError) {
+        try run(.insertEntry) { insert in
+            insert.bind(1, id).bind(2, keyHash(new.key)).bind(3, new.key.value).bind(4, new.variant).bind(5, new.url)
+            insert.bind(6, body.size).bind(7, body.allocated).bind(8, body.checksum).bind(9, body.boot)
+            insert.bind(10, created).bind(11, new.metadata)
+        }
+        try run(.insertAccess) { $0.bind(1, id).bind(2, sequence).bind(3, created) }
+    }
+
+    /// Deletes an entry's rows.
+    ///
+    /// - Returns: The bytes that its body takes; nil when there was none.
+    func deleteEntry(_ id: Int64) throws(StoreError) -> Int64? {
+        guard let allocated = try all(.deleteEntry, { $0.bind(1, id) }, row: { $0.integer(0) }).last else { return nil }
+        try run(.deleteAccess) { $0.bind(1, id) }
+        return allocated
+    }
+
+    /// - Returns: False when the entry is gone.
+    func save(metadata: [UInt8], of id: Int64) throws(StoreError) -> Bool {
+        try run(.updateMetadata) { $0.bind(1, id).bind(2, metadata) }
+        return connection.changes > 0
+    }
+
+    func save(variant: String, of id: Int64) throws(StoreError) {
+        try run(.updateVariant) { $0.bind(1, id).bind(2, variant) }
+    }
+
+    func save(boot: Int64, of id: Int64) throws(StoreError) { try run(.updateBoot) { $0.bind(1, id).bind(2, boot) } }
+
+    // MARK: Use
+
+    func noteUse(of id: Int64, sequence: Int64, date: Int64) throws(StoreError) {
+        try run(.touch) { $0.bind(1, id).bind(2, sequence).bind(3, date) }
+    }
+
+    /// The entries that no run holds and that were not used for the longest time.
+    func longestUnused(limit: Int64) throws(StoreError) -> [UnusedEntry] {
+        try all(.longestUnused, { $0.bind(1, limit) }, row: UnusedEntry.init)
+    }
+
+    /// Calls `body` with each entry, the longest unused first, until it returns false.
+    func forEachByUse(_ body: (UnusedEntry) -> Bool) throws(StoreError) {
+        let select = try connection.prepare(
+            "SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence")
+        defer { select.finalize() }
+        while try select.step() {
+            if !body(UnusedEntry(select)) { return }
+        }
+    }
+}
+
+extension UnusedEntry {
+    fileprivate init(_ row: Statement) {
+        self.init(id: row.integer(0), allocated: row.integer(1), lastUse: row.integer(2))
+    }
+}
+
+extension Statement {
+    /// Binds a key as the first two parameters.
+    @discardableResult
+    fileprivate func bind(_ key: EntryKey) -> Statement { bind(1, keyHash(key)).bind(2, key.value) }
+}
+
+extension StoredEntry {
+    fileprivate init(_ row: Statement, withAccess: Bool) {
+        id = row.integer(0)
+        key = EntryKey(row.text(1))
+        variant = row.text(2)
+        url = row.text(3)
+        size = row.integer(4)
+        allocated = row.integer(5)
+        metadata = row.bytes(6)
+        created = Index.date(row.integer(7))
+        checksum = row.checksum(8)
+        boot = row.integer(9)
+        lastAccess = withAccess ? Index.date(row.integer(10)) : nil
+        accessSequence = withAccess ? row.integer(11) : nil
+    }
+}

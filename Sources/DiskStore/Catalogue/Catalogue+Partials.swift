@@ -1,0 +1,55 @@
+/// A partial's row.
+struct PartialRow: Sendable {
+    let id: Int64
+    let claim: Int64
+    let key: EntryKey
+    let reserved: Int64
+    let updated: Int64
+}
+
+extension Catalogue {
+    func partial(_ id: Int64) throws(StoreError) -> PartialRow? {
+        try first(.partialByID, { $0.bind(1, id) }, row: PartialRow.init)
+    }
+
+    /// A key's partials, the one last worked on first.
+    func partials(of key: EntryKey) throws(StoreError) -> [PartialRow] {
+        try all(.partialsByKey, { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: PartialRow.init)
+    }
+
+    /// All partials, the longest idle first.
+    func partials() throws(StoreError) -> [PartialRow] { try all(.partialsByAge, row: PartialRow.init) }
+
+    func insert(_ partial: PartialRow) throws(StoreError) {
+        try run(.insertPartial) { insert in
+            insert.bind(1, partial.id).bind(2, partial.claim).bind(3, keyHash(partial.key)).bind(4, partial.key.value)
+            insert.bind(5, partial.reserved).bind(6, partial.updated)
+        }
+    }
+
+    /// - Returns: The bytes that were reserved for it.
+    func deletePartial(_ id: Int64) throws(StoreError) -> Int64 {
+        try all(.deletePartial, { $0.bind(1, id) }, row: { $0.integer(0) }).reduce(0, +)
+    }
+
+    func save(claim: Int64, ofPartial id: Int64, updated: Int64) throws(StoreError) {
+        try run(.updateClaim) { $0.bind(1, id).bind(2, claim).bind(3, updated) }
+    }
+
+    /// - Returns: False when the row is gone.
+    func save(reserved: Int64, ofPartial id: Int64, updated: Int64) throws(StoreError) -> Bool {
+        try run(.updateReserved) { $0.bind(1, id).bind(2, reserved).bind(3, updated) }
+        return connection.changes > 0
+    }
+
+    /// Takes a partial's key away, so that nobody finds it by that any more.
+    func disownPartial(_ id: Int64) throws(StoreError) { try run(.disownPartial) { $0.bind(1, id) } }
+}
+
+extension PartialRow {
+    fileprivate init(_ row: Statement) {
+        self.init(
+            id: row.integer(0), claim: row.integer(1), key: EntryKey(row.text(2)), reserved: row.integer(3),
+            updated: row.integer(4))
+    }
+}

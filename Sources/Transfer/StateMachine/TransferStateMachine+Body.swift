@@ -1,0 +1,122 @@
+// Bodies: what becomes of each piece, and the pauses between them.
+
+extension TransferStateMachine {
+    /// An answer to a piece of a body.
+    enum BodyAction: Equatable {
+        /// Calls ``BodySink/write(_:)``; reported by ``wrote(_:at:)``, ``pausedBySink()`` or ``sinkFailed(_:)``.
+        case write
+        /// Nobody wants it.
+        case discard
+        /// Not yet: the same piece is offered again after ``rateAllows(at:)``.
+        case pause(until: MonotonicTime)
+        case stop
+    }
+
+    /// A piece of a body has come.
+    mutating func received(_ count: Int64, at now: MonotonicTime) -> BodyAction {
+        guard case .exchanging(let exchange, let stage) = state else { return .stop }
+        switch stage {
+        case .discarding(let conclusion, let before):
+            if !conclusion.isRedirect { history.bytesReceived += count }
+            state = .exchanging(exchange, .discarding(conclusion, before + count))
+            return before + count > Self.discardLimit ? .stop : .discard
+        case .receivingBody(let response, _):
+            if let reason = excess(of: count, in: response) {
+                state = .exchanging(exchange, .stopping(reason))
+                return .stop
+            }
+            guard let limiter = history.rateLimiter, !limiter.isOpen(at: now) else { return .write }
+            state = .exchanging(exchange, .receivingBody(response, .rateLimited(until: limiter.next)))
+            return .pause(until: limiter.next)
+        case .awaitingHead, .beginningBody, .stopping: return .stop
+        }
+    }
+
+    /// The reason not to take so many more bytes.
+    private mutating func excess(of count: Int64, in response: Response) -> Reason? {
+        if let length = response.length, history.progress.received + count > length {
+            history.bytesReceived += count
+            if case .range = response.placement {
+                return .restart("206 with more bytes than the range of \(length)", isBodyOpen: true)
+            }
+            return .failure(error(.protocolViolation, "the body is longer than its head says"), isBodyOpen: true)
+        }
+        if let limit = options.maxFileSize, history.progress.bytes + count > limit {
+            history.bytesReceived += count
+            let text = "the body is larger than the limit of \(limit) bytes"
+            return .failure(error(.tooLarge, text), isBodyOpen: true)
+        }
+        return nil
+    }
+
+    /// The sink took a piece.
+    mutating func wrote(_ count: Int64, at now: MonotonicTime) {
+        guard case .exchanging(var exchange, .receivingBody(let response, _)) = state else { return }
+        history.progress.received += count
+        history.bytesReceived += count
+        history.rateLimiter?.take(Int(count), now: now)
+        exchange.lastActivity = now
+        state = .exchanging(exchange, .receivingBody(response, .flowing))
+    }
+
+    /// The sink did not take a piece, and wants it later.
+    mutating func pausedBySink() {
+        guard case .exchanging(let exchange, .receivingBody(let response, _)) = state else { return }
+        state = .exchanging(exchange, .receivingBody(response, .pausedBySink))
+    }
+
+    /// The sink is ready again.
+    ///
+    /// - Returns: True when the transport is to go on.
+    mutating func resume(at now: MonotonicTime) -> Bool { resume(from: .pausedBySink, at: now) }
+
+    /// A pause that keeps to the rate may be over.
+    ///
+    /// - Returns: True when the transport is to go on.
+    mutating func rateAllows(at now: MonotonicTime) -> Bool {
+        guard case .exchanging(_, .receivingBody(_, .rateLimited(let due))) = state, due <= now else { return false }
+        return resume(from: .rateLimited(until: due), at: now)
+    }
+
+    private mutating func resume(from pause: Flow, at now: MonotonicTime) -> Bool {
+        guard case .exchanging(var exchange, .receivingBody(let response, pause)) = state else { return false }
+        exchange.lastActivity = now
+        state = .exchanging(exchange, .receivingBody(response, .flowing))
+        return true
+    }
+
+    // MARK: Stalls
+
+    /// True when nothing has moved for too long.
+    ///
+    /// - Parameters:
+    ///   - uploaded: Bytes of the request's content that have been sent.
+    ///   - sentAfter: The time that the transport needed to send the request's head; nil: it is still connecting, for which it has a
+    ///     time-out of its own.
+    mutating func isStalled(at now: MonotonicTime, uploaded: Int64, sentAfter: Duration?) -> Bool {
+        guard case .exchanging(var exchange, let stage) = state, !stage.isPaused else { return false }
+        if case .awaitingHead(let awaited) = stage, case .begun(let start) = awaited.head,
+            now - start > options.stallTimeout
+        {
+            return true
+        }
+        if uploaded != exchange.uploaded {
+            exchange.uploaded = uploaded
+            exchange.lastActivity = now
+            state = .exchanging(exchange, stage)
+        }
+        if let last = exchange.lastActivity { return now - last > stage.stallTimeout(options.stallTimeout) }
+        return sentAfter.map { now - exchange.request.sentAt > options.stallTimeout + $0 } ?? false
+    }
+}
+
+extension TransferStateMachine.Stage {
+    fileprivate var isPaused: Bool {
+        if case .receivingBody(_, let flow) = self { flow != .flowing } else { false }
+    }
+
+    fileprivate func stallTimeout(_ usual: Duration) -> Duration {
+        guard case .discarding(.redirect, _) = self else { return usual }
+        return min(usual, TransferStateMachine.redirectBodyTime)
+    }
+}

@@ -1,0 +1,127 @@
+import HTTPTypes
+
+// Ends of an exchange, and what follows them: success, another request, a restart, a retry, a failure.
+
+extension TransferStateMachine {
+    /// The transport has ended its work on the request, by itself or because it was told to stop.
+    ///
+    /// - Parameter retryAfter: The value of the response's `Retry-After`.
+    mutating func exchangeEnded(_ end: ExchangeEnd, retryAfter: Duration? = nil, at now: MonotonicTime) -> Action {
+        guard case .exchanging(let exchange, let stage) = state else { return .none }
+        switch stage {
+        case .awaitingHead(let awaited):
+            guard case .complete(let head) = awaited.head else { return endedWithoutHead(end, exchange, awaited) }
+            // A head that was no more than complete when the exchange ended was the last one.
+            let action = judge(head, of: exchange, end: end)
+            if case .beginBody = action { return action }
+            return exchangeEnded(end, retryAfter: retryAfter, at: now)
+        case .beginningBody: return .none
+        case .receivingBody(let response, _): return bodyEnded(end, response, exchange.request)
+        case .discarding(let conclusion, _): return concluded(conclusion, exchange.request, retryAfter)
+        case .stopping(.failure(let error, let isBodyOpen)): return attemptFailed(error, isBodyOpen: isBodyOpen)
+        case .stopping(.restart(let reason, _)): return startOver(reason)
+        }
+    }
+
+    private mutating func endedWithoutHead(
+        _ end: ExchangeEnd, _ exchange: Exchange, _ awaited: AwaitedHead
+    ) -> Action {
+        let error: TransferError
+        switch end {
+        // libcurl takes the end of a connection for the end of the head.
+        case .complete:
+            error = self.error(.connect, "the connection ended inside the response head", isRetryable: true)
+        case .stalled: error = stalled
+        case .failed(let failure):
+            // Once, a new connection tells whether the origin or the old one is broken.
+            if failure.isFromSpoiledConnection, !history.needsFreshConnection, isIdempotent {
+                history.needsFreshConnection = true
+                return again(exchange.request.attempt.basis)
+            }
+            if failure.isWithoutConnection, let reason = awaited.addressRefusal {
+                error = self.error(.addressRefused, reason)
+            } else {
+                error = self.error(failure.code, failure.message, isRetryable: failure.isRetryable)
+            }
+        }
+        return attemptFailed(error, isBodyOpen: false)
+    }
+
+    private mutating func bodyEnded(_ end: ExchangeEnd, _ response: Response, _ sent: SentRequest) -> Action {
+        switch end {
+        case .complete: break
+        case .stalled: return attemptFailed(stalled, isBodyOpen: true)
+        case .failed(let failure):
+            let error = error(failure.code, failure.message, isRetryable: failure.isRetryable)
+            return attemptFailed(error, isBodyOpen: true)
+        }
+        let received = history.progress.received
+        if let length = response.length, received < length {
+            // A response that has an end of its own, and is still shorter than it says, is not believed; one that ends
+            // with the connection was cut.
+            if case .range = response.placement, !response.head.endsWithConnection {
+                return startOver("206 with \(received) bytes for a range of \(length)")
+            }
+            let error = error(.cut, "the body is shorter than its head says", isRetryable: true)
+            return attemptFailed(error, isBodyOpen: true)
+        }
+        if case .range = response.placement, let before = sent.plan.held, before.missing.count > 1 {
+            state = .consulting(.ending(.range(response.head, before: before)))
+        } else {
+            state = .consulting(.ending(.complete(response.head)))
+        }
+        return .endBody(.complete)
+    }
+
+    private mutating func concluded(
+        _ conclusion: Conclusion, _ sent: SentRequest, _ retryAfter: Duration?
+    ) -> Action {
+        switch conclusion {
+        case .redirect(let hop, let redirects):
+            state = .ready(.redirect(sent.attempt, hop, after: redirects))
+            return .again(restarting: nil)
+        case .proveTotal(let total): return again(sent.attempt.basis.proving(total: total))
+        case .alreadyComplete(let head, let total):
+            history.progress = Progress(base: total, received: 0, total: total)
+            state = .consulting(.confirming(head))
+            return .beginBody(
+                BodyStart(head: head, placement: .alreadyComplete(total: total), resumedFrom: total, total: total))
+        case .notModified(let head): return finish(.success(result(.notModified, head)))
+        case .status(let head):
+            let result = result(.status, head)
+            guard !options.passesEveryStatus, RetryState.isRetryable(status: head.status.code) else {
+                return finish(.success(result))
+            }
+            return considerRetry(.status(result, retryAfter: retryAfter))
+        }
+    }
+
+    private var stalled: TransferError {
+        error(.stalled, "no byte from the server for \(options.stallTimeout.text)", isRetryable: true)
+    }
+
+    private var isIdempotent: Bool { RetryState.isIdempotent(method: request.request.method.rawValue) }
+
+    mutating func again(_ basis: Basis, restarting: String? = nil) -> Action {
+        state = .ready(.attempt(basis))
+        return .again(restarting: restarting)
+    }
+
+    private mutating func startOver(_ reason: String) -> Action {
+        state = .consulting(.ending(.startOver(reason)))
+        return .endBody(.void)
+    }
+
+    mutating func attemptFailed(_ error: TransferError, isBodyOpen: Bool) -> Action {
+        guard isBodyOpen else { return considerRetry(.failure(error)) }
+        state = .consulting(.ending(.failed(error)))
+        return .endBody(error.code == .tooLarge ? .void : .cut)
+    }
+
+    mutating func considerRetry(_ cause: RetryCause) -> Action {
+        if case .failure(let error) = cause, !error.isRetryable { return fail(error) }
+        guard options.retry.maxRetries > 0, isIdempotent else { return giveUp(cause, nil) }
+        state = .consulting(.retrying(cause))
+        return .askForAnother
+    }
+}

@@ -1,0 +1,116 @@
+import HTTPTypes
+
+// The sink's answers.
+
+extension TransferStateMachine {
+    /// ``BodySink/begin(_:_:)`` or ``BodySink/end(_:)`` has returned.
+    mutating func sinkSucceeded(at now: MonotonicTime) -> Action {
+        switch state {
+        case .exchanging(let exchange, .beginningBody(let response, let end)):
+            state = .exchanging(exchange, .receivingBody(response, .flowing))
+            return end.map { exchangeEnded($0, at: now) } ?? .none
+        case .consulting(.confirming(let head)):
+            state = .consulting(.ending(.complete(head)))
+            return .endBody(.complete)
+        case .consulting(.ending(let ended)): return bodyClosed(ended)
+        default: return .none
+        }
+    }
+
+    private mutating func bodyClosed(_ ended: EndedBody) -> Action {
+        switch ended {
+        case .complete(let head): return finish(.success(result(.body, head)))
+        case .range(let head, let before):
+            state = .consulting(.betweenRanges(head, before: before))
+            return .askHeld
+        case .failed(let error): return considerRetry(.failure(error))
+        case .startOver(let reason):
+            history.restarts.append(reason)
+            history.resumedFrom = 0
+            return again(.nothing, restarting: reason)
+        case .cancelled: return cancelled()
+        }
+    }
+
+    /// A call of ``BodySink/begin(_:_:)``, ``BodySink/write(_:)`` or ``BodySink/end(_:)`` has thrown.
+    mutating func sinkFailed(_ cause: any Error) -> Action {
+        switch state {
+        case .exchanging(let exchange, .beginningBody(_, let end)):
+            return end == nil ? stop(exchange, refused(cause)) : fail(refused(cause))
+        case .exchanging(let exchange, .receivingBody): return stop(exchange, refused(cause), isBodyOpen: true)
+        case .consulting(.ending(.cancelled)): return cancelled()
+        // The first refusal is the one to be told.
+        case .consulting(.ending(.failed(let error))) where error.code == .refusedBySink: return fail(error)
+        case .consulting(.ending), .consulting(.confirming): return fail(refused(cause))
+        default: return .none
+        }
+    }
+
+    /// After one range of several: what is still missing.
+    mutating func rangeEnded(_ head: ResponseHead, before: HeldPartial, now: HeldPartial?) -> Action {
+        guard let now, !now.missing.isEmpty else { return finish(.success(result(.body, head))) }
+        guard now.missingBytes < before.missingBytes else {
+            return fail(error(.refusedBySink, "the sink still misses the range that it was given"))
+        }
+        history.furthest = max(history.furthest, now.heldBytes)
+        return again(Basis(now))
+    }
+
+    // MARK: Retries
+
+    /// The sink takes the body of another attempt.
+    ///
+    /// - Parameters:
+    ///   - held: The bytes that it holds by now.
+    ///   - random: In 0 ..< 1, for the pause.
+    mutating func sinkTakesAnother(held: HeldPartial?, random: Double, at now: MonotonicTime) -> Action {
+        guard case .consulting(.retrying(let cause)) = state else { return .none }
+        let count = held?.heldBytes ?? 0
+        let madeProgress = count > history.furthest
+        history.furthest = max(history.furthest, count)
+        let decision = history.retry.decide(
+            madeProgress: madeProgress, retryAfter: cause.retryAfter,
+            isUnreachable: !history.hasReachedHost && cause.isFailureToConnect, elapsed: now - history.startedAt,
+            random: random)
+        switch decision {
+        case .retry(let delay):
+            state = .ready(.attempt(Basis(held)))
+            return .wait(delay, because: cause.text)
+        case .giveUp(let note): return giveUp(cause, note)
+        }
+    }
+
+    /// The sink takes no further body.
+    mutating func sinkTakesNone() -> Action {
+        guard case .consulting(.retrying(let cause)) = state else { return .none }
+        return giveUp(cause, "the answer was handed on, and cannot be continued")
+    }
+
+    mutating func giveUp(_ cause: RetryCause, _ note: String?) -> Action {
+        switch cause {
+        case .failure(var error):
+            if let note { error.message += " (\(note))" }
+            return fail(error)
+        case .status(var result, _):
+            result.retriesEnded = note
+            return finish(.success(result))
+        }
+    }
+}
+
+extension TransferStateMachine.RetryCause {
+    fileprivate var retryAfter: Duration? {
+        if case .status(_, let retryAfter) = self { retryAfter } else { nil }
+    }
+
+    fileprivate var isFailureToConnect: Bool {
+        if case .failure(let error) = self { error.code == .resolve || error.code == .connect } else { false }
+    }
+
+    fileprivate var text: String {
+        switch self {
+        case .failure(let error): error.message
+        case .status(let result, _): "the server answered \(result.head.status.code)"
+        }
+    }
+}

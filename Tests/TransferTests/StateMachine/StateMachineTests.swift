@@ -1,0 +1,110 @@
+import HTTPTypes
+import Testing
+
+@testable import Transfer
+
+@Suite struct TransferStateMachineTests {
+    private func receiving(_ request: TransferRequest = Sample.request()) throws -> MachineUnderTest {
+        var machine = try MachineUnderTest(request)
+        machine.send([.start, .learn(nil), .start, Sample.ok(100), .sinkOK])
+        return machine
+    }
+
+    @Test func `counts what crossed the network, also what nobody wanted`() throws {
+        var machine = try receiving()
+        machine.send([.piece(10), .wrote(10), .piece(91)])
+        #expect(machine.machine.history.bytesReceived == 101)
+        #expect(machine.machine.history.progress == .init(base: 0, received: 10, total: 100))
+        var status = try MachineUnderTest(Sample.request())
+        status.send([.start, .learn(nil), .start, Sample.head(404), .judge, .piece(7)])
+        #expect(status.machine.history.bytesReceived == 7)
+    }
+
+    @Test func `a redirect's body does not count as received`() throws {
+        var machine = try MachineUnderTest(Sample.request())
+        machine.send([.start, .learn(nil), .start, Sample.redirect(to: "/b"), .piece(7)])
+        #expect(machine.machine.history.bytesReceived == 0)
+    }
+
+    @Test func `an error says how many attempts were made and what they brought`() throws {
+        var machine = try receiving(Sample.request { $0.options.retry.maxRetries = 1 })
+        machine.send([.piece(10), .wrote(10), .fails(.cut), .sinkOK, .takesAnother(nil), .start])
+        let action = machine.machine.cancel()
+        guard case .finish(.failure(let error)) = action else { throw Failure() }
+        #expect(error.attempts == 2)
+        #expect(error.bytesReceived == 10)
+        #expect(error.url == Sample.url)
+    }
+
+    @Test func `redirects are the head's, and are no attempts`() throws {
+        var machine = try MachineUnderTest(Sample.request())
+        machine.send([.start, .learn(nil), .start, Sample.redirect(to: "/b"), .end, .start, Sample.head(404)])
+        guard case .finish(.success(let result)) = machine.machine.exchangeEnded(.complete, at: machine.now) else {
+            throw Failure()
+        }
+        #expect(result.attempts == 1)
+        #expect(result.head.redirects.map(\.url) == [Sample.url])
+        #expect(result.head.finalURL == "http://a.example/b")
+    }
+
+    @Test func `the reasons why held bytes were dropped are the result's`() throws {
+        var machine = try MachineUnderTest(Sample.request())
+        machine.send([.start, .learn(Sample.held(40)), .start, Sample.head(416), .end, .sinkOK, .start])
+        machine.send([Sample.ok(0), .sinkOK, .end])
+        guard case .finish(.success(let result)) = machine.machine.sinkSucceeded(at: machine.now) else {
+            throw Failure()
+        }
+        #expect(result.restarts == ["416: the server has no such range"])
+        #expect(result.resumedFrom == 0)
+        #expect(result.attempts == 2)
+    }
+
+    @Test func `an endpoint that may not be asked gets no request`() throws {
+        let policy = AddressPolicy.publicOnly(where: { $0.host != "b.example" })
+        var machine = try MachineUnderTest(Sample.request(), rules: .init(addressPolicy: policy))
+        machine.send([.start, .learn(nil), .start, Sample.redirect(to: "http://b.example/"), .end])
+        #expect(
+            machine.send(.start) == "failed addressRefused: b.example:80 is none of those that may be asked")
+    }
+
+    private struct Failure: Error {}
+
+    // MARK: Stalls
+
+    private func isStalled(
+        after seconds: Int64, _ events: [MachineUnderTest.Event], uploaded: Int64 = 0, sentAfter: Duration? = .zero
+    ) throws -> Bool {
+        var machine = try MachineUnderTest(Sample.request { $0.options.stallTimeout = .seconds(10) })
+        machine.send([.start, .learn(nil), .start] + events)
+        return machine.machine.isStalled(
+            at: machine.now + .seconds(seconds), uploaded: uploaded, sentAfter: sentAfter)
+    }
+
+    @Test func `a request that gets no response stalls, counted from when it was sent`() throws {
+        #expect(try !isStalled(after: 10, []))
+        #expect(try isStalled(after: 11, []))
+        #expect(try !isStalled(after: 11, [], sentAfter: .seconds(2)))
+        #expect(try !isStalled(after: 100, [], sentAfter: nil), "it is still connecting")
+    }
+
+    @Test func `content that is being sent is no stall`() throws {
+        #expect(try !isStalled(after: 11, [], uploaded: 5))
+    }
+
+    @Test func `a head that does not end stalls, and one that has ended begins the wait anew`() throws {
+        #expect(try isStalled(after: 11, [.headBegan], sentAfter: nil))
+        #expect(try !isStalled(after: 10, [.wait(.seconds(9)), Sample.head(404)]))
+        #expect(try isStalled(after: 11, [.wait(.seconds(9)), Sample.head(404)]))
+    }
+
+    @Test func `a body stalls, one that is paused does not`() throws {
+        let body = [Sample.ok(100), .sinkOK, .piece(1), .wrote(1)]
+        #expect(try isStalled(after: 11, body))
+        #expect(try !isStalled(after: 1000, body + [.piece(1), .sinkPauses]))
+    }
+
+    @Test func `a redirect's body is waited for two seconds`() throws {
+        #expect(try !isStalled(after: 2, [Sample.redirect(to: "/b")]))
+        #expect(try isStalled(after: 3, [Sample.redirect(to: "/b")]))
+    }
+}
