@@ -19,6 +19,8 @@ public struct ServerConfiguration: Sendable {
     /// Bytes on disk; nil: the store's own default.
     var capacity: Int64?
     var memoryCapacity: Int64 = 100 << 20
+    /// Responses of one URL that are kept side by side (`Vary`).
+    var maxVariants = 64
 
     // The origin.
     var originConnections = 64
@@ -36,6 +38,8 @@ public struct ServerConfiguration: Sendable {
     /// Fields in which clients assert something about their requests, that are passed on all the same.
     var passedFields: [String] = []
     var tellsTiming = false
+    /// Query parameters that are part of a signature, beside those that are known.
+    var signatureParameters: [String] = []
 
     // Images.
     /// Other hosts that images may come from: `host` or `host:port`, a leading `*.` for all below it.
