@@ -78,6 +78,7 @@ extension ServerConfiguration {
         cache.rules.signatures.schemes += signatureParameters.map { .init(parameter: $0) }
         cache.store.capacity = capacity
         cache.maxVariants = maxVariants
+        cache.maxDecodesPerClient = decodesPerClient
         cache.maxTransfers = originConnections
         cache.maxTransfersPerHost = originConnections
         cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, originConnections / 4)

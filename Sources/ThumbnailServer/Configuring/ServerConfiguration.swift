@@ -52,6 +52,8 @@ public struct ServerConfiguration: Sendable {
     var maxPixels = 100_000_000
     var imageTimeout: Duration = .seconds(30)
     var damagedImages = DamagedImages.serve
+    /// Of one client while others wait; nil: a quarter.
+    var decodesPerClient: Int?
 
     // Limits.
     var maxURLLength = 8 << 10

@@ -122,6 +122,10 @@ extension Setting {
                 configuration.damagedImages = damaged
                 return nil
             }, text: { $0.damagedImages.rawValue }, copy: { $1.damagedImages = $0.damagedImages }),
+        count(
+            "decodes-per-client", \.decodesPerClient, 1...1024,
+            "Images of one client that are decoded at a time while others wait (default: a quarter of the processors, at least 1)."
+        ),
     ]
 
     private static let limits: [Setting] = [
