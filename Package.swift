@@ -141,7 +141,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ImageCacheTests", dependencies: ["ImageCache", "TestSupport", httpTypes], swiftSettings: strict),
-        .testTarget(name: "CommandTests", dependencies: ["imgcache"], swiftSettings: strict),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["imgcache", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
