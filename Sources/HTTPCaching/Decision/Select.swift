@@ -69,7 +69,8 @@ extension CacheRules {
         // One directory may serve a private and a shared cache.
         if mode == .shared, flags.contains(.private) { return false }
         if let own = request.ownLifetime, own.applies(to: response.status) {
-            return response.ownVersion == own.version && !CacheRules.clockWentBack(since: response.responseTime, now: now)
+            return response.ownVersion == own.version
+                && !CacheRules.clockWentBack(since: response.responseTime, now: now)
         }
         if flags.contains(.noStore), !flags.contains(.mustUnderstand) { return false }
         return !request.isQuery || hasExplicitFreshness(facts)
