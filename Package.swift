@@ -133,6 +133,14 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // Examples: built with everything else, so that they stay right.
+        .executableTarget(
+            name: "example-downloader", dependencies: ["ImageCache"], path: "Examples/Downloader",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "example-offline-reader", dependencies: ["ImageCache"], path: "Examples/OfflineReader",
+            swiftSettings: strict),
+
         // Tests: unit tests open no socket and no database; integration tests use the real thing.
         .target(name: "TestSupport", dependencies: ["Locking"], path: "Tests/TestSupport", swiftSettings: strict),
         // A process whose every system call is seen, and may be its last (see Tests/CrashPoints/CrashPoints.swift).
@@ -166,7 +174,10 @@ let package = Package(
             name: "ImageCacheTests",
             dependencies: ["DiskStore", "HTTPCaching", "ImageCache", "ImageCodec", "Locking", "Transfer", httpTypes],
             swiftSettings: strict),
-        .testTarget(name: "CommandTests", dependencies: ["ImageCache", "imgcache"], swiftSettings: strict),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["ImageCache", "imgcache", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

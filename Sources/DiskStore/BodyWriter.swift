@@ -142,6 +142,14 @@ public final class BodyWriter {
         }
     }
 
+    /// Compares what stands in the file with what was received, for a body whose bytes are all there.
+    ///
+    /// - Throws: ``StoreError/Code/altered`` when somebody else wrote into the file: blocks that differ are missing from now on.
+    public func verifyHeld() throws(StoreError) {
+        guard let partial, let total, buffer.count == 0 else { return }
+        _ = try partial.verifiedChecksum(total: total)
+    }
+
     /// The current range is over. What stands in memory stays there, for the next attempt to continue.
     ///
     /// - Parameter complete: whether the range came to its end; a cut is not an error.

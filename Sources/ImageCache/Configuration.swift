@@ -51,6 +51,9 @@ extension ImageCache {
         /// Images decoded at a time. Default: the number of processors.
         public var maxDecodes = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
+        /// Images decoded at a time for one ``FileRequest/client`` while others wait. Default: a quarter, at least 1.
+        public var maxDecodesPerClient: Int?
+
         /// Bytes of memory that running decodes may take together; one that alone takes more runs alone. Default 512 MiB.
         public var decodingMemory = 512 << 20
 

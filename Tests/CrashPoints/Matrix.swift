@@ -4,26 +4,12 @@ import Foundation
 import Glibc
 
 /// The scenario, once for each of its system calls.
-final class Matrix {
-    private let options: Options
-    private let page: SharedPage
-    private let folder: String
+final class Matrix: Trial {
     private var expected: [[String: UInt64]] = []
-    private var wrong = 0
-
-    init(_ options: Options) throws {
-        self.options = options
-        page = try SharedPage()
-        folder = "\(options.directory)/crash-points-\(getpid())"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     // MARK: Killed
 
     func kills() throws -> Int32 {
-        let began = ContinuousClock.now
         let calls = try survey()
         let points = options.points(of: calls.count)
         for point in points {
@@ -31,13 +17,12 @@ final class Matrix {
                 $1 == point ? .kill : .go
             }
         }
-        return report("kill", points.count, of: calls.count, since: began)
+        return report("kill", points.count, of: calls.count)
     }
 
     // MARK: Failed
 
     func failures() throws -> Int32 {
-        let began = ContinuousClock.now
         let calls = try survey()
         let all = calls.enumerated().flatMap { call in call.element.errors.map { (call.offset + 1, call.element, $0) } }
         let points = options.points(of: all.count)
@@ -50,7 +35,7 @@ final class Matrix {
                 $0.name == call.name && $1 >= number ? fate : .go
             }
         }
-        return report("fail", points.count, of: all.count, since: began)
+        return report("fail", points.count, of: all.count)
     }
 
     // MARK: One run
@@ -122,17 +107,6 @@ final class Matrix {
             return fails(point, "\(name), in “\(step)”", problem)
         }
         try? FileManager.default.removeItem(atPath: directory)
-    }
-
-    private func fails(_ point: Int, _ name: String, _ problem: String) {
-        wrong += 1
-        say("point \(point), \(name): \(problem)")
-    }
-
-    private func report(_ mode: String, _ count: Int, of all: Int, since began: ContinuousClock.Instant) -> Int32 {
-        let seconds = (ContinuousClock.now - began).components.seconds
-        say("\(mode): \(count) of \(all) points, \(wrong) wrong, \(seconds) s, seed \(options.seed)")
-        return wrong == 0 ? 0 : 1
     }
 }
 

@@ -6,26 +6,11 @@ import Glibc
 /// What is assumed of the file system is what journalling ones do: names change in order, and a flush of any file brings
 /// all earlier names to the disk. Of a file's content, what was not flushed is there or not, each page for itself, and
 /// where it is not there is what stood there before, or nothing, or zeros.
-final class PowerCuts {
+final class PowerCuts: Trial {
     /// Different losses at each moment.
     private static let lossesPerMoment = 3
 
-    private let options: Options
-    private let page: SharedPage
-    private let folder: String
-    private var wrong = 0
-
-    init(_ options: Options) throws {
-        self.options = options
-        page = try SharedPage()
-        folder = "\(options.directory)/crash-points-\(getpid())"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
-
     func run() throws -> Int32 {
-        let began = ContinuousClock.now
         let expected = try Golden.states(page: page, directory: "\(folder)/golden")
         let operations = try record()
         let count = operations.count * Self.lossesPerMoment
@@ -40,14 +25,11 @@ final class PowerCuts {
             let inspection = Inspection(
                 directory: directory, page: page, expected: expected, kind: .powerCut, clockSeed: UInt64(point))
             if let problem = try Child.run(report: page, { try inspection.run() }) {
-                wrong += 1
-                say("point \(point), power lost after \(operations[moment - 1]): \(problem)")
+                fails(point, "power lost after \(operations[moment - 1])", problem)
             }
             try? FileManager.default.removeItem(atPath: directory)
         }
-        let seconds = (ContinuousClock.now - began).components.seconds
-        say("power: \(points.count) of \(count) points, \(wrong) wrong, \(seconds) s, seed \(options.seed)")
-        return wrong == 0 ? 0 : 1
+        return report("power", points.count, of: count)
     }
 
     private func record() throws -> [Operation] {

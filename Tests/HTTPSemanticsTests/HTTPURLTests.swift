@@ -108,6 +108,21 @@ struct HTTPURLTests {
         #expect(throws: InvalidURL.self) { try HTTPURL(url) }
     }
 
+    @Test func `without libidn2 a host name beyond ASCII is an error that names it`() throws {
+        let library = InternationalName.Library(opening: ["libimgcache-missing.so.0"])
+        let error = try #require(throws: InvalidURL.self) {
+            try InternationalName.ascii("bücher.example", library: library)
+        }
+        guard case .internationalName = error.reason else {
+            Issue.record("\(error.reason)")
+            return
+        }
+        #expect("\(error)".contains("libidn2") && "\(error)".contains("bücher.example"), "\(error)")
+        // A library without its functions is no libidn2.
+        #expect(InternationalName.Library(opening: ["libc.so.6"]) == nil)
+        #expect(InternationalName.Library(opening: ["libimgcache-missing.so.0", "libidn2.so.0"]) != nil)
+    }
+
     @Test(
         arguments: [
             ("https://b/c", "https://b/c"), ("//b/c", "http://b/c"), ("/c/./d", "http://a/c/d"), ("e", "http://a/x/e"),

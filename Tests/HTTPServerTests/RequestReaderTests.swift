@@ -27,9 +27,9 @@ private func read(
     return requests
 }
 
-private func status(_ bytes: String, limits: RequestLimits = RequestLimits()) -> Int? {
+private func status(_ bytes: String, limits: RequestLimits = RequestLimits(), cut: Int? = nil) -> Int? {
     do {
-        _ = try read(bytes, limits: limits)
+        _ = try read(bytes, limits: limits, cut: cut)
         return nil
     } catch {
         return error.status
@@ -68,6 +68,10 @@ struct RequestReaderTests {
     func emptyLine() throws {
         #expect(try read("\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n").count == 1)
         #expect(status("\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n") == 400)
+    }
+
+    @Test func `a line feed behind a skipped empty line is seen when the bytes come one by one`() {
+        for cut in [1, 2, 3] { #expect(status("\r\n\n", cut: cut) == 400, "\(cut)") }
     }
 
     @Test(arguments: [";a", ";a=b", ";a=b;c;d=\"e;\\\"f\"", ";a=\"\"", ";a;b=c"])

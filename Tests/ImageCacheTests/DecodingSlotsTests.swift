@@ -65,6 +65,47 @@ import Transfer
         #expect(Set(order.prefix(4)) == ["a1", "a2", "b1", "b2"], "\(order)")
     }
 
+    @Test func `while others wait, a client holds no more than its share; what only it wants is not left idle`() async {
+        // Four slots: a quarter is one.
+        let slots = DecodingSlots(width: 4, memoryLimit: 1000)
+        let (begun, ended) = (Locked<[String]>([]), Locked<Set<String>>([]))
+        func reaches(_ count: Int) async -> [String] {
+            while begun.withLock({ $0.count }) < count { await Task.yield() }
+            return begun.withLock { $0 }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            func add(_ names: [String], cost: Int) async {
+                for name in names {
+                    var turn = DecodingSlots.Turn(priority: .normal, owner: nil, cost: cost)
+                    turn.client = String(name.prefix(1))
+                    let all = slots.waiting + begun.withLock { $0.count }
+                    group.addTask { [turn] in
+                        _ = try? await slots.run(turn, memory: { 1 }, on: executor) {
+                            begun.withLock { $0.append(name) }
+                            while !ended.withLock({ $0.contains(name) }) { usleepBriefly() }
+                        }
+                    }
+                    while slots.waiting + begun.withLock({ $0.count }) == all { await Task.yield() }
+                }
+            }
+            func end(_ name: String) { ended.withLock { _ = $0.insert(name) } }
+
+            // What a asks for looks cheap: by turns alone it would come before whatever else b wants.
+            await add(["a1", "a2", "a3", "a4"], cost: 1)
+            #expect(await reaches(4).count == 4)
+            await add(["a5", "a6", "a7"], cost: 1)
+            await add(["b1", "b2"], cost: 1000)
+            end("a1")
+            #expect(await reaches(5).last == "b1")
+            end("b1")
+            #expect(await reaches(6).last == "b2", "a holds three slots of four")
+            end("a2")
+            #expect(await reaches(7).last == "a5", "nobody waits who holds less than a share")
+            for name in ["a3", "a4", "a5", "a6", "a7", "b2"] { end(name) }
+        }
+        #expect(slots.running == 0)
+    }
+
     @Test func `a large original pays for its share; priority comes before it`() async {
         let order = await order([
             ("large1", turn("large", cost: 100), 1), ("large2", turn("large", cost: 100), 1),

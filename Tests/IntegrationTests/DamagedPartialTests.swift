@@ -101,9 +101,9 @@ import Testing
         #expect(transferred == Self.representation.size)
     }
 
-    @Test(arguments: [false, true])
+    @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
     func `bytes that somebody else writes into it while it is received are fetched again, in the same run`(
-        isResumed: Bool
+        isResumed: Bool, hasDigest: Bool
     ) async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { request in
@@ -113,7 +113,8 @@ import Testing
             }
         }
         if isResumed { try await work.fetchUntilCut(origin.url()) }
-        let process = try work.command.start(["fetch", "--json", origin.url()])
+        let digest = hasDigest ? ["--sha256", Self.representation.content.sha256] : []
+        let process = try work.command.start(["fetch", "--json", origin.url()] + digest)
         let sent: Int64 = isResumed ? 400_000 : Self.cut
         #expect(await origin.waits { $0.last?.bodyBytesSent == sent && $0.count == (isResumed ? 2 : 1) })
         #expect(try await holds(2 * blockSize))

@@ -24,11 +24,6 @@ import Testing
         try work.directory.write(paths.map { origin.url($0) }.joined(separator: "\n"), to: "list")
     }
 
-    /// Standard output, line by line, empty ones included.
-    private func lines(_ outcome: CommandRunner.Outcome) -> [Substring] {
-        outcome.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-    }
-
     private func isThere(_ path: Substring) -> Bool { FileManager.default.fileExists(atPath: String(path)) }
 
     @Test(.timeLimit(.minutes(10)), arguments: [20_000, 400_000])
@@ -38,7 +33,7 @@ import Testing
         let list = try list((0..<count).map { "/\(size)/\($0)" })
         let outcome = try await work.fetch("--capacity", "4MiB", "-i", list)
         #expect(outcome.ending == .exited(6), "\(outcome)")
-        let lines = lines(outcome)
+        let lines = outcome.allLines
         #expect(lines.count == count)
         let paths = lines.filter { !$0.isEmpty }
         #expect(paths.count * size > 2_000_000)
@@ -57,9 +52,9 @@ import Testing
         let outcome = try await work.fetch(
             "-j", "1", origin.url("/4000000/a"), origin.url("/5000000/b"), origin.url("/1000000/c"))
         #expect(outcome.ending == .exited(6), "\(outcome)")
-        #expect(lines(outcome).map(\.isEmpty) == [false, true, false])
-        #expect(lines(outcome).filter { !$0.isEmpty }.allSatisfy(isThere))
-        #expect(lines(stored).allSatisfy(isThere))
+        #expect(outcome.allLines.map(\.isEmpty) == [false, true, false])
+        #expect(outcome.allLines.filter { !$0.isEmpty }.allSatisfy(isThere))
+        #expect(stored.allLines.allSatisfy(isThere))
     }
 
     @Test func `what a run has printed stays, whatever others evict, replace and remove meanwhile`() async throws {

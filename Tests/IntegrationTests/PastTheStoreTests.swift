@@ -79,6 +79,41 @@ import Testing
         #expect(changed.content.equalsFile(at: work.output("x")))
     }
 
+    @Test func `the run that ends first leaves another's download alone, the last one cleans up`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [large] request in
+            // The second request for it is the one past the store: nothing of it is there when the other run ends.
+            Behaviour(large).with { if request.path == "/slow", request.number >= 2 { $0.gate = gate } }
+        }
+        let slow = try work.command.start(["fetch", "--capacity", "4MiB", "-d", "out", origin.url("/slow")])
+        #expect(await origin.waits { $0.count == 2 })
+        let quick = try await fetch("-d", "out", origin.url("/quick"))
+        #expect(quick.ending == .exited(0), "\(quick)")
+        gate.open()
+        let outcome = await CommandRunner.outcome(of: slow)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(DiskUsage.files(at: work.output("out")) == ["quick", "slow"])
+        #expect(large.content.equalsFile(at: work.output("out/slow")))
+        #expect(origin.requests.count == 4, "each once for the store, and once past it")
+    }
+
+    @Test func `two runs with one target both end well`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [large] _ in Behaviour(large).with { $0.bodyGate = (4_000_000, gate) } }
+        let runs = try (0..<2).map { _ in
+            try work.command.start(["fetch", "--capacity", "4MiB", "-o", "x.tar", origin.url("/x.tar")])
+        }
+        // Each asks for the store first; one of them then loads it past the store.
+        #expect(await origin.waits { $0.count >= 3 && $0.contains { $0.bodyBytesSent == 4_000_000 } })
+        gate.open()
+        for run in runs {
+            let outcome = await CommandRunner.outcome(of: run)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+        }
+        #expect(large.content.equalsFile(at: work.output("x.tar")))
+        #expect(DiskUsage.files(at: work.output("")) == ["x.tar"])
+    }
+
     @Test func `-o - gets it too, and leaves nothing`() async throws {
         let origin = try ScriptedOrigin(serving: large)
         let outcome = try await fetch("-o", "-", origin.url())

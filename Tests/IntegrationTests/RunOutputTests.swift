@@ -25,8 +25,7 @@ import Testing
         let urls = ["/a", "/missing", "/b", "/missing?2", "/c"].map { origin.url($0) }
         let outcome = try await work.command.run(["fetch", "--retry", "0"] + urls)
         #expect(outcome.ending == .exited(4), "\(outcome)")
-        let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.map(\.isEmpty) == [false, true, false, true, false, true])
+        #expect(outcome.allLines.map(\.isEmpty) == [false, true, false, true, false])
         let folder = try await work.command.run(["fetch", "--retry", "0", "-d", "out"] + urls)
         #expect(folder.output == "out/a\n\nout/b\n\nout/c\n", "\(folder)")
         let file = try await work.fetch("--retry", "0", "-o", "-", urls[1])

@@ -24,6 +24,7 @@ struct PartialRecord: Equatable, Sendable {
     private static let fixedSize = 64
     /// What is believed of the lengths in a record that may be anybody's.
     private static let largestField = 1 << 24
+    private static let largestTotal: Int64 = 1 << 60
 
     var slotsOffset: Int64 {
         let end = Self.fixedSize + key.value.utf8.count + header.count + Checksum.byteCount + Self.tailSize
@@ -81,11 +82,13 @@ struct PartialRecord: Equatable, Sendable {
         }
         guard matches else { return nil }
         let total = number(16, Int64.self)
+        guard total <= Self.largestTotal else { return nil }
         self.init(
             id: number(8, Int64.self), total: total < 0 ? nil : total, created: number(24, Int64.self),
             key: EntryKey(String(decoding: all[Self.fixedSize..<Self.fixedSize + keyLength], as: UTF8.self)),
             header: Array(all[(Self.fixedSize + keyLength)..<length]))
-        guard slotsOffset == number(40, Int64.self) else { return nil }
+        // Other zeros, another offset, a key that is not UTF-8: of another version, or nobody's.
+        guard encoded() == all else { return nil }
     }
 
     init(id: Int64, total: Int64?, created: Int64, key: EntryKey, header: [UInt8]) {

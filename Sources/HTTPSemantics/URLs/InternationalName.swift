@@ -5,32 +5,39 @@ import Glibc
 /// The work is libidn2's, which libcurl brings along. It is opened with `dlopen` when the first such name comes, and reads UTF-8
 /// whatever the process's locale is (libcurl's own conversion reads the locale's encoding and fails in the locale `C`).
 enum InternationalName {
-    private typealias Lookup =
+    fileprivate typealias Lookup =
         @convention(c) (UnsafePointer<UInt8>, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, Int32) -> Int32
-    private typealias Free = @convention(c) (UnsafeMutableRawPointer?) -> Void
-    private typealias Describe = @convention(c) (Int32) -> UnsafePointer<CChar>?
+    fileprivate typealias Free = @convention(c) (UnsafeMutableRawPointer?) -> Void
+    fileprivate typealias Describe = @convention(c) (Int32) -> UnsafePointer<CChar>?
 
-    private struct Library: Sendable {
-        let lookup: Lookup
-        let free: Free
-        let describe: Describe
+    /// libidn2's functions.
+    struct Library: Sendable {
+        fileprivate let lookup: Lookup
+        fileprivate let free: Free
+        fileprivate let describe: Describe
+
+        /// Opens the first library that is there; nil when none is, or it lacks a function.
+        init?(opening names: [String] = ["libidn2.so.0"]) {
+            guard let handle = names.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first else { return nil }
+            func symbol<Function>(_ name: String, as _: Function.Type) -> Function? {
+                dlsym(handle, name).map { unsafeBitCast($0, to: Function.self) }
+            }
+            guard let lookup = symbol("idn2_lookup_u8", as: Lookup.self), let free = symbol("idn2_free", as: Free.self),
+                let describe = symbol("idn2_strerror", as: Describe.self)
+            else { return nil }
+            (self.lookup, self.free, self.describe) = (lookup, free, describe)
+        }
+
+        static let shared = Library()
     }
 
     /// IDN2_NFC_INPUT and IDN2_NONTRANSITIONAL of idn2.h.
     private static let flags: Int32 = 1 | 8
 
-    private static let library: Library? = {
-        guard let handle = dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL) else { return nil }
-        func symbol<Function>(_ name: String, as _: Function.Type) -> Function? {
-            dlsym(handle, name).map { unsafeBitCast($0, to: Function.self) }
-        }
-        guard let lookup = symbol("idn2_lookup_u8", as: Lookup.self), let free = symbol("idn2_free", as: Free.self),
-            let describe = symbol("idn2_strerror", as: Describe.self)
-        else { return nil }
-        return Library(lookup: lookup, free: free, describe: describe)
-    }()
-
-    static func ascii(_ name: String) throws(InvalidURL) -> String {
+    /// The name in A-labels.
+    ///
+    /// - Parameter library: nil: libidn2 is not installed.
+    static func ascii(_ name: String, library: Library? = .shared) throws(InvalidURL) -> String {
         guard let library else {
             throw InvalidURL(
                 .internationalName(

@@ -82,6 +82,8 @@ struct RequestReader {
             buffer.readableBytesUInt8Span[0] == .carriageReturn, buffer.readableBytesUInt8Span[1] == .lineFeed
         {
             buffer.moveReaderIndex(forwardBy: 2)
+            // It may have seen the CR already, when that came alone.
+            scanner = HeadScanner()
             skippedLines = 1
         }
         let end = try scanner.end(in: buffer.readableBytesUInt8Span)

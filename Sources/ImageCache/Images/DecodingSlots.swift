@@ -5,6 +5,9 @@ import Transfer
 /// Limits how many decodes run at a time, by threads and by memory; the others wait in order of priority, and within a priority so
 /// that each client gets its share, and of a client's share each original.
 ///
+/// While others wait, a client holds at most its share of the slots and of the memory: whoever is below it goes first. A slot that
+/// nobody else wants is not left idle.
+///
 /// A burst of large images so takes its turns instead of adding up, and many sizes of one original do not hold up the others.
 final class DecodingSlots: Sendable {
     /// Which place a decode has in the line.
@@ -28,8 +31,9 @@ final class DecodingSlots: Sendable {
     }
 
     private struct State {
-        var running = 0
-        var memory = 0
+        var slots: ShareLimiter
+        /// Bytes.
+        var memory: ShareLimiter
         /// By priority, then by start, then by arrival.
         var waiters: [Waiter] = []
         var line = FairLine()
@@ -39,12 +43,20 @@ final class DecodingSlots: Sendable {
         /// The memory of the one whose turn is next, once it was asked for.
         var nextMemory: (waiter: Promise<Int>, bytes: Int)?
 
-        /// The one whose turn is next: of those with the highest priority the first of the client that has had least.
+        /// The one whose turn is next: of those with the highest priority the first of the client that has had least, clients that
+        /// hold their share after all others.
         var next: Int? {
             guard let priority = waiters.first?.turn.priority else { return nil }
             return waiters.prefix { $0.turn.priority == priority }.indices.min {
-                shares.start(of: waiters[$0].turn.client) < shares.start(of: waiters[$1].turn.client)
+                let (one, other) = (waiters[$0].turn.client, waiters[$1].turn.client)
+                if one == other { return false }
+                let holds = (holdsShare(one), holdsShare(other))
+                return holds.0 == holds.1 ? shares.start(of: one) < shares.start(of: other) : holds.1
             }
+        }
+
+        private func holdsShare(_ client: String?) -> Bool {
+            slots.shortage(for: client) == .client || memory.shortage(for: client) == .client
         }
 
         mutating func memory(of waiter: Waiter) -> Int {
@@ -55,21 +67,22 @@ final class DecodingSlots: Sendable {
         }
     }
 
-    private let width: Int
-    private let memoryLimit: Int
-    private let state = Locked(State())
+    private let state: Locked<State>
 
     /// - Parameters:
     ///   - width: decodes at a time.
-    ///   - memoryLimit: bytes for all of them together; one that alone needs more runs alone.
-    init(width: Int, memoryLimit: Int) {
-        self.width = max(1, width)
-        self.memoryLimit = memoryLimit
+    ///   - widthPerClient: those of one client while others wait; nil: a quarter, at least 1.
+    ///   - memoryLimit: bytes for all of them together; one that alone needs more runs alone. A client's share is a quarter.
+    init(width: Int, widthPerClient: Int? = nil, memoryLimit: Int) {
+        state = Locked(
+            State(
+                slots: ShareLimiter(ShareLimiter.Limits(total: max(1, width), perClient: widthPerClient)),
+                memory: ShareLimiter(ShareLimiter.Limits(total: memoryLimit))))
     }
 
     var peakMemory: Int { state.withLock { $0.peak } }
     var waiting: Int { state.withLock { $0.waiters.count } }
-    var running: Int { state.withLock { $0.running } }
+    var running: Int { state.withLock { $0.slots.used } }
 
     /// Runs `work` when it is its turn, on the executor's threads.
     ///
@@ -79,7 +92,7 @@ final class DecodingSlots: Sendable {
         _ work: @escaping @Sendable () throws(ImageCacheError) -> Value
     ) async throws(ImageCacheError) -> Value {
         guard let memory = await enter(turn, memory) else { throw .cancelled }
-        defer { leave(memory) }
+        defer { leave(memory, turn.client) }
         return try await executor.run(work)
     }
 
@@ -107,10 +120,10 @@ final class DecodingSlots: Sendable {
         return wasWaiting ? nil : admission.settled()
     }
 
-    private func leave(_ memory: Int) {
+    private func leave(_ memory: Int, _ client: String?) {
         let next = state.withLock { state in
-            state.running -= 1
-            state.memory -= memory
+            state.slots.giveBack(for: client)
+            state.memory.giveBack(memory, for: client)
             return admitted(&state)
         }
         begin(next)
@@ -128,15 +141,15 @@ final class DecodingSlots: Sendable {
     /// Those whose turn it is now. None is overtaken for want of memory, so that a large one gets its turn.
     private func admitted(_ state: inout State) -> [(Waiter, Int)] {
         var admitted: [(Waiter, Int)] = []
-        while state.running < width, let index = state.next {
+        while state.slots.shortage(for: nil) == nil, let index = state.next {
             let memory = state.memory(of: state.waiters[index])
-            guard state.running == 0 || state.memory + memory <= memoryLimit else { break }
+            guard state.slots.used == 0 || state.memory.shortage(of: memory, for: nil) == nil else { break }
             let waiter = state.waiters.remove(at: index)
             state.line.begin(waiter.turn, start: waiter.start)
             state.shares.begin(state.shares.enter(waiter.turn.client, cost: waiter.turn.cost))
-            state.running += 1
-            state.memory += memory
-            state.peak = max(state.peak, state.memory)
+            state.slots.takeRegardless(for: waiter.turn.client)
+            state.memory.takeRegardless(memory, for: waiter.turn.client)
+            state.peak = max(state.peak, state.memory.used)
             admitted.append((waiter, memory))
         }
         if state.waiters.isEmpty { state.shares.reset() }

@@ -25,7 +25,9 @@ final class ImageRenderer: Sendable {
         self.rules = rules
         now = configuration.now
         memoryLimit = configuration.decodingMemory / 4
-        slots = DecodingSlots(width: configuration.maxDecodes, memoryLimit: configuration.decodingMemory)
+        slots = DecodingSlots(
+            width: configuration.maxDecodes, widthPerClient: configuration.maxDecodesPerClient,
+            memoryLimit: configuration.decodingMemory)
         executor = BlockingExecutor(width: max(1, configuration.maxDecodes))
     }
 

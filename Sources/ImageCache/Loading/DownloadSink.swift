@@ -129,12 +129,14 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     // MARK: After the transfer
 
-    /// Fails with `.wrongBytes` when the request names a SHA-256 and the body has another.
+    /// Fails with `.wrongBytes` when the request names a SHA-256 and the body has another; when its file was changed since it
+    /// was received, with the store's error, which is no fault of the origin's and can be repaired.
     func checkDigest() throws(ImageCacheError) {
         guard let expected = job.request.sha256?.lowercased() else { return }
         let actual: [UInt8]
-        if let digest, digested == writer.bytesHeld {
-            actual = digest.finish()
+        let streamDigest = digested == writer.bytesHeld ? digest : nil
+        if let streamDigest {
+            actual = streamDigest.finish()
         } else {
             guard let descriptor = writer.readHandle() else {
                 throw ImageCacheError(
@@ -145,6 +147,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         }
         let hex = actual.hexadecimal
         guard hex == expected else {
+            if streamDigest == nil {
+                do throws(StoreError) { try writer.verifyHeld() } catch { throw ImageCacheError(error) }
+            }
             throw ImageCacheError(
                 .wrongBytes, url: job.url, message: "the body's SHA-256 is \(hex), not \(expected); it was not stored")
         }

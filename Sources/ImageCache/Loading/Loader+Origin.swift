@@ -165,7 +165,7 @@ extension Loader {
         do throws(ImageCacheError) {
             try sink.checkDigest()
         } catch {
-            try? writer.discard()
+            if !error.isOfAlteredPartial { try? writer.discard() }
             var error = error
             error.bytesTransferred = result.bytesReceived
             throw error

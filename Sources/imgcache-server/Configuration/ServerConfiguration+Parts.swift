@@ -82,7 +82,10 @@ extension ServerConfiguration {
         var cache = ImageCache.Configuration()
         cache.rules = CacheRules(mode: .shared)
         cache.rules.alwaysVaryingNames = Set(passedFields.map { $0.lowercased() })
+        cache.rules.signatures.schemes += signatureParameters.map { .init(parameter: $0) }
         cache.store.capacity = capacity
+        cache.maxVariants = maxVariants
+        cache.maxDecodesPerClient = decodesPerClient
         cache.maxTransfers = originConnections
         cache.maxTransfersPerHost = originConnections
         cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, originConnections / 4)

@@ -21,6 +21,8 @@ struct ServerConfiguration: Sendable {
     /// Bytes on disk; nil: the store's own default.
     var capacity: Int64?
     var memoryCapacity: Int64 = 100 << 20
+    /// Responses of one URL that are kept side by side (`Vary`).
+    var maxVariants = 64
 
     // The origin.
     var originConnections = 64
@@ -38,6 +40,8 @@ struct ServerConfiguration: Sendable {
     /// Fields in which clients assert something about their requests, that are passed on all the same.
     var passedFields: [String] = []
     var tellsTiming = false
+    /// Query parameters that are part of a signature, beside those that are known.
+    var signatureParameters: [String] = []
 
     // Images.
     /// Other hosts that images may come from: `host` or `host:port`, a leading `*.` for all below it.
@@ -50,6 +54,8 @@ struct ServerConfiguration: Sendable {
     var maxPixels = 100_000_000
     var imageTimeout: Duration = .seconds(30)
     var damagedImages = DamagedImages.serve
+    /// Of one client while others wait; nil: a quarter.
+    var decodesPerClient: Int?
 
     // Limits.
     var maxURLLength = 8 << 10

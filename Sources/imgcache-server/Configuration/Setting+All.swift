@@ -52,6 +52,9 @@ extension Setting {
         bytes(
             "memory-capacity", \.memoryCapacity, atLeast: 0,
             "Images and small files that are held in memory; a quarter of it, at most 32 MiB, is for files."),
+        count(
+            "max-variants", \.maxVariants, 1...100_000,
+            "Responses of one URL that are kept side by side (Vary); the least recently used go first."),
     ]
 
     private static let origins: [Setting] = [
@@ -76,6 +79,10 @@ extension Setting {
             "pass-fields", "NAME,…", \.passedFields,
             "Fields like X-Forwarded-Host that go to the origin as clients send them; responses are then stored for each value."
         ) { HTTPField.Name($0) == nil ? "is no field name" : nil },
+        list(
+            "signature-parameters", "NAME,…", \.signatureParameters,
+            "Query parameters that are part of a signature, beside those of S3, GCS, Azure, CloudFront and Akamai: they do not count when the final URL of a redirect is compared with that of a stored response."
+        ) { $0.utf8.contains { "&=#?".utf8.contains($0) } ? "is not the name of a query parameter" : nil },
         flag("server-timing", \.tellsTiming, "Tells clients how long the cache took, in Server-Timing."),
     ]
 
@@ -118,6 +125,10 @@ extension Setting {
                 configuration.damagedImages = damaged
                 return nil
             }, text: { $0.damagedImages.rawValue }, copy: { $1.damagedImages = $0.damagedImages }),
+        count(
+            "decodes-per-client", \.decodesPerClient, 1...1024,
+            "Images of one client that are decoded at a time while others wait (default: a quarter of the processors, at least 1)."
+        ),
     ]
 
     private static let limits: [Setting] = [

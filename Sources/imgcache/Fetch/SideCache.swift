@@ -6,12 +6,14 @@ import Locking
 /// A cache of its own for what the store cannot take: beside the place where the files go, under a hidden name that is the same in the
 /// next run, so that such a download resumes by the same rules; for standard output in a temporary folder.
 ///
-/// Opened when it is first needed, and deleted at the end of the run unless it holds something that can be continued.
+/// Opened when it is first needed, and deleted at the end of the run unless it holds something that can be continued, or another
+/// run with the same target uses it: the last one deletes it.
 final class SideCache: Sendable {
     /// nil: a temporary folder of this run's own.
     private let directory: String?
     private let open: @Sendable (_ directory: String) throws -> ImageCache
     private let cache = Locked<ImageCache?>(nil)
+    private let shared = Locked<SharedDirectory?>(nil)
     /// Whether an earlier run left it behind.
     private let wasThere: Bool
 
@@ -25,6 +27,10 @@ final class SideCache: Sendable {
     func opened() throws -> ImageCache {
         try cache.withLock { cache in
             if let cache { return cache }
+            if let directory {
+                let directory = try SharedDirectory(directory)
+                shared.withLock { $0 = directory }
+            }
             guard let directory = directory ?? Self.temporaryDirectory() else {
                 throw Failure(.store, "cannot make a temporary folder: \(errorText(errno))")
             }
@@ -46,9 +52,13 @@ final class SideCache: Sendable {
 
     func close() async {
         guard let cache = cache.withLock({ $0 }) else { return }
+        let shared = self.shared.withLock { $0.take() }
+        // Before it is looked into: what another run begins there is then seen, or it waits.
+        let isLast = shared?.release() ?? true
+        defer { withExtendedLifetime(shared) {} }
         let statistics = try? cache.statistics()
         let isEmpty = statistics.map { $0.partials == 0 && $0.entries == 0 } ?? false
-        if isEmpty || directory == nil { await cache.destroy() } else { await cache.close() }
+        if isLast && isEmpty || directory == nil { await cache.destroy() } else { await cache.close() }
     }
 
     /// A fresh folder that only this user can enter.

@@ -3,12 +3,13 @@ import PackageDescription
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 
-// What is read back from the disk, and from a field that names files. A package of its own: all of it is built with the
-// fuzzer's instrumentation. What is no product of imgcache is here by symbolic links. Run it by scripts/fuzz.
+// The readers of what comes back from the disk, and of the field that names files. A package of its own: all of it is built with
+// the fuzzer's instrumentation. The modules are here by symbolic links: a package cannot contain a target of the name of
+// another package's. Run it by scripts/fuzz.
 let package = Package(
     name: "FuzzRecords",
     dependencies: [
-        .package(name: "imgcache", path: "../../.."),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     ],
@@ -24,8 +25,14 @@ let package = Package(
                 "CLinux", "CSQLite", "CXXHash", "Locking", "Units", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: [.unsafeFlags(["-enable-testing"])]),
-        .executableTarget(
-            name: "RecordFuzzer",
-            dependencies: ["DiskStore", httpTypes, .product(name: "HTTPCaching", package: "imgcache")]),
+        .target(name: "Digests", linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "HTTPSemantics", linkerSettings: [.linkedLibrary("dl")]),
+        .target(
+            name: "HTTPCaching",
+            dependencies: [
+                "Digests", "HTTPSemantics", httpTypes,
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ]),
+        .executableTarget(name: "RecordFuzzer", dependencies: ["DiskStore", "HTTPCaching", httpTypes]),
     ]
 )

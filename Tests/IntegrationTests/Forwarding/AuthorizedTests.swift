@@ -6,14 +6,9 @@ import Testing
 
 /// `Authorization` in a cache of several people: RFC 9111 section 3.5.
 @Suite(.timeLimit(.minutes(20))) struct AuthorizedTests: ForwardingSuite {
-    let directory: TestDirectory
-    let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
 
-    init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-    }
+    init() throws { proxy = try ProxyCache() }
 
     private func origin(_ cacheControl: String, vary: String? = nil) throws -> ScriptedOrigin {
         var representation = Representation(seed: 1, size: 1000, cacheControl: cacheControl)

@@ -4,14 +4,17 @@ import Locking
 import TestSupport
 import Testing
 
-/// Tests of what a proxy needs of the library.
-protocol ForwardingSuite {
-    var cache: ImageCache { get }
-}
+/// A cache as a proxy sets it up, in a directory and by a clock of its own.
+struct ProxyCache {
+    let directory: TestDirectory
+    let clock: Locked<Date>
+    let cache: ImageCache
 
-extension ForwardingSuite {
-    /// A cache as a proxy sets it up.
-    static func proxyCache(in directory: TestDirectory, clock: Locked<Date>) throws -> ImageCache {
+    /// - Parameter directory: that of another one, to share it as another process does; default: a new one.
+    init(in directory: TestDirectory? = nil, clock: Locked<Date> = Locked(Date())) throws {
+        let directory = try directory ?? TestDirectory()
+        self.directory = directory
+        self.clock = clock
         var configuration = ImageCache.Configuration()
         configuration.now = { clock.withLock { $0 } }
         configuration.rules = CacheRules(mode: .shared)
@@ -19,8 +22,19 @@ extension ForwardingSuite {
         configuration.maxTransfers = 64
         configuration.store.capacity = 16 << 20
         configuration.watchesMemoryPressure = false
-        return try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
     }
+}
+
+/// Tests of the library's side of a proxy.
+protocol ForwardingSuite {
+    var proxy: ProxyCache { get }
+}
+
+extension ForwardingSuite {
+    var directory: TestDirectory { proxy.directory }
+    var clock: Locked<Date> { proxy.clock }
+    var cache: ImageCache { proxy.cache }
 
     func request(
         _ url: String, _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], body: [UInt8]? = nil

@@ -6,15 +6,10 @@ import Testing
 
 /// What a proxy needs of the library: every method and status, heads at once, bodies while they arrive.
 @Suite(.fewAtATime) struct ForwardingTests: ForwardingSuite {
-    private let directory: TestDirectory
-    private let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
     private let representation = Representation(seed: 91, size: 3_000_000)
 
-    init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-    }
+    init() throws { proxy = try ProxyCache() }
 
     private func origin(
         _ representation: Representation? = nil,

@@ -6,14 +6,9 @@ import Testing
 
 /// What is stored for all although an answer to somebody is not.
 @Suite(.fewAtATime) struct HitForMissTests: ForwardingSuite {
-    private let directory: TestDirectory
-    private let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
 
-    init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-    }
+    init() throws { proxy = try ProxyCache() }
 
     /// Answers `private` to whoever sends a cookie.
     private func origin(

@@ -7,19 +7,16 @@ import Testing
 /// A purge, `rm`, unsafe method or refresh beats every fill, decode and copy in memory that began before it, in every process on
 /// the directory.
 @Suite(.fewAtATime, .timeLimit(.minutes(20))) struct InvalidationTests: ForwardingSuite {
-    private let directory: TestDirectory
-    private let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
     /// Another one on the same directory, as another process has it.
     private let other: ImageCache
     private let version = Locked(1)
     private let command: CommandRunner
 
     init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-        other = try Self.proxyCache(in: directory, clock: clock)
-        command = CommandRunner(cacheDirectory: directory.path("cache"))
+        proxy = try ProxyCache()
+        other = try ProxyCache(in: proxy.directory, clock: proxy.clock).cache
+        command = CommandRunner(cacheDirectory: proxy.directory.path("cache"))
     }
 
     /// A body that says its version, or a picture whose colour does; every POST makes a new one.

@@ -1,19 +1,13 @@
 import Foundation
 import ImageCache
-import Locking
 import TestSupport
 import Testing
 
 /// What reaches the origin, and what comes back, is what was sent: nothing is added, lost or joined.
 @Suite(.fewAtATime) struct PassedMessageTests: ForwardingSuite {
-    private let directory: TestDirectory
-    private let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
 
-    init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-    }
+    init() throws { proxy = try ProxyCache() }
 
     private func origin(_ fields: [(name: String, value: String)] = []) throws -> ScriptedOrigin {
         try ScriptedOrigin(script: { request in

@@ -6,14 +6,9 @@ import Testing
 
 /// One client's odd request must not put an error in everybody's way.
 @Suite(.timeLimit(.minutes(20))) struct PoisoningTests: ForwardingSuite {
-    let directory: TestDirectory
-    let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
 
-    init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-    }
+    init() throws { proxy = try ProxyCache() }
 
     /// Refuses requests that have the field `X-Odd`, with an error that says it may be stored.
     private func origin(refusingWith status: Int) throws -> ScriptedOrigin {

@@ -6,14 +6,9 @@ import Testing
 
 /// What the origin is asked twice, and what never; what a request that changes something makes invalid.
 @Suite(.fewAtATime) struct RepeatedRequestTests: ForwardingSuite {
-    private let directory: TestDirectory
-    private let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
 
-    init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-    }
+    init() throws { proxy = try ProxyCache() }
 
     @Test(arguments: [HTTPRequest.Method.post, .patch, .put, .delete])
     func `what changes something is sent once, though the connection dies that was used before`(

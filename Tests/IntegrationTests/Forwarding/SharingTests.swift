@@ -7,15 +7,10 @@ import Testing
 
 /// One fetch with many consumers, and none whose result depends on who else asks.
 @Suite(.fewAtATime, .timeLimit(.minutes(20))) struct SharingTests: ForwardingSuite {
-    private let directory: TestDirectory
-    private let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
     private let representation = Representation(seed: 95, size: 900_000)
 
-    init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-    }
+    init() throws { proxy = try ProxyCache() }
 
     /// The first answer's body waits for the gate after 300,000 bytes.
     private func origin(

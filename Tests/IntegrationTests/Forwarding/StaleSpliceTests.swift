@@ -6,14 +6,9 @@ import Testing
 
 /// A body that is cut, where something stale is stored that would be served instead.
 @Suite(.timeLimit(.minutes(20))) struct StaleSpliceTests: ForwardingSuite {
-    let directory: TestDirectory
-    let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
 
-    init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-    }
+    init() throws { proxy = try ProxyCache() }
 
     /// Sends a file of `o`, and to the next request, when that is stale, 140 bytes of a file of `n`, the rest of which never
     /// comes.

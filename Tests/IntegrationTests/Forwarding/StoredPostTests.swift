@@ -1,19 +1,13 @@
 import Foundation
 import ImageCache
-import Locking
 import TestSupport
 import Testing
 
 /// A POST's response for later GETs: RFC 9110 section 9.3.3.
 @Suite(.timeLimit(.minutes(20))) struct StoredPostTests: ForwardingSuite {
-    let directory: TestDirectory
-    let clock = Locked(Date())
-    let cache: ImageCache
+    let proxy: ProxyCache
 
-    init() throws {
-        directory = try TestDirectory()
-        cache = try Self.proxyCache(in: directory, clock: clock)
-    }
+    init() throws { proxy = try ProxyCache() }
 
     /// Answers GET and POST with different pages.
     private func origin(_ fields: [(name: String, value: String)]) throws -> ScriptedOrigin {

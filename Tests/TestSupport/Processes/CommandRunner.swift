@@ -12,6 +12,9 @@ public struct CommandRunner: Sendable {
         /// Lines of standard output.
         public var lines: [String] { output.split(separator: "\n").map(String.init) }
 
+        /// Lines of standard output, empty ones included: one for each URL of a run.
+        public var allLines: [Substring] { output.split(separator: "\n", omittingEmptySubsequences: false).dropLast() }
+
         /// Standard output as JSON objects, one a line.
         public var objects: [[String: any Sendable]] {
             lines.compactMap { line in

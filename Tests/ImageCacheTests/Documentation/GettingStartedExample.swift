@@ -1,8 +1,8 @@
-// The README shows this file from the next line on; ReadmeTests holds the two together.
+// Sources/ImageCache/ImageCache.docc/GettingStarted.md shows this file from the next line on; DocumentationTests compares the two.
 import ImageCache
 
-/// Fetches a picture and shows how it goes; the second call costs a look-up.
-func showPicture() async throws {
+/// Downloads a picture and shows its progress; the second call costs a look-up.
+func downloadPicture() async throws {
     let cache = try ImageCache()
     var request = FileRequest("https://example.com/picture.jpg")
     request.transfer.retry.maxRetries = 3

@@ -1,0 +1,52 @@
+import Glibc
+
+/// A directory that several processes use at a time, held from ``init(_:)`` to ``release()``: the last of them may delete it.
+///
+/// Each holds a shared `flock` on the directory itself. The kernel drops it when its holder dies.
+final class SharedDirectory: Sendable {
+    private let descriptor: Int32
+
+    /// Makes the directory, and the one that it is in, if necessary.
+    ///
+    /// - Throws: ``Failure`` when it can neither be made nor opened, or is still being deleted after 10 seconds.
+    init(_ path: String) throws {
+        for _ in 0..<100 {
+            guard Self.make(path) else { throw Self.failure(path, errno) }
+            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 || errno == ENOENT else { throw Self.failure(path, errno) }
+            // Where there are no locks (some network file systems) it is used without one.
+            let isBeingDeleted = descriptor < 0 || flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+            if !isBeingDeleted, Self.isAt(path, descriptor) {
+                self.descriptor = descriptor
+                return
+            }
+            close(descriptor)
+            if isBeingDeleted { usleep(100_000) }
+        }
+        throw Self.failure(path, EBUSY)
+    }
+
+    deinit { close(descriptor) }
+
+    private static func isAt(_ path: String, _ descriptor: Int32) -> Bool {
+        var (named, opened) = (stat(), stat())
+        guard stat(path, &named) == 0, fstat(descriptor, &opened) == 0 else { return false }
+        return named.st_ino == opened.st_ino && named.st_dev == opened.st_dev
+    }
+
+    private static func make(_ path: String) -> Bool {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
+        guard errno == ENOENT, let slash = path.lastIndex(of: "/") else { return false }
+        _ = mkdir(String(path[..<slash]), 0o777)
+        return mkdir(path, 0o700) == 0 || errno == EEXIST
+    }
+
+    private static func failure(_ path: String, _ number: Int32) -> Failure {
+        Failure(.store, "\(path): \(errorText(number))")
+    }
+
+    /// Ends this process's use.
+    ///
+    /// - Returns: whether no other process uses the directory. Until this value goes away, none begins to.
+    func release() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
+}

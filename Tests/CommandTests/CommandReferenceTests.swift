@@ -1,0 +1,31 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import imgcache
+
+struct CommandReferenceTests {
+    /// The help of every command, as the page shows it.
+    private var help: String {
+        Main.configuration.subcommands.map { command in
+            let text = Main.helpMessage(for: command, columns: 100)
+                .replacing(#/ +\n/#, with: "\n")
+            return "### imgcache \(command._commandName)\n\n```text\n\(text)\n```\n"
+        }.joined(separator: "\n")
+    }
+
+    /// To write it anew: `IMGCACHE_WRITE_REFERENCE=1 scripts/test --filter CommandReferenceTests`.
+    @Test func `the command reference has the help of every command, as it is now`() throws {
+        var root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        for _ in 0..<3 { root.deleteLastPathComponent() }
+        let page = root.appendingPathComponent("Sources/ImageCache/ImageCache.docc/CommandReference.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let heading = "## Commands\n\n"
+        let head = try #require(text.range(of: heading)).upperBound
+        if ProcessInfo.processInfo.environment["IMGCACHE_WRITE_REFERENCE"] != nil {
+            try (text[..<head] + help).write(to: page, atomically: true, encoding: .utf8)
+            return
+        }
+        #expect(text[head...] == help, "see the comment on this test")
+    }
+}
