@@ -187,7 +187,9 @@ let package = Package(
             name: "ServerIntegrationTests",
             dependencies: [
                 "HTTPServer", "ImageCache", "Locking", "TestSupport", "URLSigning", "imgcache", "imgcache-server",
+                httpTypes,
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             exclude: [
                 "Framing/llhttp.js", "Soak/clients.py", "Soak/origin.py", "Soak/plot.py", "Soak/service_soak.py",

@@ -316,6 +316,15 @@ import Testing
         }
     }
 
+    @Test func `a URL in the request line is judged by its own host, and PURGE may name one whole`() throws {
+        let lured = try Client(admin).ask("GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(lured?.status == 421)
+        try fetch("/w")
+        let address = origin.url("/w")
+        #expect(try ask("PURGE", address, [Self.authorized]).status == 200)
+        #expect(try entries().isEmpty)
+    }
+
     @Test("the page comes with a strict policy, and is not sent again when it is known")
     func page() throws {
         let page = try get("/")
