@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "ImageCache", targets: ["ImageCache"]),
         .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
         .library(name: "MemoryCache", targets: ["MemoryCache"]),
+        .library(name: "ImageCacheTesting", targets: ["ImageCacheTesting"]),
         .executable(name: "imgcache", targets: ["imgcache"]),
         .executable(name: "imgcache-server", targets: ["imgcache-server"]),
     ],
@@ -80,6 +81,12 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // For users' tests, and ours: a cache without a network.
+        .target(
+            name: "ImageCacheTesting",
+            dependencies: ["HTTPSemantics", "ImageCache", "Locking", "Transfer", httpTypes],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "imgcache",
             dependencies: [
@@ -132,7 +139,9 @@ let package = Package(
             name: "MemoryPressureTests", dependencies: ["Locking", "MemoryCache", "TestSupport", logging],
             swiftSettings: strict),
         .testTarget(
-            name: "ImageCacheTests", dependencies: ["ImageCache", "TestSupport", httpTypes], swiftSettings: strict),
+            name: "ImageCacheTests",
+            dependencies: ["ImageCache", "ImageCacheTesting", "Locking", "TestSupport", httpTypes, logging],
+            swiftSettings: strict),
         .testTarget(name: "CommandTests", dependencies: ["imgcache"], swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",

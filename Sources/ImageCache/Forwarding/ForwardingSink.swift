@@ -5,8 +5,8 @@ import Transfer
 
 /// Takes an answer for whoever waits for it: into the store where it may be kept, past it to one reader where not.
 ///
-/// `@unchecked Sendable`: used before and after `TransferEngine.run` by the one who runs it, during it by the engine's
-/// thread, as `BodySink` guarantees.
+/// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
+/// transport, as `BodySink` guarantees.
 final class ForwardingSink: BodySink, @unchecked Sendable {
     /// Where a body that may be stored goes.
     struct Storing {
@@ -38,7 +38,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     private let mayServeStale: (HTTPResponse.Status) -> Bool
     private let mayStore: (HTTPResponse.Status) -> Bool
     private let began: (Beginning) -> Void
-    private var transfer: TransferHandle?
+    private var transfer: (any TransferControl)?
     /// Where the present body goes.
     private(set) var target: Storing?
     private(set) var passed: PassedBody?
@@ -69,7 +69,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         self.began = began
     }
 
-    func attach(_ transfer: TransferHandle) {
+    func attach(_ transfer: any TransferControl) {
         self.transfer = transfer
         flight?.attach(transfer, priority: job.request.priority)
     }

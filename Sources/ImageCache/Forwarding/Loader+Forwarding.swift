@@ -32,7 +32,7 @@ extension Loader {
             began: { opening(opened($0, question.status, flight)) })
         let result: TransferResult
         do throws(TransferError) {
-            result = try await engine.run(
+            result = try await transport.run(
                 job.transferRequest(adding: question.conditions, about: question.storedURL), into: sink,
                 events: { job.report($0, to: flight) })
         } catch {
@@ -129,7 +129,7 @@ extension Loader {
             began: { opening(opened($0, status, flight)) })
         let result: TransferResult
         do throws(TransferError) {
-            result = try await engine.run(
+            result = try await transport.run(
                 job.transferRequest(adding: HTTPFields()), into: sink, events: job.reportInterim)
         } catch {
             sink.passed?.finish(.failure(ImageCacheError(error)))

@@ -11,14 +11,14 @@ final class PassedBody: Sendable {
         var isPaused = false
         var ending: Result<Void, ImageCacheError>?
         var reader: CheckedContinuation<Void, Never>?
-        var transfer: TransferHandle?
+        var transfer: (any TransferControl)?
     }
 
     private let state = Locked(State())
 
     // MARK: The engine's side
 
-    func attach(_ transfer: TransferHandle) { state.withLock { $0.transfer = transfer } }
+    func attach(_ transfer: any TransferControl) { state.withLock { $0.transfer = transfer } }
 
     func write(_ bytes: UnsafeRawBufferPointer) -> SinkVerdict {
         let (verdict, reader) = state.withLock { state -> (SinkVerdict, CheckedContinuation<Void, Never>?) in

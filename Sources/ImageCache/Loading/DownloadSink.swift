@@ -8,7 +8,7 @@ import Transfer
 /// Takes a transfer's body into the store: decides at each response head whether and how it is kept, and turns what an
 /// earlier run left behind into the plan for the next attempt.
 ///
-/// `@unchecked Sendable`: the loader uses it before and after `TransferEngine.run`, the engine's thread during it; never
+/// `@unchecked Sendable`: the loader uses it before and after `HTTPTransport.run`, the transport during it; never
 /// two at a time, which `BodySink` guarantees.
 final class DownloadSink: BodySink, @unchecked Sendable {
     private let job: Job
@@ -47,7 +47,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     // MARK: BodySink
 
-    func attach(_ transfer: TransferHandle) { flight.attach(transfer, priority: job.request.priority) }
+    func attach(_ transfer: any TransferControl) { flight.attach(transfer, priority: job.request.priority) }
 
     func held() -> HeldPartial? {
         guard let record, let validator = record.validator, let held = writer.held else { return nil }

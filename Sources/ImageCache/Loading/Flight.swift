@@ -27,7 +27,7 @@ final class Flight: Sendable {
     private struct Urgency {
         /// The highest that anybody wants.
         var priority = TransferPriority.background
-        var transfer: TransferHandle?
+        var transfer: (any TransferControl)?
     }
 
     let work: Work
@@ -61,7 +61,7 @@ final class Flight: Sendable {
     // MARK: Priority
 
     /// The transfer that runs for the flight now, which was begun with that priority.
-    func attach(_ transfer: TransferHandle, priority: TransferPriority) {
+    func attach(_ transfer: any TransferControl, priority: TransferPriority) {
         let wanted = urgency.withLock { urgency in
             urgency.transfer = transfer
             urgency.priority = max(urgency.priority, priority)
@@ -72,7 +72,7 @@ final class Flight: Sendable {
 
     /// Sees to it that the transfer is at least so urgent: somebody has joined.
     func raise(to priority: TransferPriority) {
-        let transfer = urgency.withLock { urgency -> TransferHandle? in
+        let transfer = urgency.withLock { urgency -> (any TransferControl)? in
             guard priority > urgency.priority else { return nil }
             urgency.priority = priority
             return urgency.transfer

@@ -102,7 +102,7 @@ extension Loader {
         for field in decision.conditionsOfForward { request.fields[field.name] = field.value }
         let result: TransferResult
         do throws(TransferError) {
-            result = try await engine.run(request, into: NoBody())
+            result = try await transport.run(request, into: NoBody())
         } catch {
             throw ImageCacheError(error)
         }

@@ -24,7 +24,7 @@ extension Loader {
         let sink = DownloadSink(job: job, rules: rules, writer: writer, flight: flight)
         var result: TransferResult
         do throws(TransferError) {
-            result = try await engine.run(
+            result = try await transport.run(
                 job.transferRequest(adding: question.conditions, about: question.storedURL), into: sink,
                 events: { job.report($0, to: flight) })
             result.bytesReceived += received
@@ -134,7 +134,7 @@ extension Loader {
             writer.epoch = generation.epoch
             let result: TransferResult
             do throws(TransferError) {
-                result = try await engine.run(job.transferRequest(adding: HTTPFields()), into: sink)
+                result = try await transport.run(job.transferRequest(adding: HTTPFields()), into: sink)
             } catch {
                 sink.leavePartial()
                 throw ImageCacheError(error)

@@ -10,7 +10,8 @@ struct Loader: Sendable {
     let store: DiskStore
     let rules: CacheRules
     let now: @Sendable () -> Date
-    let engine: TransferEngine
+    /// How origins are reached.
+    var transport: any HTTPTransport
     let revalidatesInBackground: Bool
     let maxVariants: Int
     let sweeper: Sweeper?
@@ -29,14 +30,7 @@ struct Loader: Sendable {
         maxVariants = configuration.maxVariants
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
-        var limits = TransferEngine.Configuration()
-        limits.maxTransfers = configuration.maxTransfers
-        limits.now = configuration.now
-        limits.maxPerHost = configuration.maxTransfersPerHost
-        limits.maxPerClient = configuration.maxTransfersPerClient
-        limits.addressPolicy = configuration.addressPolicy
-        limits.signatures = configuration.rules.signatures
-        engine = TransferEngine(configuration: limits)
+        transport = configuration.transport ?? TransferEngine(configuration: .init(configuration))
     }
 
     func load(_ request: FileRequest, flight: Flight) async throws(ImageCacheError) -> CachedFile {
@@ -91,7 +85,7 @@ struct Loader: Sendable {
 
     func close() async {
         await sweeper?.stop()
-        await engine.shutDown()
+        await transport.shutDown()
         store.close()
     }
 
@@ -285,5 +279,17 @@ struct Loader: Sendable {
         _ candidate: Candidate, for job: Job, _ served: ServedResponse, _ decision: CacheDecision
     ) throws(ImageCacheError) -> CachedFile? {
         try open(candidate, for: job, as: served.isStale ? .stale : .disk, decision.cacheStatus())
+    }
+}
+
+extension TransferEngine.Configuration {
+    fileprivate init(_ configuration: ImageCache.Configuration) {
+        self.init()
+        maxTransfers = configuration.maxTransfers
+        maxPerHost = configuration.maxTransfersPerHost
+        maxPerClient = configuration.maxTransfersPerClient
+        addressPolicy = configuration.addressPolicy
+        signatures = configuration.rules.signatures
+        now = configuration.now
     }
 }
