@@ -13,8 +13,8 @@ struct RequestIdentityTests {
 
     @Test("Requests whose fields differ in bytes that are no text share no load")
     func loads() {
-        #expect(FlightKey(request(.cookie, [0xFF]), in: nil) != FlightKey(request(.cookie, [0xFE]), in: nil))
-        #expect(FlightKey(request(.cookie, [0xFF]), in: nil) == FlightKey(request(.cookie, [0xFF]), in: nil))
+        #expect(FileKey(request(.cookie, [0xFF]), in: nil) != FileKey(request(.cookie, [0xFE]), in: nil))
+        #expect(FileKey(request(.cookie, [0xFF]), in: nil) == FileKey(request(.cookie, [0xFF]), in: nil))
     }
 
     @Test("Credentials that differ in such bytes have namespaces of their own")
@@ -43,7 +43,7 @@ struct RequestIdentityTests {
         let requests = Self.differing.map { $0(FileRequest("http://example.org/a")) }
         let terms = try requests.map { FetchTerms(try Job($0)) }
         #expect(Set(terms).count == terms.count)
-        #expect(Set(requests.map { FlightKey($0, in: nil) }).count == terms.count)
+        #expect(Set(requests.map { FileKey($0, in: nil) }).count == terms.count)
         // Who asks for something newer, or for certain bytes, follows nobody who began before.
         #expect(
             terms.map { $0.mayFollow(terms[0], length: 1) } == [true, false, false, false, false, false, false, true])

@@ -14,14 +14,6 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         var writer: BodyWriter
     }
 
-    /// What became of the answer's beginning.
-    enum Beginning: Sendable {
-        /// It goes into the store, and may be followed there.
-        case stored(StoredResponse, version: Int)
-        /// It goes past the store.
-        case passed(ResponseHead, PassedBody)
-    }
-
     /// An error status in whose place something stale is served.
     struct StaleIsBetter: Error {
         var head: ResponseHead
@@ -29,15 +21,16 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
 
     private let job: Job
     private let rules: CacheRules
-    /// `nil`: nobody but the one who asked gets anything of it.
-    private let flight: Flight?
+    private let fetch: Fetch
+    /// How the cache came to ask.
+    private let status: CacheStatus
     /// For the answer 200; another one must not touch what is held of it.
     private let whole: Storing?
     private let makeStoring: () throws -> Storing
     private let warnings: StoreWarnings?
     private let mayServeStale: (HTTPResponse.Status) -> Bool
     private let mayStore: (HTTPResponse.Status) -> Bool
-    private let began: (Beginning) -> Void
+    private let began: (ResponseStart) -> Void
     private var transfer: (any TransferControl)?
     /// Where the present body goes.
     private(set) var target: Storing?
@@ -50,17 +43,19 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     ///   - makeStoring: Makes the place for a body with another status.
     ///   - mayServeStale: Whether something stale is better than that status.
     ///   - mayStore: Whether a response with that status may be stored beside what is stored.
-    ///   - began: Told once, on the engine's thread.
+    ///   - status: How the cache came to ask.
+    ///   - began: Told once, during the transfer.
     init(
-        job: Job, rules: CacheRules, flight: Flight? = nil, whole: Storing? = nil,
+        job: Job, rules: CacheRules, fetch: Fetch, status: CacheStatus, whole: Storing? = nil,
         makeStoring: @escaping () throws -> Storing = { throw CancellationError() },
         warnings: StoreWarnings? = nil, mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
         mayStore: @escaping (HTTPResponse.Status) -> Bool = { _ in true },
-        began: @escaping (Beginning) -> Void
+        began: @escaping (ResponseStart) -> Void
     ) {
         self.job = job
         self.rules = rules
-        self.flight = flight
+        self.fetch = fetch
+        self.status = status
         self.whole = whole
         self.makeStoring = makeStoring
         self.warnings = warnings
@@ -71,7 +66,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
 
     func attach(_ transfer: any TransferControl) {
         self.transfer = transfer
-        flight?.attach(transfer, priority: job.request.priority)
+        fetch.attach(transfer, priority: job.request.priority)
     }
 
     func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
@@ -103,7 +98,10 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         target = storing
         guard !hasBegun, let response = storing.download.record?.response else { return }
         hasBegun = true
-        began(.stored(response.withLength(of: placement), version: flight?.growth.version ?? 0))
+        var status = status
+        status.forwardStatus = response.status.code
+        status.stored = true
+        began(.growing(response.withLength(of: placement), status, version: fetch.growth.version, fetch.growth))
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
@@ -124,7 +122,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     }
 
     /// All of it came, and does not get into the store: whoever follows it gets it all the same.
-    func giveUnstored(_ storing: Storing) { flight?.growth.advance(by: storing.writer, isWhole: true) }
+    func giveUnstored(_ storing: Storing) { fetch.growth.advance(by: storing.writer, isWhole: true) }
 
     private func noting<Result>(_ work: () throws -> Result) throws -> Result {
         do { return try work() } catch let error as StoreError {
@@ -157,12 +155,21 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     private func pass(_ head: ResponseHead) {
         // At once: whoever asks next may be answered with the file, and continue it.
         leavePartials()
-        flight?.responseStart.fulfill(.own)
+        fetch.followable.fulfill(nil)
         let body = PassedBody()
         if let transfer { body.attach(transfer) }
         passed = body
         hasBegun = true
-        began(.passed(head, body))
+        var status = status
+        status.forwardStatus = head.status.code
+        began(.passed(head.passedOn, status, body))
+    }
+}
+
+extension ResponseHead {
+    /// The head of a response that is passed on (RFC 9110 section 7.6.1).
+    var passedOn: HTTPResponse {
+        HTTPResponse(status: status, headerFields: CacheRules.endToEndFields(of: fields))
     }
 }
 

@@ -5,42 +5,81 @@ import Transfer
 
 /// The origin's side of a request that is passed on.
 extension Loader {
-    typealias Opening = Forwarder.Opening
-
-    /// Asks the origin, tells what to answer with as soon as that is known, and stores the body if it may be.
+    /// The fetch of a response, begun for whoever asked first.
     ///
-    /// - Throws: `.notStorable` after an answer that went past the store.
-    func forward(
-        _ job: Job, plan: Plan, _ generation: Generation, flight: Flight, _ warnings: StoreWarnings,
-        opening: @escaping @Sendable (Opening) -> Void
+    /// - Parameter consumer: ``Consumer/response(_:publishing:)``.
+    func respond(
+        _ job: Job, _ task: FetchPool.SharedTask, for consumer: Consumer
     ) async throws(ImageCacheError) -> CachedFile {
+        try await starting(task.context, job) { () async throws(ImageCacheError) in
+            try await load(job, task, for: consumer)
+        }
+    }
+
+    /// Tells those of the fetch's end who still wait for its start.
+    func starting(
+        _ fetch: Fetch, _ job: Job, _ work: () async throws(ImageCacheError) -> CachedFile
+    ) async throws(ImageCacheError) -> CachedFile {
+        defer { fetch.end() }
+        do throws(ImageCacheError) {
+            let file = try await work()
+            fetch.start.fulfill(.file(file))
+            return file
+        } catch {
+            let error = error.with(url: job.request.url)
+            fetch.start.fulfill(.failed(error))
+            throw error
+        }
+    }
+
+    /// Asks the origin, gives the response's start as soon as it is known, and stores the body if it may be.
+    ///
+    /// - Parameters:
+    ///   - lock: The key's, if it is held. Released as soon as nobody else can use the response.
+    ///   - publishing: The key that others find the fetch by, from when the response is known to be for all.
+    /// - Throws: `.notStorable` after a response that went past the store.
+    func fetchResponse(
+        _ job: Job, plan: Plan, _ generation: Generation, _ task: FetchPool.SharedTask, lock: KeyLock?,
+        publishing: FetchKey?
+    ) async throws(ImageCacheError) -> CachedFile {
+        let fetch = task.context
         let question = OriginQuestion(plan)
         if let file = question.file { return file }
         sweeper?.startOnce()
         let writer = try beginBody(job, generation)
-        let download = DownloadSink(job: job, rules: rules, writer: writer, flight: flight)
+        let download = DownloadSink(job: job, rules: rules, writer: writer, fetch: fetch)
         let sink = ForwardingSink(
-            job: job, rules: rules, flight: flight, whole: .init(download: download, writer: writer),
+            job: job, rules: rules, fetch: fetch, status: question.status,
+            whole: .init(download: download, writer: writer),
             makeStoring: { [store, rules] in
                 let writer = try store.beginBody(for: job.key.ofStatus)
                 writer.epoch = generation.epoch
                 return .init(
-                    download: DownloadSink(job: job, rules: rules, writer: writer, flight: flight), writer: writer)
+                    download: DownloadSink(job: job, rules: rules, writer: writer, fetch: fetch), writer: writer)
             },
             warnings: warnings, mayServeStale: { question.staleCandidate(for: job, after: $0, by: self) != nil },
             mayStore: { rules.mayTakePlace(of: question.candidates.map(\.record.response), $0) },
-            began: { opening(opened($0, question.status, flight)) })
+            began: { [pool] start in
+                // What goes past the store is of no use to anybody who comes later, here or in another process.
+                if case .passed = start {
+                    lock?.release()
+                    pool.withdraw(task)
+                } else if let publishing {
+                    pool.publish(task, under: publishing)
+                }
+                fetch.start.fulfill(start)
+            })
         let result: TransferResult
         do throws(TransferError) {
             result = try await transport.run(
                 job.transferRequest(adding: question.conditions, about: question.storedURL), into: sink,
-                events: { job.report($0, to: flight) })
+                events: { job.report($0, to: fetch) })
         } catch {
             sink.passed?.finish(.failure(ImageCacheError(error)))
             sink.leavePartials()
             if let stale = try openStale(after: error, question, job) {
                 // Whoever has the head, or bytes, of what was cut must not get the rest of this one.
-                flight.growth.restart()
+                fetch.growth.restart()
                 return stale
             }
             throw ImageCacheError(error)
@@ -56,7 +95,7 @@ extension Loader {
         switch result.outcome {
         case .body:
             guard let target = sink.target else { break }
-            flight.report { $0.phase = .storing }
+            fetch.report { $0.phase = .storing }
             let file: CachedFile
             do throws(ImageCacheError) {
                 file = try store(
@@ -75,7 +114,8 @@ extension Loader {
                 return try await confirm(
                     result, validation: validation, candidates: question.candidates, job: job, status
                 ) { (anew) async throws(ImageCacheError) in
-                    try await forward(job, plan: anew, generation, flight: flight, warnings, opening: opening)
+                    try await fetchResponse(
+                        job, plan: anew, generation, task, lock: lock, publishing: publishing)
                 }
             }
         case .status: sink.leavePartials()
@@ -89,22 +129,23 @@ extension Loader {
     ///
     /// - Returns: The file; `nil`: the origin is to be asked.
     func follow(
-        _ other: RunningFetches.Fetch, _ job: Job, plan: Plan, flight: Flight, opening: @Sendable (Opening) -> Void
+        _ other: RunningFetches.Running, _ job: Job, plan: Plan, _ fetch: Fetch
     ) async throws(ImageCacheError) -> CachedFile? {
-        guard let interest = other.flight.join() else { return nil }
-        guard let start = await other.flight.responseStart.value() else { throw .cancelled }
-        guard case .shared(let response, let version) = start,
-            case .complete(let length?) = response.extent, FetchTerms(job).mayFollow(other.terms, length: length),
-            rules.variantKey(of: job.cacheRequest.fields, for: response.fields) != nil,
-            rules.isSelected(response, by: job.cacheRequest.fields)
+        guard let subscription = pool.join(other.task) else { return nil }
+        guard let followable = await subscription.context.followable.value() else { throw .cancelled }
+        guard let followable, case .complete(let length?) = followable.response.extent,
+            FetchTerms(job).mayFollow(other.terms, length: length),
+            rules.variantKey(of: job.cacheRequest.fields, for: followable.response.fields) != nil,
+            rules.isSelected(followable.response, by: job.cacheRequest.fields)
         else { return nil }
         var status = OriginQuestion(plan).status
-        status.forwardStatus = response.status.code
+        status.forwardStatus = followable.response.status.code
         status.stored = true
         status.collapsed = true
-        opening(.growing(response, status, version: version, other.flight.growth))
+        fetch.start.fulfill(
+            .growing(followable.response, status, version: followable.version, subscription.context.growth))
         // Readers have the head: what fails now fails for them.
-        return try await interest.outcome().get()
+        return try await subscription.value()
     }
 
     /// Sends a request on whose response answers nobody else, but for a POST's that says it answers a later GET (RFC 9110
@@ -112,25 +153,24 @@ extension Loader {
     ///
     /// - Returns: what was stored.
     /// - Throws: `.notStorable` after a response that went past the store.
-    func pass(
-        _ job: Job, _ status: CacheStatus, flight: Flight, _ warnings: StoreWarnings,
-        opening: @escaping @Sendable (Opening) -> Void
+    func passOn(
+        _ job: Job, _ status: CacheStatus, _ fetch: Fetch
     ) async throws(ImageCacheError) -> CachedFile {
         let generation = store.generation(of: job.url)
         let sink = ForwardingSink(
-            job: job, rules: rules, flight: flight,
+            job: job, rules: rules, fetch: fetch, status: status,
             makeStoring: { [store, rules] in
                 guard job.request.method == .post else { throw CancellationError() }
                 let writer = try store.beginBody(for: job.key.ofStatus)
                 writer.epoch = generation.epoch
                 return .init(
-                    download: DownloadSink(job: job, rules: rules, writer: writer, flight: flight), writer: writer)
+                    download: DownloadSink(job: job, rules: rules, writer: writer, fetch: fetch), writer: writer)
             }, warnings: warnings,
-            began: { opening(opened($0, status, flight)) })
+            began: { fetch.start.fulfill($0) })
         let result: TransferResult
         do throws(TransferError) {
             result = try await transport.run(
-                job.transferRequest(adding: HTTPFields()), into: sink, events: job.reportInterim)
+                job.transferRequest(adding: HTTPFields()), into: sink, events: { job.report($0, to: fetch) })
         } catch {
             sink.passed?.finish(.failure(ImageCacheError(error)))
             sink.leavePartials()
@@ -151,23 +191,9 @@ extension Loader {
                 throw error
             }
         } else {
-            opening(.head(rules.passedHead(result.head), status))
+            fetch.start.fulfill(.head(result.head.passedOn, status))
         }
         throw ImageCacheError(.notStorable, url: job.url, message: "was passed on, and must not be stored")
-    }
-
-    /// The beginning of a response, as its readers are told of it.
-    private func opened(_ beginning: ForwardingSink.Beginning, _ status: CacheStatus, _ flight: Flight) -> Opening {
-        var status = status
-        switch beginning {
-        case .stored(let response, let version):
-            status.forwardStatus = response.status.code
-            status.stored = true
-            return .growing(response, status, version: version, flight.growth)
-        case .passed(let head, let body):
-            status.forwardStatus = head.status.code
-            return .passed(rules.passedHead(head), status, body)
-        }
     }
 
     private func openStale(
@@ -183,13 +209,6 @@ extension Loader {
         }
         guard let index else { return nil }
         return try openStale(question.candidates[index], for: job, status, bytesTransferred: error.bytesReceived)
-    }
-}
-
-extension CacheRules {
-    /// The head of an answer that is passed on (RFC 9110 section 7.6.1).
-    fileprivate func passedHead(_ head: ResponseHead) -> HTTPResponse {
-        HTTPResponse(status: head.status, headerFields: CacheRules.endToEndFields(of: head.fields))
     }
 }
 

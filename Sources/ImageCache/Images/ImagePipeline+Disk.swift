@@ -27,7 +27,7 @@ extension ImagePipeline {
         var original = request.file
         // What was made of it knows what the origin must be asked: whether it still holds, with no byte of it downloaded.
         if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
-        let file = try await loadFile(original)
+        let file = try await loader.file(for: original)
         let isUnchanged =
             file.body.entry.id == found.stored.record.original
             || MadeImage.Stored(file.body.entry)?.record.original == found.stored.record.original

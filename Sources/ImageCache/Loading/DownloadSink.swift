@@ -14,8 +14,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private let job: Job
     private let rules: CacheRules
     private let writer: BodyWriter
-    private let flight: Flight
-    private var growth: BodyGrowth { flight.growth }
+    private let fetch: Fetch
+    private var growth: BodyGrowth { fetch.growth }
 
     /// What the bytes in the writer are; `nil` when there are none, or none that can be continued.
     private(set) var record: ResponseRecord?
@@ -28,8 +28,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private var digest: SHA256?
     private var digested: Int64 = 0
 
-    init(job: Job, rules: CacheRules, writer: BodyWriter, flight: Flight) {
-        self.flight = flight
+    init(job: Job, rules: CacheRules, writer: BodyWriter, fetch: Fetch) {
+        self.fetch = fetch
         self.job = job
         self.rules = rules
         self.writer = writer
@@ -47,7 +47,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     // MARK: BodySink
 
-    func attach(_ transfer: any TransferControl) { flight.attach(transfer, priority: job.request.priority) }
+    func attach(_ transfer: any TransferControl) { fetch.attach(transfer, priority: job.request.priority) }
 
     func held() -> HeldPartial? {
         guard let record, let validator = record.validator, let held = writer.held else { return nil }
@@ -75,8 +75,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private func tellFollowers(_ placement: BodyPlacement) {
         guard isStorable, job.request.sha256 == nil, let response = record?.response.withLength(of: placement),
             response.status == .ok, response.redirects.isEmpty, case .complete(.some) = response.extent
-        else { return flight.responseStart.fulfill(.own) }
-        flight.responseStart.fulfill(.shared(response, version: growth.version))
+        else { return fetch.followable.fulfill(nil) }
+        fetch.followable.fulfill(FollowableResponse(response: response, version: growth.version))
     }
 
     private func beginWhole(_ head: ResponseHead, length: Int64?) throws {

@@ -11,8 +11,11 @@ extension ImageCache {
     ) async throws(ImageCacheError) -> CachedFile {
         var loader = loader
         loader.transport = transport
-        return try await withTaskExecutorPreference(executor) { [loader] () async throws(ImageCacheError) in
-            try await loader.load(request, flight: Flight { _ in })
-        }
+        let fetch = Fetch(request.url)
+        return try await loader.pool.subscribe(to: nil, fetch, on: executor) {
+            [loader] (task) async throws(ImageCacheError) in
+            defer { task.context.end() }
+            return try await loader.load(try Job(request), task, for: .file)
+        }.value()
     }
 }

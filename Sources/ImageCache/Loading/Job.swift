@@ -159,12 +159,12 @@ struct Job: Sendable {
         (owner == nil ? [nil] : [owner, nil]).map { EntryKey(CacheKey(url: url, owner: $0).value) }
     }
 
-    func report(_ event: TransferEvent, to flight: Flight) {
+    func report(_ event: TransferEvent, to fetch: Fetch) {
         switch event {
-        case .queued: flight.report { $0.phase = .queued }
-        case .attempt: flight.report { $0.phase = .transferring }
+        case .queued: fetch.report { $0.phase = .queued }
+        case .attempt: fetch.report { $0.phase = .transferring }
         case .head(_, let resumedFrom, let total):
-            flight.report { progress in
+            fetch.report { progress in
                 progress.phase = .transferring
                 progress.resumedFrom = resumedFrom
                 progress.received = resumedFrom
@@ -172,18 +172,18 @@ struct Job: Sendable {
                 progress.hasResponse = true
             }
         case .received(let bytes, let total):
-            flight.report { progress in
+            fetch.report { progress in
                 progress.received = bytes
                 progress.total = total ?? progress.total
             }
         case .restart(let reason):
-            flight.report { progress in
+            fetch.report { progress in
                 progress.resumedFrom = 0
                 progress.received = 0
             }
             request.trace?("* starting over: \(reason)\n")
         case .retrying(let delay, let reason):
-            flight.report { $0.phase = .retrying(after: delay, because: reason) }
+            fetch.report { $0.phase = .retrying(after: delay, because: reason) }
             request.trace?("* \(reason); trying again in \(delay)\n")
         case .interim: reportInterim(event)
         case .requestHead(let lines): request.trace?(lines.map { "> \($0)\n" }.joined())

@@ -32,15 +32,6 @@ struct Question: Sendable {
         asked.fields = Job.sentFields(request)
         self.asked = asked
     }
-
-    /// The same question, asked under the rules of another job for it.
-    func refreshing(_ job: Job) -> Question { Question(whole: whole, job: job, asked: job.cacheRequest) }
-
-    private init(whole: FileRequest, job: Job, asked: CacheRequest) {
-        self.whole = whole
-        self.job = job
-        self.asked = asked
-    }
 }
 
 extension Loader {

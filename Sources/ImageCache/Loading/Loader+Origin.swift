@@ -11,8 +11,8 @@ extension Loader {
     ///   - generation: the one that the request begins in.
     ///   - repairs: how often blocks that somebody else changed on disk before the commit are fetched again.
     ///   - received: bytes that crossed the network for this request before.
-    func fetch(
-        _ job: Job, plan: Plan, _ generation: Generation, flight: Flight, repairs: Int = 3, received: Int64 = 0
+    func fetchFile(
+        _ job: Job, plan: Plan, _ generation: Generation, _ fetch: Fetch, repairs: Int = 3, received: Int64 = 0
     ) async throws(ImageCacheError) -> CachedFile {
         let question = OriginQuestion(plan)
         if let file = question.file { return file }
@@ -21,12 +21,12 @@ extension Loader {
 
         sweeper?.startOnce()
         let writer = try beginBody(job, generation)
-        let sink = DownloadSink(job: job, rules: rules, writer: writer, flight: flight)
+        let sink = DownloadSink(job: job, rules: rules, writer: writer, fetch: fetch)
         var result: TransferResult
         do throws(TransferError) {
             result = try await transport.run(
                 job.transferRequest(adding: question.conditions, about: question.storedURL), into: sink,
-                events: { job.report($0, to: flight) })
+                events: { job.report($0, to: fetch) })
             result.bytesReceived += received
         } catch {
             // What can never fit is not continued either, and would keep its room from others.
@@ -36,7 +36,7 @@ extension Loader {
                 let file = try openStale(candidates[index], for: job, status, bytesTransferred: error.bytesReceived)
             {
                 // Whoever has bytes of what was cut must not get the rest of this one.
-                flight.growth.restart()
+                fetch.growth.restart()
                 return file
             }
             throw ImageCacheError(error)
@@ -47,16 +47,16 @@ extension Loader {
         switch result.outcome {
         case .body:
             generation = try await renew(generation, of: job, sink, writer)
-            flight.report { $0.phase = .storing }
+            fetch.report { $0.phase = .storing }
             let file: CachedFile
             do throws(ImageCacheError) {
                 file = try store(result, sink: sink, writer: writer, job: job, status, generation)
             } catch  where error.isOfAlteredPartial && repairs > 0 {
                 // Whoever followed the file may have read what was changed.
-                flight.growth.restart()
+                fetch.growth.restart()
                 sink.leavePartial()
-                return try await fetch(
-                    job, plan: plan, generation, flight: flight, repairs: repairs - 1, received: result.bytesReceived)
+                return try await fetchFile(
+                    job, plan: plan, generation, fetch, repairs: repairs - 1, received: result.bytesReceived)
             }
             if !file.isStored, job.request.unstorable == .refuse {
                 // A later request's response is in its place, or somebody purges again and again.
@@ -75,12 +75,12 @@ extension Loader {
             return try await confirm(
                 result, validation: validation, candidates: candidates, job: job, status
             ) { (anew) async throws(ImageCacheError) in
-                try await fetch(job, plan: anew, generation, flight: flight)
+                try await fetchFile(job, plan: anew, generation, fetch)
             }
         case .status:
             sink.leavePartial()
             let stale = try fail(result, question, job: job, status)
-            flight.growth.restart()
+            fetch.growth.restart()
             return stale
         }
     }

@@ -16,13 +16,17 @@ struct Loader: Sendable {
     let maxVariants: Int
     let sweeper: Sweeper?
     let answers: ReadyAnswers
-    /// What this process asks origins for now.
+    /// All fetches under way, whoever consumes them.
+    let pool = FetchPool()
+    /// Those of them that ask an origin.
     let fetches = RunningFetches()
-    private let executor: BlockingExecutor
+    let executor: BlockingExecutor
+    let warnings: StoreWarnings
 
     init(store: DiskStore, configuration: ImageCache.Configuration, executor: BlockingExecutor) {
         self.executor = executor
         self.store = store
+        warnings = StoreWarnings(logger: configuration.logger)
         rules = configuration.rules
         now = configuration.now
         answers = ReadyAnswers(
@@ -33,50 +37,85 @@ struct Loader: Sendable {
         transport = configuration.transport ?? TransferEngine(configuration: .init(configuration))
     }
 
-    func load(_ request: FileRequest, flight: Flight) async throws(ImageCacheError) -> CachedFile {
-        let job = try Job(request)
-        return try await load(job, flight: flight) { (plan, _, generation) async throws(ImageCacheError) in
-            try await fetch(job, plan: plan, generation, flight: flight)
+    // MARK: Fetching
+
+    /// The consumer that a fetch is begun for.
+    enum Consumer: Sendable {
+        case file
+        /// A response. It waits so long for another process, and is published under the key when it turns out to be for all.
+        case response(KeyWaiting, publishing: FetchKey?)
+
+        /// How long the fetch waits for another one that has its key.
+        var waiting: KeyWaiting {
+            switch self {
+            case .file: .untilStalled
+            case .response(let waiting, _): waiting
+            }
         }
     }
 
-    /// The store's answer, or what `fetch` brings, which is called by one caller at a time for one key, as far as locks can
-    /// tell and waiting is worth it.
-    ///
-    /// - Parameters:
-    ///   - waiting: how long it waits for another who has the key.
-    ///   - follow: answers from what another load of this process brings; `nil` when that is no answer.
-    ///   - fetch: gets what is to be asked, the lock if there is one, and the generation that the request begins in.
+    /// Joins the fetch that brings the file for a request, or starts one.
+    func subscribe(to request: FileRequest) -> FetchPool.Subscription {
+        let key = FileKey(request, in: store.generation(of: ImageKey.Original(request).url).epoch)
+        if request.duplicates == .replace {
+            pool.cancel { fetch in
+                if case .file(let other) = fetch.key { other.isEqual(to: key) } else { false }
+            }
+        }
+        let subscription = pool.subscribe(to: .file(key), Fetch(key.url, .file(key)), on: executor) {
+            (task) async throws(ImageCacheError) in
+            defer { task.context.end() }
+            do throws(ImageCacheError) {
+                return try await load(try Job(request), task, for: .file)
+            } catch {
+                throw error.with(url: request.url)
+            }
+        }
+        subscription.context.raise(to: request.priority)
+        return subscription
+    }
+
+    /// The file for a request; see ``subscribe(to:)``.
+    func file(for request: FileRequest) async throws(ImageCacheError) -> CachedFile {
+        let subscription = subscribe(to: request)
+        return try await subscription.value().sharing(!subscription.isFirst)
+    }
+
+    /// The store's answer, or the origin's, who is asked by one caller at a time for one key, as far as locks can tell and
+    /// waiting is worth it.
     func load(
-        _ job: Job, flight: Flight, waiting: KeyWaiting = .untilStalled,
-        follow: (RunningFetches.Fetch, Plan) async throws(ImageCacheError) -> CachedFile? = { (_, _) in nil },
-        fetch: (Plan, KeyLock?, Generation) async throws(ImageCacheError) -> CachedFile
+        _ job: Job, _ task: FetchPool.SharedTask, for consumer: Consumer
     ) async throws(ImageCacheError) -> CachedFile {
+        let fetch = task.context
         let began = now()
         var generation = store.generation(of: job.url)
-        var plan = try answer(job, flight: flight)
+        var plan = try answer(job)
         if case .file(let file) = plan { return file }
 
         var lock = try tryLock(job)
-        if lock == nil, waiting != .none {
-            flight.report { $0.phase = .waitingForOther }
+        if lock == nil, consumer.waiting != .none {
+            fetch.report { $0.phase = .waitingForOther }
             fetches.raise(job.key, to: job.request.priority)
-            if let other = fetches.running(job.key, in: generation.epoch),
-                let file = try await follow(other, plan)
+            if case .response = consumer, let other = fetches.running(job.key, in: generation.epoch),
+                let file = try await follow(other, job, plan: plan, fetch)
             {
                 return file
             }
-            lock = try await self.lock(job, waiting)
+            lock = try await self.lock(job, consumer.waiting)
             generation = store.generation(of: job.url)
             // The other one may have brought what we came for, whatever our policy says of older entries.
             if let file = try storedSince(began, job, OriginQuestion(plan).status) { return file }
-            plan = try answer(job, flight: flight)
+            plan = try answer(job)
             if case .file(let file) = plan { return file }
         }
         defer { lock?.release() }
-        let fetching = fetches.begin(job, flight, generation.epoch)
+        let fetching = fetches.begin(job, task, generation.epoch)
         defer { fetches.end(job.key, fetching) }
-        return try await fetch(plan, lock, generation)
+        switch consumer {
+        case .file: return try await fetchFile(job, plan: plan, generation, fetch)
+        case .response(_, let publishing):
+            return try await fetchResponse(job, plan: plan, generation, task, lock: lock, publishing: publishing)
+        }
     }
 
     private func tryLock(_ job: Job) throws(ImageCacheError) -> KeyLock? {
@@ -176,7 +215,7 @@ struct Loader: Sendable {
         return try open(candidates[served.candidate], for: job, served, decision)
     }
 
-    private func answer(_ job: Job, flight: Flight) throws(ImageCacheError) -> Plan {
+    private func answer(_ job: Job) throws(ImageCacheError) -> Plan {
         var candidates = try candidates(for: job)
         while true {
             let decision = rules.decide(job.cacheRequest, stored: candidates.map(\.record.response), now: now())
@@ -235,14 +274,13 @@ struct Loader: Sendable {
 
     func revalidateInBackground(_ job: Job) {
         Task.detached(executorPreference: executor, priority: .background) {
-            let flight = Flight { _ in }
             guard let lock = try? store.tryLock(job.key) else { return }  // somebody is at it
             defer { lock.release() }
             var request = job
             request.cacheRequest.policy = .reloadRevalidatingCacheData
             let generation = store.generation(of: job.url)
-            guard let plan = try? answer(request, flight: flight) else { return }
-            _ = try? await fetch(request, plan: plan, generation, flight: flight)
+            guard let plan = try? answer(request) else { return }
+            _ = try? await fetchFile(request, plan: plan, generation, Fetch(job.url))
         }
     }
 

@@ -46,25 +46,25 @@ extension Loader {
 /// What this process asks origins for now, by key: a file, a thumbnail's original and a proxied response are found by each other
 /// here.
 final class RunningFetches: Sendable {
-    struct Fetch: Sendable {
+    struct Running: Sendable {
         fileprivate let number: UInt64
-        let flight: Flight
+        let task: FetchPool.SharedTask
         let terms: FetchTerms
         let epoch: Generation.Epoch
     }
 
     private struct State {
-        var fetches: [EntryKey: Fetch] = [:]
+        var fetches: [EntryKey: Running] = [:]
         var last: UInt64 = 0
     }
 
     private let state = Locked(State())
 
-    /// Notes that a flight asks the origin; returns the number to end it by. Where two have one key, the later one is found.
-    func begin(_ job: Job, _ flight: Flight, _ epoch: Generation.Epoch) -> UInt64 {
+    /// Notes that a fetch asks the origin; returns the number to end it by. Where two have one key, the later one is found.
+    func begin(_ job: Job, _ task: FetchPool.SharedTask, _ epoch: Generation.Epoch) -> UInt64 {
         state.withLock { state in
             state.last += 1
-            state.fetches[job.key] = Fetch(number: state.last, flight: flight, terms: FetchTerms(job), epoch: epoch)
+            state.fetches[job.key] = Running(number: state.last, task: task, terms: FetchTerms(job), epoch: epoch)
             return state.last
         }
     }
@@ -74,13 +74,13 @@ final class RunningFetches: Sendable {
     }
 
     /// The fetch of a key that was begun in that epoch.
-    func running(_ key: EntryKey, in epoch: Generation.Epoch) -> Fetch? {
+    func running(_ key: EntryKey, in epoch: Generation.Epoch) -> Running? {
         guard let fetch = state.withLock({ $0.fetches[key] }), fetch.epoch == epoch else { return nil }
         return fetch
     }
 
     /// Somebody waits for the key's fetch to end: it becomes as urgent as they are.
     func raise(_ key: EntryKey, to priority: TransferPriority) {
-        state.withLock { $0.fetches[key]?.flight }?.raise(to: priority)
+        state.withLock { $0.fetches[key]?.task.context }?.raise(to: priority)
     }
 }

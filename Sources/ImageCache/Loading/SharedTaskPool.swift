@@ -1,91 +1,162 @@
 import Locking
 
-/// Work under way that several callers wait for. Each may cancel alone; the work is cancelled when the last one has.
-final class SharedWork<Value: Sendable>: Sendable {
+/// Tasks under way that several callers wait for, at most one for each key.
+///
+/// Whoever subscribes to a key joins the task that has it, or starts one. Each subscriber may cancel its own wait. The task is cancelled
+/// when its last subscription is released, or for everybody by ``cancel(where:)``; nobody joins it from then on.
+final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, ImageCacheError>
 
+    /// One task, with what its subscribers see of it while it runs.
+    final class SharedTask: Sendable {
+        let context: Context
+        fileprivate let outcome = Promise<Outcome>()
+
+        fileprivate init(_ context: Context) { self.context = context }
+    }
+
+    private struct Entry {
+        let task: SharedTask
+        /// The keys under which it can be joined.
+        var keys: [Key]
+        var subscriptions = 1
+        var running: Task<Void, Never>?
+    }
+
     private struct State {
-        var task: Task<Void, Never>?
-        var hasEnded = false
-        var interests = 0
-        var isAbandoned = false
+        /// The tasks that have neither ended nor been cancelled.
+        var entries: [ObjectIdentifier: Entry] = [:]
+        /// Those that can be joined.
+        var joinable: [Key: SharedTask] = [:]
+
+        mutating func remove(_ task: SharedTask) -> Entry? {
+            withdraw(task)
+            return entries.removeValue(forKey: ObjectIdentifier(task))
+        }
+
+        mutating func withdraw(_ task: SharedTask) {
+            for key in entries[ObjectIdentifier(task)]?.keys ?? [] { joinable[key] = nil }
+            entries[ObjectIdentifier(task)]?.keys = []
+        }
     }
 
     private let state = Locked(State())
-    private let result = Promise<Outcome>()
-    private let onEnd: @Sendable (SharedWork) -> Void
 
-    /// - Parameter onEnd: called when nobody should join any more: the work has ended, or was abandoned. An abandoned one
-    ///   ends as well, so that it may come twice.
-    init(onEnd: @escaping @Sendable (SharedWork) -> Void) { self.onEnd = onEnd }
+    // MARK: Subscribing
 
-    /// Starts the work. Called once, right after creation.
+    /// Joins the task that has the key, or starts one.
     ///
     /// - Parameters:
-    ///   - executor: where it runs; `nil`: the cooperative pool.
-    ///   - priority: `nil`: the caller's.
-    func start(
-        on executor: BlockingExecutor? = nil, priority: TaskPriority? = nil,
-        _ work: @escaping @Sendable () async throws(ImageCacheError) -> Value
-    ) {
-        let task = Task(executorPreference: executor, priority: priority) {
-            let outcome: Outcome
-            do throws(ImageCacheError) { outcome = .success(try await work()) } catch { outcome = .failure(error) }
-            self.onEnd(self)
-            self.state.withLock { state in
-                state.hasEnded = true
-                state.task = nil
+    ///   - key: `nil`: always starts a task, which nobody joins before it is published.
+    ///   - executor: Where a new task runs; `nil`: the cooperative pool.
+    ///   - work: A new task's work; its argument is the task itself.
+    func subscribe(
+        to key: Key?, _ context: @autoclosure () -> Context, on executor: BlockingExecutor? = nil,
+        _ work: @escaping @Sendable (SharedTask) async throws(ImageCacheError) -> Value
+    ) -> Subscription {
+        let (task, isFirst) = state.withLock { state in
+            if let key, let task = state.joinable[key] {
+                state.entries[ObjectIdentifier(task)]?.subscriptions += 1
+                return (task, false)
             }
-            self.result.fulfill(outcome)
+            let task = SharedTask(context())
+            state.entries[ObjectIdentifier(task)] = Entry(task: task, keys: key.map { [$0] } ?? [])
+            if let key { state.joinable[key] = task }
+            return (task, true)
         }
-        let isAbandoned = state.withLock { state in
-            if !state.hasEnded { state.task = task }
-            return state.isAbandoned
-        }
-        if isAbandoned { task.cancel() }
+        if isFirst { start(task, on: executor, work) }
+        return Subscription(task, isFirst: isFirst, in: self)
     }
 
-    /// `nil` when it has been abandoned already: start another one.
-    func join() -> Interest? {
-        let joined = state.withLock { state in
-            guard !state.isAbandoned else { return false }
-            state.interests += 1
+    /// Joins a task, whatever its keys; `nil` when it has ended or was cancelled.
+    func join(_ task: SharedTask) -> Subscription? {
+        let isUnderWay = state.withLock { state in
+            guard state.entries[ObjectIdentifier(task)] != nil else { return false }
+            state.entries[ObjectIdentifier(task)]?.subscriptions += 1
             return true
         }
-        return joined ? Interest(self) : nil
+        return isUnderWay ? Subscription(task, isFirst: false, in: self) : nil
     }
 
-    private func leave() {
-        abandon { state in
-            state.interests -= 1
-            return state.interests == 0 && !state.hasEnded
+    private func start(
+        _ task: SharedTask, on executor: BlockingExecutor?,
+        _ work: @escaping @Sendable (SharedTask) async throws(ImageCacheError) -> Value
+    ) {
+        let running = Task(executorPreference: executor) {
+            let outcome: Outcome
+            do throws(ImageCacheError) { outcome = .success(try await work(task)) } catch { outcome = .failure(error) }
+            // Released outside of the lock.
+            _ = self.state.withLock { $0.remove(task) }
+            task.outcome.fulfill(outcome)
+        }
+        let isOver = state.withLock { state in
+            state.entries[ObjectIdentifier(task)]?.running = running
+            return state.entries[ObjectIdentifier(task)] == nil
+        }
+        // It has ended, or was cancelled before it began.
+        if isOver { running.cancel() }
+    }
+
+    private func leave(_ task: SharedTask) {
+        let last = state.withLock { state -> Entry? in
+            state.entries[ObjectIdentifier(task)]?.subscriptions -= 1
+            return state.entries[ObjectIdentifier(task)]?.subscriptions == 0 ? state.remove(task) : nil
+        }
+        last?.running?.cancel()
+    }
+
+    // MARK: Keys
+
+    /// Lets nobody join the task any more; those who did keep it.
+    func withdraw(_ task: SharedTask) { state.withLock { $0.withdraw(task) } }
+
+    /// Lets those who subscribe to the key join the task, unless another one has the key.
+    func publish(_ task: SharedTask, under key: Key) {
+        state.withLock { state in
+            guard state.joinable[key] == nil, state.entries[ObjectIdentifier(task)] != nil else { return }
+            state.joinable[key] = task
+            state.entries[ObjectIdentifier(task)]?.keys.append(key)
         }
     }
 
-    /// Stops the work for everybody.
-    func cancelAll() { abandon { _ in true } }
+    // MARK: All of them
 
-    private func abandon(if isToEnd: (inout State) -> Bool) {
-        let abandoned = state.withLock { state -> Task<Void, Never>?? in
-            guard isToEnd(&state) else { return nil }
-            state.isAbandoned = true
-            return .some(state.task)
+    /// What can be seen of the tasks under way.
+    var contexts: [Context] { state.withLock { $0.entries.values.map(\.task.context) } }
+
+    /// Cancels tasks for everybody who waits for them.
+    func cancel(where isMeant: (Context) -> Bool) {
+        let cancelled = state.withLock { state in
+            state.entries.values.filter { isMeant($0.task.context) }.compactMap { state.remove($0.task) }
         }
-        guard let task = abandoned else { return }
-        onEnd(self)
-        task?.cancel()
+        for entry in cancelled { entry.running?.cancel() }
     }
 
-    /// One party's interest; letting go of the last one stops the work.
-    final class Interest: Sendable {
-        private let work: SharedWork
+    /// Cancels a task for everybody who waits for it.
+    private func cancel(_ task: SharedTask) { state.withLock { $0.remove(task) }?.running?.cancel() }
 
-        fileprivate init(_ work: SharedWork) { self.work = work }
+    /// One party's interest in a task; releasing the last one cancels the task.
+    final class Subscription: Sendable {
+        let task: SharedTask
+        /// Whether the subscription started the task, and did not join it.
+        let isFirst: Bool
+        private let pool: SharedTaskPool
 
-        deinit { work.leave() }
+        fileprivate init(_ task: SharedTask, isFirst: Bool, in pool: SharedTaskPool) {
+            self.task = task
+            self.isFirst = isFirst
+            self.pool = pool
+        }
+
+        deinit { pool.leave(task) }
+
+        var context: Context { task.context }
+
+        /// Cancels the task for everybody who waits for it.
+        func cancelTask() { pool.cancel(task) }
 
         /// The result, or `.cancelled` as soon as the calling task is cancelled.
-        func outcome() async -> Outcome { await work.result.value() ?? .failure(.cancelled) }
+        func outcome() async -> Outcome { await task.outcome.value() ?? .failure(.cancelled) }
 
         func value() async throws(ImageCacheError) -> Value { try await outcome().get() }
     }
