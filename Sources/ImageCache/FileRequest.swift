@@ -11,7 +11,7 @@ public struct FileRequest: Sendable {
     public var url: String
 
     /// The URL without the user and password that may stand in it: what may be shown and logged.
-    public var urlWithoutUserinfo: String { Job.separatingUserinfo(url).url }
+    public var urlWithoutUserinfo: String { ResolvedRequest.separatingUserinfo(url).url }
 
     /// GET, or a method whose answer depends on ``body``. Only answers to GET are resumed.
     public var method: HTTPRequest.Method = .get

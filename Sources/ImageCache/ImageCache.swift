@@ -118,16 +118,17 @@ public final class ImageCache: Sendable {
     /// - Throws: As ``file(for:)``; an error status of the origin is an error here too. `only-if-cached` is answered with 504.
     public func answer(to request: FileRequest) async throws(ImageCacheError) -> CachedAnswer {
         do throws(ImageCacheError) {
-            let question = try Question(request)
+            let resolved = try ResolvedRequest(narrow: request)
             let loader = loader
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                if let answer = try loader.storedAnswer(question, refresh: loader.revalidateInBackground) {
-                    return answer as CachedAnswer?
+                if let stored = try loader.storedAnswer(resolved) {
+                    if stored.needsRefresh { loader.revalidateInBackground(resolved) }
+                    return stored.answer as CachedAnswer?
                 }
-                return request.method == .head ? try await loader.head(question) : nil
+                return request.method == .head ? try await loader.head(resolved) : nil
             }
             if let stored { return stored }
-            return try loader.answer(question, from: try await file(for: question.whole))
+            return try loader.answer(resolved, from: try await file(for: resolved.request))
         } catch {
             throw error.with(url: request.url)
         }

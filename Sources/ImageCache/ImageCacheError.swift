@@ -88,7 +88,7 @@ public struct ImageCacheError: Error, Sendable {
     /// This error, for that request's URL when it names none; credentials in the URL are left out.
     func with(url: String) -> ImageCacheError {
         var error = self
-        error.url = Job.separatingUserinfo(error.url ?? url).url
+        error.url = ResolvedRequest.separatingUserinfo(error.url ?? url).url
         return error
     }
 }

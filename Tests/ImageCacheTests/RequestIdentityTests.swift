@@ -20,7 +20,7 @@ struct RequestIdentityTests {
     @Test("Credentials that differ in such bytes have namespaces of their own")
     func owners() {
         let owners = [[0xFF], [0xFE], Array("a".utf8)].map {
-            Job.owner(of: request(.authorization, $0), userinfo: nil)
+            ResolvedRequest.owner(of: request(.authorization, $0), userinfo: nil)
         }
         #expect(Set(owners).count == 3)
         // A SHA-256, and ever the same: what is stored under it is found again.
@@ -41,7 +41,7 @@ struct RequestIdentityTests {
         throws
     {
         let requests = Self.differing.map { $0(FileRequest("http://example.org/a")) }
-        let terms = try requests.map { FetchTerms(try Job($0)) }
+        let terms = try requests.map { FetchTerms(try ResolvedRequest($0)) }
         #expect(Set(terms).count == terms.count)
         #expect(Set(requests.map { FileKey($0, in: nil) }).count == terms.count)
         // Who asks for something newer, or for certain bytes, follows nobody who began before.

@@ -43,10 +43,10 @@ extension ImageCache {
 
     /// Removes what belongs to nobody in particular, which is nearly all: found without a search.
     private func purgeByKey(_ request: FileRequest) throws(ImageCacheError) -> PruneResult {
-        let job = try Job(request)
+        let resolved = try ResolvedRequest(request)
         defer { forgetImages(of: request) }
         return try translating {
-            try store.remove([job.key, job.key.ofMadeImages], invalidating: .resource(job.url))
+            try store.remove([resolved.key, resolved.key.ofMadeImages], invalidating: .resource(resolved.url))
         }
     }
 
@@ -67,7 +67,7 @@ extension PurgeTarget {
     /// The least that the store can invalidate and all that is meant is in. A URL stands for itself under every owner.
     fileprivate var scope: InvalidationScope {
         if case .url(let url) = self {
-            .resource(Job.separatingUserinfo(CacheKey.normalized(url)).url)
+            .resource(ResolvedRequest.separatingUserinfo(CacheKey.normalized(url)).url)
         } else {
             .everything
         }
@@ -77,7 +77,7 @@ extension PurgeTarget {
     var matcher: @Sendable (String) -> Bool {
         switch self {
         case .url(let url):
-            let normalized = Job.separatingUserinfo(CacheKey.normalized(url)).url
+            let normalized = ResolvedRequest.separatingUserinfo(CacheKey.normalized(url)).url
             return { $0 == normalized }
         case .prefix(let prefix): return { $0.hasPrefix(prefix) }
         case .host(let host):

@@ -16,27 +16,30 @@ final class Forwarder: Sendable {
 
     func answer(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedAnswer {
         guard request.mayBeStored else { return try await pass(request, because: nil) }
-        let question = try Question(request)
+        let resolved = try ResolvedRequest(narrow: request)
         let loader = loader
         let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-            let stored = try loader.storedAnswer(question) { [weak self] job in self?.refresh(job) }
-            if let stored { loader.answers.keep(stored, to: question) }
-            return stored as CachedAnswer?
+            let stored = try loader.storedAnswer(resolved)
+            if let stored { loader.answers.keep(stored.answer, to: resolved) }
+            return stored as Loader.StoredAnswer?
         }
-        if let stored { return ForwardedAnswer(stored) }
+        if let stored {
+            if stored.needsRefresh { refresh(resolved) }
+            return ForwardedAnswer(stored.answer)
+        }
         if request.method == .head {
             return ForwardedAnswer(
                 try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                    try await loader.head(question)
+                    try await loader.head(resolved)
                 })
         }
-        let key = question.job.key
+        let key = resolved.key
         var goesAlone = unshared.withLock { $0.contains(key, now: .now) }
         // The whole of what is perhaps not stored would be too much for a part of it, or a 304.
-        if goesAlone, question.isNarrow { return try await pass(request, because: .miss) }
+        if goesAlone, resolved.isNarrow { return try await pass(request, because: .miss) }
         var variant: String?
         for _ in 0..<3 {
-            let subscription = subscribe(to: question.job, variant, alone: goesAlone)
+            let subscription = subscribe(to: resolved, variant, alone: goesAlone)
             let isFirst = subscription.isFirst
             guard let start = await subscription.context.start.value() else { throw .cancelled }
             switch start {
@@ -44,7 +47,7 @@ final class Forwarder: Sendable {
             case .head(let head, let status): return ForwardedAnswer(head, nil, status)
             case .passed(let head, let status, let body):
                 guard isFirst else {
-                    if question.isNarrow { return try await pass(request, because: .miss) }
+                    if resolved.isNarrow { return try await pass(request, because: .miss) }
                     goesAlone = true
                     continue
                 }
@@ -53,20 +56,20 @@ final class Forwarder: Sendable {
                 return ForwardedAnswer(head, AnswerContent(.passed(reader), length: head.contentLength), status)
             case .file(let file):
                 if isFirst, file.isStored { unshared.withLock { $0.remove(key) } }
-                if isFirst || matches(file.response, question) {
-                    return ForwardedAnswer(try loader.answer(question, from: file.sharing(!isFirst)))
+                if isFirst || matches(file.response, resolved) {
+                    return ForwardedAnswer(try loader.answer(resolved, from: file.sharing(!isFirst)))
                 }
-                variant = variantKey(of: file.response, question)
+                variant = variantKey(of: file.response, resolved)
             case .growing(let response, var status, let version, let growth):
                 if isFirst { unshared.withLock { $0.remove(key) } }
-                if isFirst || matches(response, question) {
+                if isFirst || matches(response, resolved) {
                     if !isFirst { status.collapsed = true }
                     let body = GrowingBody(
-                        growth: growth, subscription: subscription, url: question.job.url, version: version)
+                        growth: growth, subscription: subscription, url: resolved.url, version: version)
                     if isFirst { lingerForSmall(response, subscription) }
-                    return try await answer(question, from: response, status, body)
+                    return try await answer(resolved, from: response, status, body)
                 }
-                variant = variantKey(of: response, question)
+                variant = variantKey(of: response, resolved)
             }
         }
         return try await pass(request, because: .varyMiss)
@@ -76,14 +79,14 @@ final class Forwarder: Sendable {
 
     /// The answer to a request while the body that it is about arrives.
     private func answer(
-        _ question: Question, from response: StoredResponse, _ status: CacheStatus, _ body: GrowingBody
+        _ resolved: ResolvedRequest, from response: StoredResponse, _ status: CacheStatus, _ body: GrowingBody
     ) async throws(ImageCacheError) -> ForwardedAnswer {
         var body = body
         guard case .complete(let length) = response.extent, body.growth.version == body.version,
-            length != nil || !question.asked.fields.contains(.range),
-            let served = loader.rules.served(response, for: question.asked, now: loader.now())
+            length != nil || !resolved.asked.fields.contains(.range),
+            let served = loader.rules.served(response, for: resolved.asked, now: loader.now())
         else {
-            return ForwardedAnswer(try loader.answer(question, from: try await body.subscription.value()))
+            return ForwardedAnswer(try loader.answer(resolved, from: try await body.subscription.value()))
         }
         let head = loader.rules.head(of: served, from: response)
         switch served.body {
@@ -102,13 +105,13 @@ final class Forwarder: Sendable {
         }
     }
 
-    private func variantKey(of response: StoredResponse, _ question: Question) -> String? {
-        loader.rules.variantKey(of: question.asked.fields, for: response.fields)
+    private func variantKey(of response: StoredResponse, _ resolved: ResolvedRequest) -> String? {
+        loader.rules.variantKey(of: resolved.asked.fields, for: response.fields)
     }
 
-    private func matches(_ response: StoredResponse, _ question: Question) -> Bool {
-        variantKey(of: response, question) != nil
-            && loader.rules.isSelected(response, by: question.asked.fields)
+    private func matches(_ response: StoredResponse, _ resolved: ResolvedRequest) -> Bool {
+        variantKey(of: response, resolved) != nil
+            && loader.rules.isSelected(response, by: resolved.asked.fields)
     }
 
     /// A small body is loaded to its end though nobody reads it any more: who asked whether it changed, and who left, will
@@ -125,28 +128,30 @@ final class Forwarder: Sendable {
     /// - Parameters:
     ///   - variant: The variant that is wanted, if that is known.
     ///   - alone: Starts a fetch that nobody joins, unless its response turns out to be for all.
-    private func subscribe(to job: Job, _ variant: String?, alone: Bool = false) -> FetchPool.Subscription {
+    private func subscribe(to resolved: ResolvedRequest, _ variant: String?, alone: Bool = false)
+        -> FetchPool.Subscription
+    {
         let key = FetchKey.response(
             ResponseKey(
-                key: job.key, epoch: loader.store.generation(of: job.url).epoch, terms: FetchTerms(job),
+                key: resolved.key, epoch: loader.store.generation(of: resolved.url).epoch, terms: FetchTerms(resolved),
                 variant: variant))
         // Another process is not waited for longer than it takes to begin oneself.
         let consumer = Loader.Consumer.response(
             variant == nil && !alone ? .atMost(.seconds(1)) : .none, publishing: alone ? key : nil)
         let shared = alone ? nil : key
-        let subscription = loader.pool.subscribe(to: shared, Fetch(job.url, shared), on: executor) {
+        let subscription = loader.pool.subscribe(to: shared, Fetch(resolved.url, shared), on: executor) {
             [loader] (task) async throws(ImageCacheError) in
-            try await loader.respond(job, task, for: consumer)
+            try await loader.respond(resolved, task, for: consumer)
         }
-        subscription.context.raise(to: job.request.priority)
+        subscription.context.raise(to: resolved.request.priority)
         return subscription
     }
 
     /// Asks the origin for something newer than what was just served stale.
-    private func refresh(_ job: Job) {
-        var job = job
-        job.cacheRequest.policy = .reloadRevalidatingCacheData
-        let subscription = subscribe(to: job, nil)
+    private func refresh(_ resolved: ResolvedRequest) {
+        var resolved = resolved
+        resolved.cacheRequest.policy = .reloadRevalidatingCacheData
+        let subscription = subscribe(to: resolved, nil)
         Task.detached(priority: .background) { _ = await subscription.outcome() }
     }
 
@@ -160,29 +165,29 @@ final class Forwarder: Sendable {
         var request = request
         // What changes something is sent once, also where it could be repeated: only the client knows what it wants then.
         if !isSafe { request.transfer.retry.maxRetries = 0 }
-        let job = try Job(passing: request)
+        let resolved = try ResolvedRequest(passing: request)
         let status = CacheStatus(
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
-        let subscription = loader.pool.subscribe(to: nil, Fetch(job.url), on: executor) {
+        let subscription = loader.pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {
             [loader] (task) async throws(ImageCacheError) in
-            try await loader.starting(task.context, job) { () async throws(ImageCacheError) in
-                try await loader.passOn(job, status, task.context)
+            try await loader.starting(task.context, resolved) { () async throws(ImageCacheError) in
+                try await loader.passOn(resolved, status, task.context)
             }
         }
-        subscription.context.raise(to: job.request.priority)
+        subscription.context.raise(to: resolved.request.priority)
         guard let start = await subscription.context.start.value() else { throw .cancelled }
         switch start {
         case .passed(let head, let status, let body):
             // Before the client has the head: its next request must not be answered with what this one made invalid.
             if !isSafe {
                 await withTaskExecutorPreference(executor) { [loader] in
-                    _ = loader.invalidate(after: head, job, loader.store.generation(of: job.url))
+                    _ = loader.invalidate(after: head, resolved, loader.store.generation(of: resolved.url))
                 }
             }
             let reader = PassedBody.Reader(body, keeping: subscription)
             return ForwardedAnswer(head, AnswerContent(.passed(reader), length: head.contentLength), status)
         case .growing(let response, let status, let version, let growth):
-            var body = GrowingBody(growth: growth, subscription: subscription, url: job.url, version: version)
+            var body = GrowingBody(growth: growth, subscription: subscription, url: resolved.url, version: version)
             let head = HTTPResponse(status: response.status, headerFields: response.fields)
             guard case .complete(let length?) = response.extent else {
                 return ForwardedAnswer(head, AnswerContent(.growing(body), length: nil), status)

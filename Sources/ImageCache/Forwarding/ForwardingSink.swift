@@ -19,7 +19,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         var head: ResponseHead
     }
 
-    private let job: Job
+    private let resolved: ResolvedRequest
     private let rules: CacheRules
     private let fetch: Fetch
     /// How the cache came to ask.
@@ -46,13 +46,13 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     ///   - status: How the cache came to ask.
     ///   - began: Told once, during the transfer.
     init(
-        job: Job, rules: CacheRules, fetch: Fetch, status: CacheStatus, whole: Storing? = nil,
+        resolved: ResolvedRequest, rules: CacheRules, fetch: Fetch, status: CacheStatus, whole: Storing? = nil,
         makeStoring: @escaping () throws -> Storing = { throw CancellationError() },
         warnings: StoreWarnings? = nil, mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
         mayStore: @escaping (HTTPResponse.Status) -> Bool = { _ in true },
         began: @escaping (ResponseStart) -> Void
     ) {
-        self.job = job
+        self.resolved = resolved
         self.rules = rules
         self.fetch = fetch
         self.status = status
@@ -66,7 +66,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
 
     func attach(_ transfer: any TransferControl) {
         self.transfer = transfer
-        fetch.attach(transfer, priority: job.request.priority)
+        fetch.attach(transfer, priority: resolved.request.priority)
     }
 
     func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
@@ -84,7 +84,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
             // Nobody would read another one that is passed on.
             guard !hasBegun else {
                 throw ImageCacheError(
-                    .unreachable, url: job.url, message: "the answer was cut, and cannot be continued by another")
+                    .unreachable, url: resolved.url, message: "the answer was cut, and cannot be continued by another")
             }
             return pass(head)
         }
@@ -142,9 +142,9 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         // A part that nobody asked for is no file, and no answer to whoever comes later.
         guard head.status != .partialContent, mayStore(head.status) else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
-        return rules.storability(of: response, to: job.cacheRequest, receivedAt: head.responseTime).isStorable
+        return rules.storability(of: response, to: resolved.cacheRequest, receivedAt: head.responseTime).isStorable
             // `Vary: *` answers nobody else.
-            && rules.variantKey(of: job.cacheRequest.fields, for: head.fields) != nil
+            && rules.variantKey(of: resolved.cacheRequest.fields, for: head.fields) != nil
     }
 
     private func storing(for head: ResponseHead) -> Storing? {

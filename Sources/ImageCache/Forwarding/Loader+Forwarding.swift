@@ -9,16 +9,16 @@ extension Loader {
     ///
     /// - Parameter consumer: ``Consumer/response(_:publishing:)``.
     func respond(
-        _ job: Job, _ task: FetchPool.SharedTask, for consumer: Consumer
+        _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer
     ) async throws(ImageCacheError) -> CachedFile {
-        try await starting(task.context, job) { () async throws(ImageCacheError) in
-            try await load(job, task, for: consumer)
+        try await starting(task.context, resolved) { () async throws(ImageCacheError) in
+            try await load(resolved, task, for: consumer)
         }
     }
 
     /// Tells those of the fetch's end who still wait for its start.
     func starting(
-        _ fetch: Fetch, _ job: Job, _ work: () async throws(ImageCacheError) -> CachedFile
+        _ fetch: Fetch, _ resolved: ResolvedRequest, _ work: () async throws(ImageCacheError) -> CachedFile
     ) async throws(ImageCacheError) -> CachedFile {
         defer { fetch.end() }
         do throws(ImageCacheError) {
@@ -26,7 +26,7 @@ extension Loader {
             fetch.start.fulfill(.file(file))
             return file
         } catch {
-            let error = error.with(url: job.request.url)
+            let error = error.with(url: resolved.request.url)
             fetch.start.fulfill(.failed(error))
             throw error
         }
@@ -39,26 +39,27 @@ extension Loader {
     ///   - publishing: The key that others find the fetch by, from when the response is known to be for all.
     /// - Throws: `.notStorable` after a response that went past the store.
     func fetchResponse(
-        _ job: Job, plan: Plan, _ generation: Generation, _ task: FetchPool.SharedTask, lock: KeyLock?,
+        _ resolved: ResolvedRequest, _ conditional: ConditionalRequest, _ generation: Generation,
+        _ task: FetchPool.SharedTask, lock: KeyLock?,
         publishing: FetchKey?
     ) async throws(ImageCacheError) -> CachedFile {
         let fetch = task.context
-        let question = OriginQuestion(plan)
-        if let file = question.file { return file }
         sweeper?.startOnce()
-        let writer = try beginBody(job, generation)
-        let download = DownloadSink(job: job, rules: rules, writer: writer, fetch: fetch)
+        let writer = try beginBody(resolved, generation)
+        let download = DownloadSink(resolved: resolved, rules: rules, writer: writer, fetch: fetch)
         let sink = ForwardingSink(
-            job: job, rules: rules, fetch: fetch, status: question.status,
+            resolved: resolved, rules: rules, fetch: fetch, status: conditional.status,
             whole: .init(download: download, writer: writer),
             makeStoring: { [store, rules] in
-                let writer = try store.beginBody(for: job.key.ofStatus)
+                let writer = try store.beginBody(for: resolved.key.ofStatus)
                 writer.epoch = generation.epoch
                 return .init(
-                    download: DownloadSink(job: job, rules: rules, writer: writer, fetch: fetch), writer: writer)
+                    download: DownloadSink(resolved: resolved, rules: rules, writer: writer, fetch: fetch),
+                    writer: writer)
             },
-            warnings: warnings, mayServeStale: { question.staleCandidate(for: job, after: $0, by: self) != nil },
-            mayStore: { rules.mayTakePlace(of: question.candidates.map(\.record.response), $0) },
+            warnings: warnings,
+            mayServeStale: { conditional.staleCandidate(for: resolved, after: $0, by: self) != nil },
+            mayStore: { rules.mayTakePlace(of: conditional.candidates.map(\.record.response), $0) },
             began: { [pool] start in
                 // What goes past the store is of no use to anybody who comes later, here or in another process.
                 if case .passed = start {
@@ -72,25 +73,25 @@ extension Loader {
         let result: TransferResult
         do throws(TransferError) {
             result = try await transport.run(
-                job.transferRequest(adding: question.conditions, about: question.storedURL), into: sink,
-                events: { job.report($0, to: fetch) })
+                resolved.transferRequest(conditional), into: sink,
+                events: { resolved.report($0, to: fetch) })
         } catch {
             sink.passed?.finish(.failure(ImageCacheError(error)))
             sink.leavePartials()
-            if let stale = try openStale(after: error, question, job) {
+            if let stale = try openStale(after: error, conditional, resolved) {
                 // Whoever has the head, or bytes, of what was cut must not get the rest of this one.
                 fetch.growth.restart()
                 return stale
             }
             throw ImageCacheError(error)
         }
-        let generation = invalidate(after: result.head, job, generation)
-        var status = question.status
+        let generation = invalidate(after: result.head, resolved, generation)
+        var status = conditional.status
         status.forwardStatus = result.head.status.code
         if let passed = sink.passed {
             passed.finish(.success(()))
             sink.leavePartials()
-            throw ImageCacheError(.notStorable, url: job.url, message: "was passed on, and must not be stored")
+            throw ImageCacheError(.notStorable, url: resolved.url, message: "was passed on, and must not be stored")
         }
         switch result.outcome {
         case .body:
@@ -99,7 +100,7 @@ extension Loader {
             let file: CachedFile
             do throws(ImageCacheError) {
                 file = try store(
-                    result, sink: target.download, writer: target.writer, job: job, status, generation)
+                    result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
             } catch {
                 warnings.note(error)
                 // What was changed on disk meanwhile is not what came: nobody gets the rest of it.
@@ -107,21 +108,21 @@ extension Loader {
                 throw error
             }
             if target.writer !== writer { download.leavePartial() }
-            return replace(question, by: file, job)
+            return replace(conditional, by: file, resolved)
         case .notModified:
             try? writer.discard()
-            if let validation = question.validation {
+            if let validation = conditional.validation {
                 return try await confirm(
-                    result, validation: validation, candidates: question.candidates, job: job, status
+                    result, validation: validation, candidates: conditional.candidates, resolved: resolved, status
                 ) { (anew) async throws(ImageCacheError) in
                     try await fetchResponse(
-                        job, plan: anew, generation, task, lock: lock, publishing: publishing)
+                        resolved, anew, generation, task, lock: lock, publishing: publishing)
                 }
             }
         case .status: sink.leavePartials()
         }
         throw ImageCacheError(
-            .wrongBytes, url: job.url, message: "the server answered \(result.head.status) to what was not asked")
+            .wrongBytes, url: resolved.url, message: "the server answered \(result.head.status) to what was not asked")
     }
 
     /// Answers from the body that another load of this process brings, such as a thumbnail's original, if that is an answer to
@@ -129,16 +130,16 @@ extension Loader {
     ///
     /// - Returns: The file; `nil`: the origin is to be asked.
     func follow(
-        _ other: RunningFetches.Running, _ job: Job, plan: Plan, _ fetch: Fetch
+        _ other: RunningFetches.Running, _ resolved: ResolvedRequest, _ conditional: ConditionalRequest, _ fetch: Fetch
     ) async throws(ImageCacheError) -> CachedFile? {
         guard let subscription = pool.join(other.task) else { return nil }
         guard let followable = await subscription.context.followable.value() else { throw .cancelled }
         guard let followable, case .complete(let length?) = followable.response.extent,
-            FetchTerms(job).mayFollow(other.terms, length: length),
-            rules.variantKey(of: job.cacheRequest.fields, for: followable.response.fields) != nil,
-            rules.isSelected(followable.response, by: job.cacheRequest.fields)
+            FetchTerms(resolved).mayFollow(other.terms, length: length),
+            rules.variantKey(of: resolved.cacheRequest.fields, for: followable.response.fields) != nil,
+            rules.isSelected(followable.response, by: resolved.cacheRequest.fields)
         else { return nil }
-        var status = OriginQuestion(plan).status
+        var status = conditional.status
         status.forwardStatus = followable.response.status.code
         status.stored = true
         status.collapsed = true
@@ -154,29 +155,30 @@ extension Loader {
     /// - Returns: what was stored.
     /// - Throws: `.notStorable` after a response that went past the store.
     func passOn(
-        _ job: Job, _ status: CacheStatus, _ fetch: Fetch
+        _ resolved: ResolvedRequest, _ status: CacheStatus, _ fetch: Fetch
     ) async throws(ImageCacheError) -> CachedFile {
-        let generation = store.generation(of: job.url)
+        let generation = store.generation(of: resolved.url)
         let sink = ForwardingSink(
-            job: job, rules: rules, fetch: fetch, status: status,
+            resolved: resolved, rules: rules, fetch: fetch, status: status,
             makeStoring: { [store, rules] in
-                guard job.request.method == .post else { throw CancellationError() }
-                let writer = try store.beginBody(for: job.key.ofStatus)
+                guard resolved.request.method == .post else { throw CancellationError() }
+                let writer = try store.beginBody(for: resolved.key.ofStatus)
                 writer.epoch = generation.epoch
                 return .init(
-                    download: DownloadSink(job: job, rules: rules, writer: writer, fetch: fetch), writer: writer)
+                    download: DownloadSink(resolved: resolved, rules: rules, writer: writer, fetch: fetch),
+                    writer: writer)
             }, warnings: warnings,
             began: { fetch.start.fulfill($0) })
         let result: TransferResult
         do throws(TransferError) {
             result = try await transport.run(
-                job.transferRequest(adding: HTTPFields()), into: sink, events: { job.report($0, to: fetch) })
+                resolved.transferRequest(), into: sink, events: { resolved.report($0, to: fetch) })
         } catch {
             sink.passed?.finish(.failure(ImageCacheError(error)))
             sink.leavePartials()
             throw ImageCacheError(error)
         }
-        let after = invalidate(after: result.head, job, generation)
+        let after = invalidate(after: result.head, resolved, generation)
         var status = status
         status.forwardStatus = result.head.status.code
         if let passed = sink.passed {
@@ -184,7 +186,7 @@ extension Loader {
         } else if let target = sink.target {
             do throws(ImageCacheError) {
                 return try store(
-                    result, sink: target.download, writer: target.writer, job: job, status, after)
+                    result, sink: target.download, writer: target.writer, resolved: resolved, status, after)
             } catch {
                 warnings.note(error)
                 if error.isOfAlteredPartial { sink.leavePartials() } else { sink.giveUnstored(target) }
@@ -193,22 +195,23 @@ extension Loader {
         } else {
             fetch.start.fulfill(.head(result.head.passedOn, status))
         }
-        throw ImageCacheError(.notStorable, url: job.url, message: "was passed on, and must not be stored")
+        throw ImageCacheError(.notStorable, url: resolved.url, message: "was passed on, and must not be stored")
     }
 
     private func openStale(
-        after error: TransferError, _ question: OriginQuestion, _ job: Job
+        after error: TransferError, _ conditional: ConditionalRequest, _ resolved: ResolvedRequest
     ) throws(ImageCacheError) -> CachedFile? {
-        var status = question.status
+        var status = conditional.status
         let index: Int?
         if let better = error.cause as? ForwardingSink.StaleIsBetter {
             status.forwardStatus = better.head.status.code
-            index = question.staleCandidate(for: job, after: better.head.status, by: self)
+            index = conditional.staleCandidate(for: resolved, after: better.head.status, by: self)
         } else {
-            index = error.code == .cancelled || error.code == .refusedBySink ? nil : question.fallback
+            index = error.code == .cancelled || error.code == .refusedBySink ? nil : conditional.fallback
         }
         guard let index else { return nil }
-        return try openStale(question.candidates[index], for: job, status, bytesTransferred: error.bytesReceived)
+        return try openStale(
+            conditional.candidates[index], for: resolved, status, bytesTransferred: error.bytesReceived)
     }
 }
 

@@ -17,9 +17,9 @@ struct ImageKey: MemoryCacheKey {
         }
 
         init(_ request: FileRequest) {
-            let (url, userinfo) = Job.separatingUserinfo(CacheKey.normalized(request.url))
+            let (url, userinfo) = ResolvedRequest.separatingUserinfo(CacheKey.normalized(request.url))
             self.url = url
-            owner = Job.owner(of: request, userinfo: userinfo)
+            owner = ResolvedRequest.owner(of: request, userinfo: userinfo)
         }
     }
 

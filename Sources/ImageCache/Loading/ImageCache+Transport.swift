@@ -15,7 +15,7 @@ extension ImageCache {
         return try await loader.pool.subscribe(to: nil, fetch, on: executor) {
             [loader] (task) async throws(ImageCacheError) in
             defer { task.context.end() }
-            return try await loader.load(try Job(request), task, for: .file)
+            return try await loader.load(try ResolvedRequest(request), task, for: .file)
         }.value()
     }
 }

@@ -66,7 +66,7 @@ struct Loader: Sendable {
             (task) async throws(ImageCacheError) in
             defer { task.context.end() }
             do throws(ImageCacheError) {
-                return try await load(try Job(request), task, for: .file)
+                return try await load(try ResolvedRequest(request), task, for: .file)
             } catch {
                 throw error.with(url: request.url)
             }
@@ -84,42 +84,48 @@ struct Loader: Sendable {
     /// The store's answer, or the origin's, who is asked by one caller at a time for one key, as far as locks can tell and
     /// waiting is worth it.
     func load(
-        _ job: Job, _ task: FetchPool.SharedTask, for consumer: Consumer
+        _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer
     ) async throws(ImageCacheError) -> CachedFile {
         let fetch = task.context
         let began = now()
-        var generation = store.generation(of: job.url)
-        var plan = try answer(job)
-        if case .file(let file) = plan { return file }
+        var generation = store.generation(of: resolved.url)
+        var conditional: ConditionalRequest
+        switch try plan(resolved) {
+        case .serve(let file): return file
+        case .ask(let request): conditional = request
+        }
 
-        var lock = try tryLock(job)
+        var lock = try tryLock(resolved)
         if lock == nil, consumer.waiting != .none {
             fetch.report { $0.phase = .waitingForOther }
-            fetches.raise(job.key, to: job.request.priority)
-            if case .response = consumer, let other = fetches.running(job.key, in: generation.epoch),
-                let file = try await follow(other, job, plan: plan, fetch)
+            fetches.raise(resolved.key, to: resolved.request.priority)
+            if case .response = consumer, let other = fetches.running(resolved.key, in: generation.epoch),
+                let file = try await follow(other, resolved, conditional, fetch)
             {
                 return file
             }
-            lock = try await self.lock(job, consumer.waiting)
-            generation = store.generation(of: job.url)
+            lock = try await self.lock(resolved, consumer.waiting)
+            generation = store.generation(of: resolved.url)
             // The other one may have brought what we came for, whatever our policy says of older entries.
-            if let file = try storedSince(began, job, OriginQuestion(plan).status) { return file }
-            plan = try answer(job)
-            if case .file(let file) = plan { return file }
+            if let file = try storedSince(began, resolved, conditional.status) { return file }
+            switch try plan(resolved) {
+            case .serve(let file): return file
+            case .ask(let request): conditional = request
+            }
         }
         defer { lock?.release() }
-        let fetching = fetches.begin(job, task, generation.epoch)
-        defer { fetches.end(job.key, fetching) }
+        let fetching = fetches.begin(resolved, task, generation.epoch)
+        defer { fetches.end(resolved.key, fetching) }
         switch consumer {
-        case .file: return try await fetchFile(job, plan: plan, generation, fetch)
+        case .file: return try await fetchFile(resolved, conditional, generation, fetch)
         case .response(_, let publishing):
-            return try await fetchResponse(job, plan: plan, generation, task, lock: lock, publishing: publishing)
+            return try await fetchResponse(
+                resolved, conditional, generation, task, lock: lock, publishing: publishing)
         }
     }
 
-    private func tryLock(_ job: Job) throws(ImageCacheError) -> KeyLock? {
-        do throws(StoreError) { return try store.tryLock(job.key) } catch { throw ImageCacheError(error) }
+    private func tryLock(_ resolved: ResolvedRequest) throws(ImageCacheError) -> KeyLock? {
+        do throws(StoreError) { return try store.tryLock(resolved.key) } catch { throw ImageCacheError(error) }
     }
 
     func close() async {
@@ -130,12 +136,10 @@ struct Loader: Sendable {
 
     // MARK: The store's answer
 
-    /// What is to be done after a look into the store.
+    /// The next step after a look into the store.
     enum Plan {
-        case file(CachedFile)
-        /// Ask the origin; `candidates` are the stored responses that the question is about.
-        case validate(CacheValidation, candidates: [Candidate])
-        case forward(CacheForward, candidates: [Candidate])
+        case serve(CachedFile)
+        case ask(ConditionalRequest)
     }
 
     /// A stored response that may answer.
@@ -171,35 +175,39 @@ struct Loader: Sendable {
     }
 
     /// What is stored under the request's key: of many variants only those that may be the request's.
-    private func entries(for job: Job) throws(StoreError) -> [StoredEntry] { try entries(job.key, for: job) }
+    private func entries(for resolved: ResolvedRequest) throws(StoreError) -> [StoredEntry] {
+        try entries(resolved.key, for: resolved)
+    }
 
-    private func entries(_ key: EntryKey, for job: Job) throws(StoreError) -> [StoredEntry] {
-        try store.entries(for: key) { CacheRules.variantKey($0, of: job.cacheRequest.fields) }
+    private func entries(_ key: EntryKey, for resolved: ResolvedRequest) throws(StoreError) -> [StoredEntry] {
+        try store.entries(for: key) { CacheRules.variantKey($0, of: resolved.cacheRequest.fields) }
     }
 
     /// What is everybody's and may answer a request with credentials (RFC 9111 section 3.5).
-    private func candidatesForEverybody(_ job: Job, _ generation: Generation) throws(StoreError) -> [Candidate] {
-        guard rules.mode == .shared, let key = job.keyForEverybody else { return [] }
-        return try entries(key, for: job).compactMap { Candidate($0, generation) }
+    private func candidatesForEverybody(_ resolved: ResolvedRequest, _ generation: Generation) throws(StoreError)
+        -> [Candidate]
+    {
+        guard rules.mode == .shared, let key = resolved.keyForEverybody else { return [] }
+        return try entries(key, for: resolved).compactMap { Candidate($0, generation) }
             .filter { rules.isSharedDespiteAuthorization($0.record.response) }
     }
 
     /// Whether anything is stored under the request's key.
-    func hasVariants(_ job: Job) throws(StoreError) -> Bool { try !entries(for: job).isEmpty }
+    func hasVariants(_ resolved: ResolvedRequest) throws(StoreError) -> Bool { try !entries(for: resolved).isEmpty }
 
-    func candidates(for job: Job) throws(ImageCacheError) -> [Candidate] {
-        let generation = store.generation(of: job.url)
+    func candidates(for resolved: ResolvedRequest) throws(ImageCacheError) -> [Candidate] {
+        let generation = store.generation(of: resolved.url)
         do throws(StoreError) {
-            var candidates = try entries(for: job).compactMap { Candidate($0, generation) }
-            candidates += try candidatesForEverybody(job, generation)
-            if let gone = job.request.goneOriginal {
-                let made = try store.entries(for: job.key.ofMadeImages).compactMap { MadeImage.Stored($0) }
+            var candidates = try entries(for: resolved).compactMap { Candidate($0, generation) }
+            candidates += try candidatesForEverybody(resolved, generation)
+            if let gone = resolved.request.goneOriginal {
+                let made = try store.entries(for: resolved.key.ofMadeImages).compactMap { MadeImage.Stored($0) }
                 let standIn = Candidate(
                     madeOfGoneOriginal: made.filter { $0.record.original == gone }, generation)
                 if let standIn { candidates.append(standIn) }
             }
             // A proxy stores errors too; nobody gets one for a file.
-            return job.request.transfer.passesEveryStatus
+            return resolved.request.transfer.passesEveryStatus
                 ? candidates : candidates.filter { $0.record.response.status.kind == .successful }
         } catch {
             throw ImageCacheError(error)
@@ -208,60 +216,60 @@ struct Loader: Sendable {
 
     /// The stored file for a request, if it may be served as it is without a word to the origin.
     func stored(_ request: FileRequest) throws(ImageCacheError) -> CachedFile? {
-        let job = try Job(request)
-        let candidates = try candidates(for: job)
-        let decision = rules.decide(job.cacheRequest, stored: candidates.map(\.record.response), now: now())
+        let resolved = try ResolvedRequest(request)
+        let candidates = try candidates(for: resolved)
+        let decision = rules.decide(resolved.cacheRequest, stored: candidates.map(\.record.response), now: now())
         guard case .serve(let served) = decision else { return nil }
-        return try open(candidates[served.candidate], for: job, served, decision)
+        return try open(candidates[served.candidate], for: resolved, served, decision)
     }
 
-    private func answer(_ job: Job) throws(ImageCacheError) -> Plan {
-        var candidates = try candidates(for: job)
+    private func plan(_ resolved: ResolvedRequest) throws(ImageCacheError) -> Plan {
+        var candidates = try candidates(for: resolved)
         while true {
-            let decision = rules.decide(job.cacheRequest, stored: candidates.map(\.record.response), now: now())
+            let decision = rules.decide(resolved.cacheRequest, stored: candidates.map(\.record.response), now: now())
             switch decision {
             case .serve(let served):
                 let candidate = candidates[served.candidate]
-                if let file = try open(candidate, for: job, served, decision) { return .file(file) }
+                if let file = try open(candidate, for: resolved, served, decision) { return .serve(file) }
                 // The body was gone or damaged: a miss.
                 candidates.remove(at: served.candidate)
             case .serveAndRevalidate(let served, let validation):
-                guard revalidatesInBackground, !job.request.awaitsRevalidation else {
-                    return .validate(validation, candidates: candidates)
+                guard revalidatesInBackground, !resolved.request.awaitsRevalidation else {
+                    return .ask(ConditionalRequest(validation, candidates))
                 }
                 let candidate = candidates[served.candidate]
-                guard let file = try open(candidate, for: job, served, decision) else {
+                guard let file = try open(candidate, for: resolved, served, decision) else {
                     candidates.remove(at: served.candidate)
                     continue
                 }
-                revalidateInBackground(job)
-                return .file(file)
-            case .validate(let validation):
-                return .validate(validation, candidates: candidates)
-            case .forward(let forward):
-                return .forward(forward, candidates: candidates)
+                revalidateInBackground(resolved)
+                return .serve(file)
+            case .validate(let validation): return .ask(ConditionalRequest(validation, candidates))
+            case .forward(let forward): return .ask(ConditionalRequest(forward, candidates))
             case .fail:
-                throw Self.notCached(job)
+                throw Self.notCached(resolved)
             }
         }
     }
 
-    static func notCached(_ job: Job) -> ImageCacheError {
-        ImageCacheError(.notCached, url: job.request.url, message: "not in the cache, and offline")
+    static func notCached(_ resolved: ResolvedRequest) -> ImageCacheError {
+        ImageCacheError(.notCached, url: resolved.request.url, message: "not in the cache, and offline")
     }
 
     /// A file that somebody stored while we waited for them. Received after `began`, and not after now: what lies in the future
     /// was received before the clock was set back.
     ///
     /// - Parameter status: how the cache came to ask the origin, had the other not done so.
-    func storedSince(_ began: Date, _ job: Job, _ status: CacheStatus) throws(ImageCacheError) -> CachedFile? {
+    func storedSince(_ began: Date, _ resolved: ResolvedRequest, _ status: CacheStatus) throws(ImageCacheError)
+        -> CachedFile?
+    {
         let now = now()
-        let fresh = try candidates(for: job).filter {
+        let fresh = try candidates(for: resolved).filter {
             $0.record.response.responseTime >= began
                 && !CacheRules.clockWentBack(since: $0.record.response.responseTime, now: now)
         }
         guard !fresh.isEmpty else { return nil }
-        var request = job.cacheRequest
+        var request = resolved.cacheRequest
         request.policy = .returnCacheDataDontLoad
         let decision = rules.decide(request, stored: fresh.map(\.record.response), now: now)
         guard case .serve(let served) = decision else { return nil }
@@ -269,24 +277,24 @@ struct Loader: Sendable {
         status.collapsed = true
         status.stored = true
         status.timeToLive = served.remainingLifetime
-        return try open(fresh[served.candidate], for: job, as: .disk, status)
+        return try open(fresh[served.candidate], for: resolved, as: .disk, status)
     }
 
-    func revalidateInBackground(_ job: Job) {
+    func revalidateInBackground(_ resolved: ResolvedRequest) {
         Task.detached(executorPreference: executor, priority: .background) {
-            guard let lock = try? store.tryLock(job.key) else { return }  // somebody is at it
+            guard let lock = try? store.tryLock(resolved.key) else { return }  // somebody is at it
             defer { lock.release() }
-            var request = job
+            var request = resolved
             request.cacheRequest.policy = .reloadRevalidatingCacheData
-            let generation = store.generation(of: job.url)
-            guard let plan = try? answer(request) else { return }
-            _ = try? await fetchFile(request, plan: plan, generation, Fetch(job.url))
+            let generation = store.generation(of: resolved.url)
+            guard case .ask(let conditional) = try? plan(request) else { return }
+            _ = try? await fetchFile(request, conditional, generation, Fetch(resolved.url))
         }
     }
 
     /// Opens a stored body; `nil` when it is gone or damaged, or has not the SHA-256 that the request names.
     func open(
-        _ candidate: Candidate, for job: Job, as source: CachedFile.Source, _ status: CacheStatus,
+        _ candidate: Candidate, for resolved: ResolvedRequest, as source: CachedFile.Source, _ status: CacheStatus,
         bytesTransferred: Int64 = 0
     ) throws(ImageCacheError) -> CachedFile? {
         let body: StoredBody
@@ -297,7 +305,7 @@ struct Loader: Sendable {
             throw ImageCacheError(error)
         }
         // The digest is the original's.
-        if let expected = job.request.sha256, candidate.made.isEmpty {
+        if let expected = resolved.request.sha256, candidate.made.isEmpty {
             let digest = try BodyDigest.digest(ofFile: body.descriptor, size: body.size)
             guard digest.hexadecimal == expected.lowercased() else { return nil }
         }
@@ -314,9 +322,9 @@ struct Loader: Sendable {
 
     /// Opens what a decision serves.
     func open(
-        _ candidate: Candidate, for job: Job, _ served: ServedResponse, _ decision: CacheDecision
+        _ candidate: Candidate, for resolved: ResolvedRequest, _ served: ServedResponse, _ decision: CacheDecision
     ) throws(ImageCacheError) -> CachedFile? {
-        try open(candidate, for: job, as: served.isStale ? .stale : .disk, decision.cacheStatus())
+        try open(candidate, for: resolved, as: served.isStale ? .stale : .disk, decision.cacheStatus())
     }
 }
 
