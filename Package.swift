@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "ImageCache", targets: ["ImageCache"]),
         .library(name: "HTTPCaching", targets: ["HTTPCaching", "HTTPSemantics"]),
         .library(name: "MemoryCache", targets: ["MemoryCache"]),
+        .library(name: "ImageCacheTesting", targets: ["ImageCacheTesting"]),
         .executable(name: "imgcache", targets: ["imgcache"]),
         .executable(name: "imgcache-server", targets: ["imgcache-server"]),
     ],
@@ -77,6 +78,12 @@ let package = Package(
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec", "Locking",
                 "MemoryCache", "Transfer", httpTypes, logging,
             ],
+            swiftSettings: strict
+        ),
+        // For users' tests, and ours: a cache without a network.
+        .target(
+            name: "ImageCacheTesting",
+            dependencies: ["HTTPSemantics", "ImageCache", "Locking", "Transfer", httpTypes],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -172,7 +179,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ImageCacheTests",
-            dependencies: ["DiskStore", "HTTPCaching", "ImageCache", "ImageCodec", "Locking", "Transfer", httpTypes],
+            dependencies: [
+                "DiskStore", "HTTPCaching", "ImageCache", "ImageCacheTesting", "ImageCodec", "Locking", "TestSupport",
+                "Transfer", httpTypes, logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "CommandTests",

@@ -40,6 +40,13 @@ public struct CachedFile: Sendable {
     /// The generation of the resource that the file is the current one of: while it lasts, what is made of the file may be kept.
     var generation: Generation
 
+    /// The file as a request is given it that joined another one's fetch, or did not.
+    func sharing(_ isShared: Bool) -> CachedFile {
+        var file = self
+        if isShared { file.cacheStatus.collapsed = true }
+        return file
+    }
+
     /// The file's path. Read it, do not change it.
     public var path: String { body.path }
     /// The file's length in bytes.

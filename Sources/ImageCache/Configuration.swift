@@ -18,6 +18,10 @@ extension ImageCache {
         /// How many variants of one URL are kept (`Vary`, RFC 9111 section 4.1); the longest unused go first. Default 64.
         public var maxVariants = 64
 
+        /// The client that reaches the origins. Default: a ``TransferEngine`` of the cache's own, within the limits below. Another
+        /// transport has limits of its own; the cache shuts it down when it is closed.
+        public var transport: (any HTTPTransport)?
+
         /// Transfers at once, in all. Default 16.
         public var maxTransfers = 16
 

@@ -37,7 +37,7 @@ public struct CacheEntry: Sendable, Identifiable {
         storedAt = entry.created
         lastAccessDate = entry.lastAccess ?? entry.created
         accessOrder = entry.accessSequence ?? 0
-        namespace = Job.namespace(of: entry.key).map { namespace in
+        namespace = ResolvedRequest.namespace(of: entry.key).map { namespace in
             // A fingerprint of credentials is of use to whoever guesses at them.
             namespace.hasPrefix("authorization:") ? "authorization" : namespace
         }
@@ -102,10 +102,10 @@ extension ImageCache {
 
     /// All that is known of a URL. Does not count as an access.
     public func info(for request: FileRequest) throws(ImageCacheError) -> CacheInfo {
-        let job = try Job(request)
+        let resolved = try ResolvedRequest(request)
         return try translating {
-            let entries = try store.entries(for: job.key, withAccess: true).map { CacheEntry($0, in: store) }
-            let partial = try store.partial(for: job.key).map { partial in
+            let entries = try store.entries(for: resolved.key, withAccess: true).map { CacheEntry($0, in: store) }
+            let partial = try store.partial(for: resolved.key).map { partial in
                 CachePartial(
                     received: partial.bytesHeld, total: partial.total, lastUsed: partial.updated,
                     record: ResponseRecord(decoding: partial.header))
@@ -124,11 +124,11 @@ extension ImageCache {
     /// - Returns: How many entries and partials there were.
     @discardableResult
     public func remove(_ request: FileRequest) throws(ImageCacheError) -> Int {
-        let job = try Job(request)
+        let resolved = try ResolvedRequest(request)
         defer { forgetImages(of: request) }
         return try translating {
-            let count = try store.entries(for: job.key).count + (store.partial(for: job.key) == nil ? 0 : 1)
-            try store.remove([job.key, job.key.ofMadeImages], invalidating: .resource(job.url))
+            let count = try store.entries(for: resolved.key).count + (store.partial(for: resolved.key) == nil ? 0 : 1)
+            try store.remove([resolved.key, resolved.key.ofMadeImages], invalidating: .resource(resolved.url))
             return count
         }
     }
@@ -170,15 +170,15 @@ extension ImageCache {
     /// Removes everything, entries and partials, that belongs to whom a request's owner or credentials name; its URL does
     /// not matter. Of a request that names nobody: what is nobody's.
     public func clear(namespaceOf request: FileRequest) throws(ImageCacheError) {
-        let namespace = Job.owner(of: request, userinfo: nil)
+        let namespace = ResolvedRequest.owner(of: request, userinfo: nil)
         forgetImages()
         try translating {
             var keys: [EntryKey] = []
             try store.list { entry in
-                if Job.namespace(of: entry.key) == namespace { keys.append(entry.key) }
+                if ResolvedRequest.namespace(of: entry.key) == namespace { keys.append(entry.key) }
                 return true
             }
-            keys += try store.partials().map(\.key).filter { Job.namespace(of: $0) == namespace }
+            keys += try store.partials().map(\.key).filter { ResolvedRequest.namespace(of: $0) == namespace }
             try store.remove(keys, invalidating: .everything)
         }
     }

@@ -14,7 +14,7 @@ import Transfer
 ///     print(file.path, file.size, file.source)
 ///
 /// * Downloads survive the end of the process at any instruction: the next one continues with `Range` and `If-Range`.
-/// * Equal requests in flight share one transfer, in this process and among all processes on the same directory.
+/// * Equal requests under way share one transfer, in this process and among all processes on the same directory.
 /// * The store keeps within its capacity; the least recently used goes first.
 ///
 /// A cache is safe to use from any thread and task. Several caches may share a directory.
@@ -25,7 +25,6 @@ public final class ImageCache: Sendable {
     let loader: Loader
     let forwarder: Forwarder
     let executor: BlockingExecutor
-    private let flights = Locked<[FlightKey: Flight]>([:])
     private let configuration: Configuration
     /// Made when the first image is asked for: a cache of files needs none of it.
     private let images = Locked<ImagePipeline?>(nil)
@@ -47,7 +46,7 @@ public final class ImageCache: Sendable {
         do {
             let store = try DiskStore(directory: directory, configuration: storeConfiguration)
             loader = Loader(store: store, configuration: configuration, executor: executor)
-            forwarder = Forwarder(loader: loader, executor: executor, logger: configuration.logger)
+            forwarder = Forwarder(loader: loader)
             if let change = store.capacityChange, change.excess > 0 {
                 configuration.logger.notice(
                     "the store exceeds its new capacity; the longest unused is evicted with what is stored next",
@@ -65,11 +64,7 @@ public final class ImageCache: Sendable {
     var pipeline: ImagePipeline {
         images.withLock { images in
             if let images { return images }
-            let pipeline = ImagePipeline(loader: loader, configuration: configuration, blocking: executor) {
-                [weak self] request async throws(ImageCacheError) in
-                guard let self else { throw .cancelled }
-                return try await file(for: request)
-            }
+            let pipeline = ImagePipeline(loader: loader, configuration: configuration)
             images = pipeline
             return pipeline
         }
@@ -110,41 +105,7 @@ public final class ImageCache: Sendable {
 
     /// Starts, or joins, the load of a request: for progress and for the file.
     public func download(_ request: FileRequest) -> Download {
-        let key = FlightKey(
-            request, in: loader.store.generation(of: ImageKey.Original(request).url).epoch)
-        if request.duplicates == .replace {
-            for flight in flights.withLock({ $0.filter { $0.key.isEqual(to: key) }.map(\.value) }) {
-                flight.cancelAll()
-            }
-        }
-        while true {
-            let (flight, isNew) = flights.withLock { flights in
-                if let flight = flights[key] { return (flight, false) }
-                let flight = Flight { [weak self] in self?.forget($0, key) }
-                flights[key] = flight
-                return (flight, true)
-            }
-            guard let interest = flight.join() else {
-                forget(flight.work, key)
-                continue
-            }
-            flight.raise(to: request.priority)
-            if isNew {
-                let loader = loader
-                flight.start(on: executor, priority: nil) { flight in
-                    do throws(ImageCacheError) {
-                        return .success(try await loader.load(request, flight: flight))
-                    } catch {
-                        return .failure(error.with(url: request.url))
-                    }
-                }
-            }
-            return Download(request: request, flight: flight, interest: interest, isFirst: isNew)
-        }
-    }
-
-    private func forget(_ work: Flight.Work, _ key: FlightKey) {
-        flights.withLock { if $0[key]?.work === work { $0[key] = nil } }
+        Download(request: request, subscription: loader.subscribe(to: request))
     }
 
     /// The answer to a request for a part of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head alone (HEAD), or
@@ -157,16 +118,17 @@ public final class ImageCache: Sendable {
     /// - Throws: As ``file(for:)``; an error status of the origin is an error here too. `only-if-cached` is answered with 504.
     public func answer(to request: FileRequest) async throws(ImageCacheError) -> CachedAnswer {
         do throws(ImageCacheError) {
-            let question = try Question(request)
+            let resolved = try ResolvedRequest(narrow: request)
             let loader = loader
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                if let answer = try loader.storedAnswer(question, refresh: loader.revalidateInBackground) {
-                    return answer as CachedAnswer?
+                if let stored = try loader.storedAnswer(resolved) {
+                    if stored.needsRefresh { loader.revalidateInBackground(resolved) }
+                    return stored.answer as CachedAnswer?
                 }
-                return request.method == .head ? try await loader.head(question) : nil
+                return request.method == .head ? try await loader.head(resolved) : nil
             }
             if let stored { return stored }
-            return try loader.answer(question, from: try await file(for: question.whole))
+            return try loader.answer(resolved, from: try await file(for: resolved.request))
         } catch {
             throw error.with(url: request.url)
         }
@@ -231,21 +193,16 @@ public final class ImageCache: Sendable {
 
     /// The loads under way, with their URLs and progress.
     public var running: [(url: String, progress: DownloadProgress)] {
-        flights.withLock { $0.map { ($0.key.url, $0.value.latest) } } + forwarder.running
+        loader.pool.contexts.map { ($0.url, $0.latest) }
     }
 
     // MARK: Cancelling
 
     /// Stops every load under way; what arrived is kept for the next time.
-    public func cancelAll() {
-        for flight in flights.withLock({ Array($0.values) }) { flight.cancelAll() }
-        forwarder.cancelAll()
-    }
+    public func cancelAll() { loader.pool.cancel { _ in true } }
 
     /// Stops the loads of a URL, for everybody who waits for them.
-    public func cancel(_ url: String) {
-        for flight in flights.withLock({ $0.filter { $0.key.url == url }.map(\.value) }) { flight.cancelAll() }
-    }
+    public func cancel(_ url: String) { loader.pool.cancel { $0.url == url } }
 
     /// Writes out what is batched, ends the transfer thread, and lets go of the directory. Loads under way fail.
     public func close() async {
@@ -264,23 +221,16 @@ public final class ImageCache: Sendable {
 /// Dropping the last `Download` of a load stops it.
 public final class Download: Sendable {
     public let request: FileRequest
-    private let flight: Flight
-    private let interest: Flight.Interest
-    /// Whether this one began the load, and did not join it.
-    private let isFirst: Bool
+    private let subscription: FetchPool.Subscription
 
-    init(request: FileRequest, flight: Flight, interest: Flight.Interest, isFirst: Bool) {
+    init(request: FileRequest, subscription: FetchPool.Subscription) {
         self.request = request
-        self.flight = flight
-        self.interest = interest
-        self.isFirst = isFirst
+        self.subscription = subscription
     }
 
     /// The file, when it is there. Ends with ``ImageCacheError/Code/cancelled`` as soon as the calling task is cancelled.
     public func file() async throws(ImageCacheError) -> CachedFile {
-        var file = try await interest.outcome().get()
-        if !isFirst { file.cacheStatus.collapsed = true }
-        return file
+        try await subscription.value().sharing(!subscription.isFirst)
     }
 
     /// Writes the body to a file descriptor while it arrives, and gives the file when it is whole.
@@ -290,7 +240,7 @@ public final class Download: Sendable {
     /// Fails with ``ImageCacheError/Code/wrongBytes`` when the representation changed at the origin after the first bytes
     /// of the old one had been written: what was written cannot be taken back, and two versions are never joined.
     public func copy(toDescriptor descriptor: Int32) async throws(ImageCacheError) -> CachedFile {
-        let body = GrowingBody(growth: flight.growth, interest: interest, url: request.url)
+        let body = GrowingBody(growth: growth, subscription: subscription, url: request.url)
         for try await piece in body {
             switch piece {
             case .stored(let source, let range): try copyBytes(range, of: source, to: descriptor)
@@ -302,60 +252,14 @@ public final class Download: Sendable {
 
     /// How far the download is, from now until it ends. A reader that is slow sees only the newest value; the transfer
     /// never waits for it.
-    public var progress: AsyncStream<DownloadProgress> { interest.watch() }
+    public var progress: AsyncStream<DownloadProgress> { subscription.context.watch() }
 
     /// The newest progress.
-    public var latestProgress: DownloadProgress { flight.latest }
+    public var latestProgress: DownloadProgress { subscription.context.latest }
 
     /// How far the body has grown on disk.
-    var growth: BodyGrowth { flight.growth }
+    var growth: BodyGrowth { subscription.context.growth }
 
     /// Stops the load for everybody who waits for it.
-    public func cancel() { flight.cancelAll() }
-}
-
-/// What makes two requests equal, so that they share one load.
-struct FlightKey: Hashable {
-    var url: String
-    private var owner: String?
-    /// One by one: equality of `HTTPFields` takes different bytes that are no text for the same.
-    private var fields: [HTTPField]
-    private var policy: CachePolicy
-    private var method: HTTPRequest.Method
-    private var body: [UInt8]?
-    private var ownLifetime: OwnLifetime?
-    private var isSafeQuery: Bool
-    private var transfer: TransferOptions
-    private var sha256: String?
-    private var resumes: Bool
-    private var unstorable: FileRequest.Unstorable
-    private var goneOriginal: Int64?
-    private var awaitsRevalidation: Bool
-    /// The resource's when it was asked for: who asks after an invalidation does not join what began before it.
-    private var epoch: Generation.Epoch?
-
-    /// Equal in all but the time at which they were asked.
-    func isEqual(to other: FlightKey) -> Bool {
-        var other = other
-        other.epoch = epoch
-        return self == other
-    }
-
-    init(_ request: FileRequest, in epoch: Generation.Epoch?) {
-        self.epoch = epoch
-        url = request.url
-        owner = request.owner
-        fields = Array(request.fields)
-        policy = request.policy
-        method = request.method
-        body = request.body
-        ownLifetime = request.ownLifetime
-        isSafeQuery = request.isSafeQuery
-        transfer = request.transfer
-        sha256 = request.sha256
-        resumes = request.resumes
-        unstorable = request.unstorable
-        goneOriginal = request.goneOriginal
-        awaitsRevalidation = request.awaitsRevalidation
-    }
+    public func cancel() { subscription.cancelTask() }
 }

@@ -4,12 +4,12 @@ import HTTPTypes
 import Transfer
 
 extension ResponseRecord {
-    init(_ head: ResponseHead, answering job: Job, rules: CacheRules) {
+    init(_ head: ResponseHead, answering resolved: ResolvedRequest, rules: CacheRules) {
         let response = rules.stored(
-            HTTPResponse(status: head.status, headerFields: head.fields), to: job.cacheRequest,
+            HTTPResponse(status: head.status, headerFields: head.fields), to: resolved.cacheRequest,
             redirects: head.storedRedirects, finalURL: head.finalURL, requestTime: head.requestTime,
             responseTime: head.responseTime)
-        self.init(url: job.url, response: response)
+        self.init(url: resolved.url, response: response)
     }
 
     /// What proves that a later answer is of the same representation; `nil` when nothing does.

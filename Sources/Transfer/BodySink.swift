@@ -1,7 +1,7 @@
 /// Where a body goes, and what is already there.
 ///
-/// All calls come from the engine's one thread, in order, never concurrently, and none after ``TransferEngine/run``
-/// has returned. They must be quick: every transfer of the engine waits for them. For each attempt:
+/// All calls come in order, never concurrently (``TransferEngine``: from its one thread), and none after
+/// ``HTTPTransport/run(_:into:events:)`` has returned. They must be quick: every transfer of the engine waits for them. For each attempt:
 ///
 ///     attach (once)  →  [ held → ( begin → ( write | lull )* → end )? → takesAnother ]*
 ///
@@ -14,7 +14,7 @@
 /// * A sink may throw from any call that can; the transfer then ends with ``TransferError/Code/refusedBySink``.
 public protocol BodySink: AnyObject, Sendable {
     /// The running transfer; once, before everything else. The default does nothing.
-    func attach(_ transfer: TransferHandle)
+    func attach(_ transfer: any TransferControl)
 
     /// What is held, by which validator, and what is missing; nil: start at byte 0. Asked before the first attempt, after
     /// each one that failed, and between ranges; never for a transfer that cannot be resumed (anything but a plain GET).
@@ -38,7 +38,7 @@ public protocol BodySink: AnyObject, Sendable {
 }
 
 extension BodySink {
-    public func attach(_ transfer: TransferHandle) {}
+    public func attach(_ transfer: any TransferControl) {}
     public func lull() {}
     public func takesAnother() -> Bool { true }
 }
@@ -47,7 +47,7 @@ extension BodySink {
 public enum SinkVerdict: Sendable {
     case taken
     /// Not taken. The engine reads no further from the network, and offers the same bytes again after
-    /// ``TransferHandle/resume()``.
+    /// ``TransferControl/resume()``.
     case pause
 }
 

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Connections are reused, HTTP/2 is multiplexed, DNS answers and TLS sessions are shared between transfers. Redirects
 /// are followed to http and https only, and at most 64 KiB of their bodies are read. libcurl is opened when the first transfer needs it.
-public final class TransferEngine: Sendable {
+public final class TransferEngine: HTTPTransport {
     public struct Configuration: Sendable {
         /// Transfers at once; default 16. The others wait, in order of ``TransferRequest/priority``, then of arrival.
         public var maxTransfers = 16
@@ -46,7 +46,7 @@ public final class TransferEngine: Sendable {
     /// - Returns: Also for an error status; see ``TransferResult/Outcome``.
     public func run(
         _ request: TransferRequest, into sink: any BodySink,
-        events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
+        events: @escaping @Sendable (TransferEvent) -> Void
     ) async throws(TransferError) -> TransferResult {
         if let reason = clibcurl_load() {
             throw TransferError(.libcurl, url: URLText.withoutUserinfo(request.url), String(cString: reason))
@@ -85,8 +85,8 @@ public final class TransferEngine: Sendable {
     }
 }
 
-/// A running transfer, as its sink sees it. May be used on any thread; without effect when the transfer has ended.
-public final class TransferHandle: Sendable {
+/// The controls of one of the engine's transfers.
+final class TransferHandle: TransferControl {
     private let id: UInt64
     private let mailbox: Mailbox
 
@@ -95,12 +95,9 @@ public final class TransferHandle: Sendable {
         self.mailbox = mailbox
     }
 
-    /// Continues after the sink answered ``SinkVerdict/pause``. Without effect when the transfer is not paused.
-    public func resume() { mailbox.post(.resume(id)) }
+    func resume() { mailbox.post(.resume(id)) }
 
-    /// Ends the transfer with ``TransferError/Code/cancelled``.
-    public func cancel() { mailbox.post(.cancel(id)) }
+    func cancel() { mailbox.post(.cancel(id)) }
 
-    /// Changes the place in the queue, if the transfer still waits: somebody more important has asked for it too.
-    public func prioritize(_ priority: TransferPriority) { mailbox.post(.prioritize(id, priority)) }
+    func prioritize(_ priority: TransferPriority) { mailbox.post(.prioritize(id, priority)) }
 }

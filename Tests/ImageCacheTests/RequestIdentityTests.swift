@@ -13,14 +13,14 @@ struct RequestIdentityTests {
 
     @Test("Requests whose fields differ in bytes that are no text share no load")
     func loads() {
-        #expect(FlightKey(request(.cookie, [0xFF]), in: nil) != FlightKey(request(.cookie, [0xFE]), in: nil))
-        #expect(FlightKey(request(.cookie, [0xFF]), in: nil) == FlightKey(request(.cookie, [0xFF]), in: nil))
+        #expect(FileKey(request(.cookie, [0xFF]), in: nil) != FileKey(request(.cookie, [0xFE]), in: nil))
+        #expect(FileKey(request(.cookie, [0xFF]), in: nil) == FileKey(request(.cookie, [0xFF]), in: nil))
     }
 
     @Test("Credentials that differ in such bytes have namespaces of their own")
     func owners() {
         let owners = [[0xFF], [0xFE], Array("a".utf8)].map {
-            Job.owner(of: request(.authorization, $0), userinfo: nil)
+            ResolvedRequest.owner(of: request(.authorization, $0), userinfo: nil)
         }
         #expect(Set(owners).count == 3)
         // A SHA-256, and ever the same: what is stored under it is found again.
@@ -41,9 +41,9 @@ struct RequestIdentityTests {
         throws
     {
         let requests = Self.differing.map { $0(FileRequest("http://example.org/a")) }
-        let terms = try requests.map { FetchTerms(try Job($0)) }
+        let terms = try requests.map { FetchTerms(try ResolvedRequest($0)) }
         #expect(Set(terms).count == terms.count)
-        #expect(Set(requests.map { FlightKey($0, in: nil) }).count == terms.count)
+        #expect(Set(requests.map { FileKey($0, in: nil) }).count == terms.count)
         // Who asks for something newer, or for certain bytes, follows nobody who began before.
         #expect(
             terms.map { $0.mayFollow(terms[0], length: 1) } == [true, false, false, false, false, false, false, true])

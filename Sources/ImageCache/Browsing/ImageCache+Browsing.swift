@@ -43,7 +43,7 @@ extension ImageCache {
     public var answerStatistics: MemoryCacheStatistics { loader.answers.statistics }
 
     /// What crossed the network for this cache: requests to origins, bytes received, what was resumed.
-    public var transferTotals: TransferTotals { loader.engine.totals }
+    public var transferTotals: TransferTotals { loader.transport.totals }
 
     /// What was evicted to make room, and how long it had lain unused.
     public var evictions: EvictionStatistics { store.evictions }

@@ -45,10 +45,10 @@ extension ImageCache {
 
     /// Removes what belongs to nobody in particular, which is nearly all: found without a search.
     private func purgeByKey(_ request: FileRequest) throws(ImageCacheError) -> PruneResult {
-        let job = try Job(request)
+        let resolved = try ResolvedRequest(request)
         defer { forgetImages(of: request) }
         return try translating {
-            try store.remove([job.key, job.key.ofMadeImages], invalidating: .resource(job.url))
+            try store.remove([resolved.key, resolved.key.ofMadeImages], invalidating: .resource(resolved.url))
         }
     }
 

@@ -5,8 +5,8 @@ struct GrowingBody: AsyncSequence, Sendable {
     typealias Piece = AnswerContent.Piece
 
     let growth: BodyGrowth
-    /// Keeps the load going.
-    let interest: Flight.Interest
+    /// Keeps the fetch going.
+    let subscription: FetchPool.Subscription
     let url: String
     /// The bytes that are wanted; an open end is the body's.
     var range: Range<Int64> = 0..<Int64.max
@@ -40,7 +40,7 @@ struct GrowingBody: AsyncSequence, Sendable {
         ) async throws(ImageCacheError) -> Piece? {
             while file == nil, position < body.range.upperBound {
                 guard let stand = await stands.next(isolation: actor) else {
-                    let whole = try await body.interest.outcome().get()
+                    let whole = try await body.subscription.value()
                     try check(body.growth.version)
                     file = whole
                     let end = Swift.min(body.range.upperBound, whole.size)
@@ -53,7 +53,7 @@ struct GrowingBody: AsyncSequence, Sendable {
             }
             guard body.awaitsStoring, file == nil else { return nil }
             do throws(ImageCacheError) {
-                file = try await body.interest.outcome().get()
+                file = try await body.subscription.value()
             } catch {
                 guard error.code.storeReason != nil else { throw error }
             }

@@ -11,14 +11,14 @@ final class PassedBody: Sendable {
         var isPaused = false
         var ending: Result<Void, ImageCacheError>?
         var reader: CheckedContinuation<Void, Never>?
-        var transfer: TransferHandle?
+        var transfer: (any TransferControl)?
     }
 
     private let state = Locked(State())
 
-    // MARK: The engine's side
+    // MARK: The transport's side
 
-    func attach(_ transfer: TransferHandle) { state.withLock { $0.transfer = transfer } }
+    func attach(_ transfer: any TransferControl) { state.withLock { $0.transfer = transfer } }
 
     func write(_ bytes: UnsafeRawBufferPointer) -> SinkVerdict {
         let (verdict, reader) = state.withLock { state -> (SinkVerdict, CheckedContinuation<Void, Never>?) in
@@ -86,12 +86,12 @@ final class PassedBody: Sendable {
     /// The one who reads. The transfer is cancelled when it goes away before the end.
     final class Reader: Sendable {
         private let body: PassedBody
-        /// In the load that brings the body.
-        private let interest: Flight.Interest?
+        /// Keeps the fetch that brings the body.
+        private let subscription: FetchPool.Subscription?
 
-        init(_ body: PassedBody, keeping interest: Flight.Interest? = nil) {
+        init(_ body: PassedBody, keeping subscription: FetchPool.Subscription? = nil) {
             self.body = body
-            self.interest = interest
+            self.subscription = subscription
         }
 
         deinit {

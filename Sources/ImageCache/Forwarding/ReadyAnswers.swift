@@ -143,11 +143,11 @@ final class ReadyAnswers: Sendable {
     // MARK: Keeping
 
     /// Keeps what a request was just answered with from disk, if others may be answered in the same way.
-    func keep(_ answer: CachedAnswer, to question: Question) {
-        let request = question.whole
-        guard memory.limits.capacity > 0, answer.head.status == .ok, question.asked.method == .get,
+    func keep(_ answer: CachedAnswer, to resolved: ResolvedRequest) {
+        let request = resolved.request
+        guard memory.limits.capacity > 0, answer.head.status == .ok, resolved.asked.method == .get,
             let file = answer.file, file.source == .disk, answer.range == 0..<file.size, file.size <= Self.sizeLimit,
-            request.url == question.job.url, case .plain = Kind(request), request.owner == nil,
+            request.url == resolved.url, case .plain = Kind(request), request.owner == nil,
             request.transfer.credentials == nil,
             let remaining = file.cacheStatus.timeToLive, remaining > 0,
             let age = answer.head.headerFields[.age].flatMap({ Double($0) }), store.isCurrent(file.generation),

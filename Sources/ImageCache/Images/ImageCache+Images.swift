@@ -11,8 +11,6 @@ extension ImageCache {
     ///
     /// - Throws: What ``file(for:)`` throws, and ``ImageCacheError/Code/undecodable(_:)``.
     public func image(for request: ImageRequest) async throws(ImageCacheError) -> CachedImage {
-        // The pipeline asks this cache for files until it is done.
-        defer { withExtendedLifetime(self) {} }
         do throws(ImageCacheError) {
             let made = try await pipeline.made(request, .pixels)
             guard let image = CachedImage(made.image, made.source) else {
@@ -49,8 +47,6 @@ extension ImageCache {
     public func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail {
-        // The pipeline asks this cache for files until it is done.
-        defer { withExtendedLifetime(self) {} }
         do throws(ImageCacheError) {
             let made = try await pipeline.made(request, encoding.output)
             guard let thumbnail = Thumbnail(made.image, made.source) else {

@@ -20,7 +20,7 @@ struct ImageKey: MemoryCacheKey {
         init(_ request: FileRequest) {
             let parsed = try? HTTPURL(request.url)
             url = parsed?.normalized ?? request.url
-            owner = Job.owner(of: request, userinfo: parsed?.userinfo?[...])
+            owner = ResolvedRequest.owner(of: request, userinfo: parsed?.userinfo?[...])
         }
     }
 

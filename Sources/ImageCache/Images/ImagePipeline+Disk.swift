@@ -21,14 +21,15 @@ extension ImagePipeline {
     /// What was made of the original before; `nil` if nothing of that is here.
     func storedImage(_ request: ImageRequest, _ recipe: ImageRecipe) async throws(ImageCacheError) -> Stored? {
         guard !recipe.isOriginal, request.storing != .originalOnly, request.file.policy.mayUseStored else { return nil }
-        let job = try Job(request.file)
-        guard let found = try await blocking.run({ [self] () throws(ImageCacheError) in try find(recipe, job) }) else {
+        let resolved = try ResolvedRequest(request.file)
+        guard let found = try await blocking.run({ [self] () throws(ImageCacheError) in try find(recipe, resolved) })
+        else {
             return nil
         }
         var original = request.file
         // What was made of it knows what the origin must be asked: whether it still holds, with no byte of it downloaded.
         if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
-        let file = try await loadFile(original)
+        let file = try await loader.file(for: original)
         let isUnchanged =
             file.body.entry.id == found.stored.record.original
             || MadeImage.Stored(file.body.entry)?.record.original == found.stored.record.original
@@ -41,13 +42,13 @@ extension ImagePipeline {
         return image.map { .made($0) }
     }
 
-    private func find(_ recipe: ImageRecipe, _ job: Job) throws(ImageCacheError) -> Found? {
+    private func find(_ recipe: ImageRecipe, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Found? {
         do throws(StoreError) {
             let text = recipe.text
-            guard let entry = try loader.store.entry(for: job.key.ofMadeImages, variant: text),
+            guard let entry = try loader.store.entry(for: resolved.key.ofMadeImages, variant: text),
                 let stored = MadeImage.Stored(entry)
             else { return nil }
-            return Found(stored: stored, hasOriginal: try loader.hasVariants(job))
+            return Found(stored: stored, hasOriginal: try loader.hasVariants(resolved))
         } catch {
             throw ImageCacheError(error)
         }

@@ -15,16 +15,15 @@ final class ImagePipeline: Sendable {
     let loader: Loader
     private let monitor: MemoryPressureMonitor?
     let renderer: ImageRenderer
-    let blocking: BlockingExecutor
-    let loadFile: @Sendable (FileRequest) async throws(ImageCacheError) -> CachedFile
-    private let works = Locked<[WorkKey: SharedWork<Made>]>([:])
-    private let groups = Locked<[OriginalGroup.Key: OriginalGroup]>([:])
+    var blocking: BlockingExecutor { loader.executor }
+    private let works = SharedTaskPool<WorkKey, Void, Made>()
+    private let groups = OriginalGroup.Pool()
     private let counts = Locked(ImageStatistics())
 
     /// What requests have in common that wait for one image. What began before an invalidation is for those who asked before.
-    private struct WorkKey: Hashable {
+    private struct WorkKey: Hashable, Sendable {
         let image: ImageKey
-        let file: FlightKey
+        let file: FileKey
         let storing: ImageRequest.Storing
     }
 
@@ -34,13 +33,8 @@ final class ImagePipeline: Sendable {
         var source: ImageSourceKind
     }
 
-    init(
-        loader: Loader, configuration: ImageCache.Configuration, blocking: BlockingExecutor,
-        loadFile: @escaping @Sendable (FileRequest) async throws(ImageCacheError) -> CachedFile
-    ) {
+    init(loader: Loader, configuration: ImageCache.Configuration) {
         self.loader = loader
-        self.blocking = blocking
-        self.loadFile = loadFile
         var pressure = MemoryPressureMonitor.Configuration()
         pressure.logger = configuration.logger
         let monitor = configuration.watchesMemoryPressure ? MemoryPressureMonitor(configuration: pressure) : nil
@@ -64,24 +58,12 @@ final class ImagePipeline: Sendable {
         let key = ImageKey(request, output)
         if let image = inMemory(key, request) { return Made(image: image, source: .memory) }
         let epoch = loader.store.generation(of: key.original.url).epoch
-        let shared = WorkKey(image: key, file: FlightKey(request.file, in: epoch), storing: request.storing)
-        while true {
-            let (work, isNew) = works.withLock { works in
-                if let work = works[shared] { return (work, false) }
-                let work = SharedWork<Made> { [weak self] work in
-                    self?.works.withLock { if $0[shared] === work { $0[shared] = nil } }
-                }
-                works[shared] = work
-                return (work, true)
-            }
-            guard let interest = work.join() else { continue }
-            if isNew {
-                work.start { [self] () async throws(ImageCacheError) in try await make(request, key) }
-            } else {
-                loader.raise(request.file)
-            }
-            return try await interest.value()
+        let shared = WorkKey(image: key, file: FileKey(request.file, in: epoch), storing: request.storing)
+        let work = works.subscribe(to: shared, ()) { [self] (_) async throws(ImageCacheError) in
+            try await make(request, key)
         }
+        if !work.isFirst { loader.raise(request.file) }
+        return try await work.value()
     }
 
     /// What is in memory and may be used; a GET is meant.
@@ -114,47 +96,41 @@ final class ImagePipeline: Sendable {
             renderer.add([job], original, header, keep: keep)
             return try await job.value()
         case .none:
-            let interest = share(job)
-            defer { withExtendedLifetime(interest) {} }
-            return try await job.value()
+            return try await job.value(of: share(job))
         }
     }
 
     /// Joins those who wait for the same original, or loads it.
-    private func share(_ job: RenderJob) -> OriginalGroup.Work.Interest {
-        let groupKey = OriginalGroup.Key(job.request, loader.store.generation(of: job.key.original.url).epoch)
+    private func share(_ job: RenderJob) -> OriginalGroup.Pool.Subscription {
+        let key = OriginalGroup.Key(job.request, loader.store.generation(of: job.key.original.url).epoch)
         while true {
-            let (group, isNew) = groups.withLock { groups in
-                if let group = groups[groupKey] { return (group, false) }
-                let group = OriginalGroup { [weak self] work in self?.forget(work, groupKey) }
-                groups[groupKey] = group
-                return (group, true)
+            let group = groups.subscribe(to: key, OriginalGroup()) { [self] (group) async throws(ImageCacheError) in
+                await load(job.request, for: group)
             }
-            guard let interest = group.work.join(), group.add(job) else {
-                forget(group.work, groupKey)
-                continue
+            if group.context.add(job) {
+                if !group.isFirst { loader.raise(job.request.file) }
+                return group
             }
-            if !isNew { loader.raise(job.request.file) }
-            if isNew {
-                group.work.start { [self] () async throws(ImageCacheError) in await load(job.request, for: group) }
-            }
-            return interest
+            // Its original has just arrived.
+            groups.withdraw(group.task)
         }
-    }
-
-    private func forget(_ work: OriginalGroup.Work, _ key: OriginalGroup.Key) {
-        groups.withLock { if $0[key]?.work === work { $0[key] = nil } }
     }
 
     /// Gets the original, and has everything made of it that the group wants.
-    private func load(_ request: ImageRequest, for group: OriginalGroup) async {
+    private func load(_ request: ImageRequest, for group: OriginalGroup.Pool.SharedTask) async {
         do throws(ImageCacheError) {
-            let file = try await loadFile(request.file)
+            let file = try await loader.file(for: request.file)
             let header = try await header(of: file, request.decoder)
-            renderer.add(group.close(), file, header, keep: keep)
+            renderer.add(close(group), file, header, keep: keep)
         } catch {
-            for job in group.close() { job.fulfill(.failure(error)) }
+            for job in close(group) { job.fulfill(.failure(error)) }
         }
+    }
+
+    /// Takes the group's jobs out; nobody joins any more.
+    private func close(_ group: OriginalGroup.Pool.SharedTask) -> [RenderJob] {
+        groups.withdraw(group)
+        return group.context.close()
     }
 
     private func header(

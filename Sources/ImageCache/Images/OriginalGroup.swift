@@ -4,16 +4,16 @@ import Locking
 
 /// The requests that wait for one original: it is loaded once, and all that came meanwhile is rendered of it together.
 final class OriginalGroup: Sendable {
-    typealias Work = SharedWork<Void>
+    typealias Pool = SharedTaskPool<Key, OriginalGroup, Void>
 
     /// Properties that requests must have in common.
-    struct Key: Hashable {
-        private let file: FlightKey
+    struct Key: Hashable, Sendable {
+        private let file: FileKey
         private let limits: DecodingLimits
 
         /// - Parameter epoch: the original's, when it was asked for.
         init(_ request: ImageRequest, _ epoch: Generation.Epoch) {
-            file = FlightKey(request.file, in: epoch)
+            file = FileKey(request.file, in: epoch)
             limits = request.decoder.limits
         }
     }
@@ -23,11 +23,7 @@ final class OriginalGroup: Sendable {
         var isClosed = false
     }
 
-    let work: Work
     private let state = Locked(State())
-
-    /// - Parameter onEnd: see ``SharedWork``.
-    init(onEnd: @escaping @Sendable (Work) -> Void) { work = Work(onEnd: onEnd) }
 
     /// False when it is too late.
     func add(_ job: RenderJob) -> Bool {

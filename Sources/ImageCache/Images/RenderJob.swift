@@ -25,7 +25,9 @@ final class RenderJob: Sendable {
     func fulfill(_ outcome: Result<ImagePipeline.Made, ImageCacheError>) { result.fulfill(outcome) }
 
     /// The image. When the calling task is cancelled, the work for it ends.
-    func value() async throws(ImageCacheError) -> ImagePipeline.Made {
+    ///
+    /// - Parameter group: The subscription that loads the original, kept until then.
+    func value(of group: OriginalGroup.Pool.Subscription? = nil) async throws(ImageCacheError) -> ImagePipeline.Made {
         let outcome = await withTaskCancellationHandler {
             await result.value()
         } onCancel: {

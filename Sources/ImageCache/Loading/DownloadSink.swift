@@ -9,14 +9,14 @@ import Transfer
 /// Takes a transfer's body into the store: decides at each response head whether and how it is kept, and turns what an
 /// earlier run left behind into the plan for the next attempt.
 ///
-/// `@unchecked Sendable`: the loader uses it before and after `TransferEngine.run`, the engine's thread during it; never
+/// `@unchecked Sendable`: the loader uses it before and after `HTTPTransport.run`, the transport during it; never
 /// two at a time, which `BodySink` guarantees.
 final class DownloadSink: BodySink, @unchecked Sendable {
-    private let job: Job
+    private let resolved: ResolvedRequest
     private let rules: CacheRules
     private let writer: BodyWriter
-    private let flight: Flight
-    private var growth: BodyGrowth { flight.growth }
+    private let fetch: Fetch
+    private var growth: BodyGrowth { fetch.growth }
 
     /// What the bytes in the writer are; `nil` when there are none, or none that can be continued.
     private(set) var record: ResponseRecord?
@@ -29,15 +29,16 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private var digest: SHA256?
     private var digested: Int64 = 0
 
-    init(job: Job, rules: CacheRules, writer: BodyWriter, flight: Flight) {
-        self.flight = flight
-        self.job = job
+    init(resolved: ResolvedRequest, rules: CacheRules, writer: BodyWriter, fetch: Fetch) {
+        self.fetch = fetch
+        self.resolved = resolved
         self.rules = rules
         self.writer = writer
-        guard job.request.resumes, let held = writer.held, let record = ResponseRecord(decoding: held.header) else {
+        guard resolved.request.resumes, let held = writer.held, let record = ResponseRecord(decoding: held.header)
+        else {
             return
         }
-        guard record.mayBeContinued(by: job.cacheRequest.fields, rules: rules) else {
+        guard record.mayBeContinued(by: resolved.cacheRequest.fields, rules: rules) else {
             holdsOther = true
             return
         }
@@ -48,7 +49,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     // MARK: BodySink
 
-    func attach(_ transfer: TransferHandle) { flight.attach(transfer, priority: job.request.priority) }
+    func attach(_ transfer: any TransferControl) { fetch.attach(transfer, priority: resolved.request.priority) }
 
     func held() -> HeldPartial? {
         guard let record, let validator = record.validator, let held = writer.held else { return nil }
@@ -62,11 +63,11 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         case .whole(let length):
             try beginWhole(head, length: length)
         case .range(let range, let total):
-            record?.update(by: head, to: job.cacheRequest, rules: rules)
+            record?.update(by: head, to: resolved.cacheRequest, rules: rules)
             if digested != range.lowerBound { digest = nil }
             try writer.resume(at: range.lowerBound, total: total)
         case .alreadyComplete(let total):
-            record?.update(by: head, to: job.cacheRequest, rules: rules)
+            record?.update(by: head, to: resolved.cacheRequest, rules: rules)
             try writer.resume(at: total, total: total)
         }
         tellFollowers(placement)
@@ -74,23 +75,23 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     /// Lets those who wait for the same resource follow the body, if it is an answer to them too.
     private func tellFollowers(_ placement: BodyPlacement) {
-        guard isStorable, job.request.sha256 == nil, let response = record?.response.withLength(of: placement),
+        guard isStorable, resolved.request.sha256 == nil, let response = record?.response.withLength(of: placement),
             response.status == .ok, response.redirects.isEmpty, case .complete(.some) = response.extent
-        else { return flight.responseStart.fulfill(.own) }
-        flight.responseStart.fulfill(.shared(response, version: growth.version))
+        else { return fetch.followable.fulfill(nil) }
+        fetch.followable.fulfill(FollowableResponse(response: response, version: growth.version))
     }
 
     private func beginWhole(_ head: ResponseHead, length: Int64?) throws {
-        let record = ResponseRecord(head, answering: job, rules: rules)
+        let record = ResponseRecord(head, answering: resolved, rules: rules)
         let refusal = refusal(to: record.response)
-        if let refusal, job.request.unstorable == .refuse {
-            throw ImageCacheError(.notStorable, url: job.url, message: "must not be stored: \(refusal)")
+        if let refusal, resolved.request.unstorable == .refuse {
+            throw ImageCacheError(.notStorable, url: resolved.url, message: "must not be stored: \(refusal)")
         }
         isStorable = refusal == nil
         self.record = record
         holdsOther = false
         growth.restart()
-        if job.request.sha256 != nil {
+        if resolved.request.sha256 != nil {
             digest = try BodyDigest.running()
             digested = 0
         }
@@ -99,13 +100,13 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     private func refusal(to response: StoredResponse) -> StoreRefusal? {
         let message = HTTPResponse(status: response.status, headerFields: response.fields)
-        let storability = rules.storability(of: message, to: job.cacheRequest, receivedAt: response.responseTime)
+        let storability = rules.storability(of: message, to: resolved.cacheRequest, receivedAt: response.responseTime)
         if case .doNotStore(let refusal) = storability { return refusal } else { return nil }
     }
 
     /// Whether what is held when the transfer fails can be continued, and may lie around until then.
     private var keepsPartial: Bool {
-        record?.validator != nil && (isStorable || job.request.unstorable == .handOutKeepingPartial)
+        record?.validator != nil && (isStorable || resolved.request.unstorable == .handOutKeepingPartial)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
@@ -132,7 +133,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     /// Fails with `.wrongBytes` when the request names a SHA-256 and the body has another; when its file was changed since it
     /// was received, with the store's error, which is no fault of the origin's and can be repaired.
     func checkDigest() throws(ImageCacheError) {
-        guard let expected = job.request.sha256?.lowercased() else { return }
+        guard let expected = resolved.request.sha256?.lowercased() else { return }
         let actual: [UInt8]
         let streamDigest = digested == writer.bytesHeld ? digest : nil
         if let streamDigest {
@@ -140,7 +141,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         } else {
             guard let descriptor = writer.readHandle() else {
                 throw ImageCacheError(
-                    .store(.io), url: job.url, message: "the body cannot be read back for its SHA-256")
+                    .store(.io), url: resolved.url, message: "the body cannot be read back for its SHA-256")
             }
             defer { close(descriptor) }
             actual = try BodyDigest.digest(ofFile: descriptor, size: writer.bytesHeld)
@@ -151,7 +152,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
                 do throws(StoreError) { try writer.verifyHeld() } catch { throw ImageCacheError(error) }
             }
             throw ImageCacheError(
-                .wrongBytes, url: job.url, message: "the body's SHA-256 is \(hex), not \(expected); it was not stored")
+                .wrongBytes, url: resolved.url,
+                message: "the body's SHA-256 is \(hex), not \(expected); it was not stored")
         }
     }
 

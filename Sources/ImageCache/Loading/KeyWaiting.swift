@@ -43,14 +43,14 @@ struct KeyPatience: Sendable {
 
 extension Loader {
     /// The key's lock; `nil` when the wait for it was given up.
-    func lock(_ job: Job, _ waiting: KeyWaiting) async throws(ImageCacheError) -> KeyLock? {
-        var patience = KeyPatience(waiting, job.request.transfer, now: .now)
+    func lock(_ resolved: ResolvedRequest, _ waiting: KeyWaiting) async throws(ImageCacheError) -> KeyLock? {
+        var patience = KeyPatience(waiting, resolved.request.transfer, now: .now)
         do {
-            return try await store.lock(job.key) { patience.lasts(at: .now, progress: $0) }
+            return try await store.lock(resolved.key) { patience.lasts(at: .now, progress: $0) }
         } catch let error as StoreError {
             throw ImageCacheError(error)
         } catch {
-            throw ImageCacheError(.cancelled, url: job.request.url, message: "cancelled", cause: error)
+            throw ImageCacheError(.cancelled, url: resolved.request.url, message: "cancelled", cause: error)
         }
     }
 }

@@ -31,6 +31,7 @@ struct RecordMigrator: EntryMigrating {
 
     private func isOfFingerprint(_ key: EntryKey) -> Bool {
         // Keys of unfinished bodies with other statuses have a prefix of their own; nobody misses those.
-        key.value.hasPrefix("status ") || Job.namespace(of: key)?.hasPrefix(Job.fingerprintPrefix) == true
+        key.value.hasPrefix("status ")
+            || ResolvedRequest.namespace(of: key)?.hasPrefix(ResolvedRequest.fingerprintPrefix) == true
     }
 }

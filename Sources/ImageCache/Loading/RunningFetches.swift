@@ -17,12 +17,12 @@ struct FetchTerms: Hashable, Sendable {
     /// Bytes of a body that is followed although its transfer has a time limit that the follower's own would not have.
     private static let quickLength: Int64 = 16 << 20
 
-    init(_ job: Job) {
-        policy = job.cacheRequest.policy
-        ownLifetime = job.request.ownLifetime
-        sha256 = job.request.sha256?.lowercased()
-        directives = job.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
-        transfer = job.request.transfer
+    init(_ resolved: ResolvedRequest) {
+        policy = resolved.cacheRequest.policy
+        ownLifetime = resolved.request.ownLifetime
+        sha256 = resolved.request.sha256?.lowercased()
+        directives = resolved.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
+        transfer = resolved.request.transfer
     }
 
     /// Whether a request with these terms may be answered by what another one, begun before it, brings from the origin.
@@ -38,33 +38,34 @@ struct FetchTerms: Hashable, Sendable {
 extension Loader {
     /// Sees to it that what is fetched for an equal request is at least as urgent as this one.
     func raise(_ request: FileRequest) {
-        guard request.priority > .background, let job = try? Job(request) else { return }
-        fetches.raise(job.key, to: request.priority)
+        guard request.priority > .background, let resolved = try? ResolvedRequest(request) else { return }
+        fetches.raise(resolved.key, to: request.priority)
     }
 }
 
 /// What this process asks origins for now, by key: a file, a thumbnail's original and a proxied response are found by each other
 /// here.
 final class RunningFetches: Sendable {
-    struct Fetch: Sendable {
+    struct Running: Sendable {
         fileprivate let number: UInt64
-        let flight: Flight
+        let task: FetchPool.SharedTask
         let terms: FetchTerms
         let epoch: Generation.Epoch
     }
 
     private struct State {
-        var fetches: [EntryKey: Fetch] = [:]
+        var fetches: [EntryKey: Running] = [:]
         var last: UInt64 = 0
     }
 
     private let state = Locked(State())
 
-    /// Notes that a flight asks the origin; returns the number to end it by. Where two have one key, the later one is found.
-    func begin(_ job: Job, _ flight: Flight, _ epoch: Generation.Epoch) -> UInt64 {
+    /// Notes that a fetch asks the origin; returns the number to end it by. Where two have one key, the later one is found.
+    func begin(_ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, _ epoch: Generation.Epoch) -> UInt64 {
         state.withLock { state in
             state.last += 1
-            state.fetches[job.key] = Fetch(number: state.last, flight: flight, terms: FetchTerms(job), epoch: epoch)
+            state.fetches[resolved.key] = Running(
+                number: state.last, task: task, terms: FetchTerms(resolved), epoch: epoch)
             return state.last
         }
     }
@@ -74,13 +75,13 @@ final class RunningFetches: Sendable {
     }
 
     /// The fetch of a key that was begun in that epoch.
-    func running(_ key: EntryKey, in epoch: Generation.Epoch) -> Fetch? {
+    func running(_ key: EntryKey, in epoch: Generation.Epoch) -> Running? {
         guard let fetch = state.withLock({ $0.fetches[key] }), fetch.epoch == epoch else { return nil }
         return fetch
     }
 
     /// Somebody waits for the key's fetch to end: it becomes as urgent as they are.
     func raise(_ key: EntryKey, to priority: TransferPriority) {
-        state.withLock { $0.fetches[key]?.flight }?.raise(to: priority)
+        state.withLock { $0.fetches[key]?.task.context }?.raise(to: priority)
     }
 }

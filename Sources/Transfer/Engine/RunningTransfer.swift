@@ -1,5 +1,6 @@
 import CLibcurl
 import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 import Synchronization
 

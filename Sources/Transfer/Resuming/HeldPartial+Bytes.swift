@@ -1,6 +1,6 @@
 extension HeldPartial {
     /// How many bytes are held.
-    var heldBytes: Int64 {
+    package var heldBytes: Int64 {
         var held: Int64 = 0
         var position: Int64 = 0
         for range in missing {

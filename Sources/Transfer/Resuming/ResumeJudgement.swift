@@ -2,7 +2,7 @@ import HTTPSemantics
 import HTTPTypes
 
 /// What a final response head means for the attempt that asked for it.
-enum ResumeAction: Equatable {
+package enum ResumeAction: Equatable {
     /// A body follows for the sink. `length` is the length that this response's body must have, if it is known;
     /// `dropping` says why held bytes are void.
     case take(BodyPlacement, length: Int64?, dropping: String?)
@@ -20,7 +20,7 @@ enum ResumeAction: Equatable {
 }
 
 extension ResumePlan {
-    func judge(_ head: ResponseHead) -> ResumeAction {
+    package func judge(_ head: ResponseHead) -> ResumeAction {
         if head.status == .notModified { return judgeNotModified() }
         if isHead { return .status }
         let action = judgeBody(head)

@@ -1,9 +1,9 @@
-import HTTPSemantics
-import HTTPTypes
+package import HTTPSemantics
+package import HTTPTypes
 
 /// What one attempt asks for, decided from what is held. A value: ``judge(_:)`` says what the answer means.
-struct ResumePlan: Equatable {
-    enum Question: Equatable {
+package struct ResumePlan: Equatable {
+    package enum Question: Equatable {
         /// The whole body.
         case whole
         /// A missing range; `upperBound` is `Int64.max` when the total is unknown.
@@ -12,9 +12,9 @@ struct ResumePlan: Equatable {
         case lastByte(total: Int64)
     }
 
-    let question: Question
+    package let question: Question
     /// What the question builds on; nil with ``Question/whole``.
-    let held: HeldPartial?
+    package let held: HeldPartial?
     /// Why held bytes are not used, in words.
     let refusal: String?
     /// The request has preconditions of its own, so a 304 and a 412 are answers to those.
@@ -29,7 +29,7 @@ struct ResumePlan: Equatable {
     ///   - url: What is asked. Of another resource than the held bytes' the whole is asked for.
     ///   - hasConditions: The request carries preconditions about a stored body.
     ///   - provingTotal: Ask for the last byte of that many, because a 416 gave this total without a validator.
-    init(
+    package init(
         method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool, url: String,
         signatures: SignatureParameters = .known, hasConditions: Bool = false, passesEveryStatus: Bool = false,
         provingTotal: Int64? = nil
@@ -63,7 +63,7 @@ struct ResumePlan: Equatable {
     }
 
     /// The value of `CURLOPT_RANGE`. Open-ended up to the body's end: a total that has changed then shows in the answer.
-    var range: String? {
+    package var range: String? {
         switch question {
         case .whole: nil
         case .lastByte(let total): ByteRange.from(total - 1, through: nil).text
@@ -74,5 +74,5 @@ struct ResumePlan: Equatable {
     }
 
     /// The value of `If-Range` (RFC 9110 section 13.1.5): always sent with a range.
-    var ifRange: String? { question == .whole ? nil : held?.validator.fieldValue }
+    package var ifRange: String? { question == .whole ? nil : held?.validator.fieldValue }
 }

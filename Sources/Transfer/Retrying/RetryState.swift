@@ -1,6 +1,6 @@
 /// Whether a failed attempt is repeated, and when. Pure: time and chance come in as values.
-struct RetryState {
-    enum Decision: Equatable {
+package struct RetryState {
+    package enum Decision: Equatable {
         case retry(after: Duration)
         /// `note` says why not, when the failure itself would have allowed it.
         case giveUp(note: String?)
@@ -10,7 +10,7 @@ struct RetryState {
     /// Retries since the last progress.
     private(set) var retries = 0
 
-    init(policy: RetryPolicy) { self.policy = policy }
+    package init(policy: RetryPolicy) { self.policy = policy }
 
     /// - Parameters:
     ///   - madeProgress: More is held now than ever before.
@@ -18,7 +18,7 @@ struct RetryState {
     ///   - isUnreachable: No host was ever reached.
     ///   - elapsed: Since the first attempt began.
     ///   - random: In 0 ..< 1.
-    mutating func decide(
+    package mutating func decide(
         madeProgress: Bool, retryAfter: Duration?, isUnreachable: Bool = false, elapsed: Duration, random: Double
     ) -> Decision {
         if madeProgress { retries = 0 }
@@ -42,10 +42,10 @@ struct RetryState {
     }
 
     /// Statuses that a later attempt may not meet again.
-    static func isRetryable(status: Int) -> Bool { [408, 425, 429, 500, 502, 503, 504].contains(status) }
+    package static func isRetryable(status: Int) -> Bool { [408, 425, 429, 500, 502, 503, 504].contains(status) }
 
     /// Whether a request may be sent again when it is not known what became of it (RFC 9110 section 9.2.2).
-    static func isIdempotent(method: String) -> Bool {
+    package static func isIdempotent(method: String) -> Bool {
         ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
     }
 }

@@ -26,7 +26,7 @@ final class PartialSink: BodySink {
         var throwing: String?
         var pauses = false
         var hasPaused = false
-        var handle: TransferHandle?
+        var handle: (any TransferControl)?
     }
 
     private let state = Locked(State())
@@ -76,9 +76,9 @@ final class PartialSink: BodySink {
         handle?.resume()
     }
 
-    var handle: TransferHandle? { state.withLock { $0.handle } }
+    var handle: (any TransferControl)? { state.withLock { $0.handle } }
 
-    func attach(_ transfer: TransferHandle) { state.withLock { $0.handle = transfer } }
+    func attach(_ transfer: any TransferControl) { state.withLock { $0.handle = transfer } }
 
     func held() -> HeldPartial? {
         state.withLock { state in

@@ -11,76 +11,76 @@ extension Loader {
     ///   - generation: the one that the request begins in.
     ///   - repairs: how often blocks that somebody else changed on disk before the commit are fetched again.
     ///   - received: bytes that crossed the network for this request before.
-    func fetch(
-        _ job: Job, plan: Plan, _ generation: Generation, flight: Flight, repairs: Int = 3, received: Int64 = 0
+    func fetchFile(
+        _ resolved: ResolvedRequest, _ conditional: ConditionalRequest, _ generation: Generation, _ fetch: Fetch,
+        repairs: Int = 3, received: Int64 = 0
     ) async throws(ImageCacheError) -> CachedFile {
-        let question = OriginQuestion(plan)
-        if let file = question.file { return file }
-        let (candidates, validation, fallback) = (question.candidates, question.validation, question.fallback)
-        var status = question.status
+        let candidates = conditional.candidates
+        var status = conditional.status
 
         sweeper?.startOnce()
-        let writer = try beginBody(job, generation)
-        let sink = DownloadSink(job: job, rules: rules, writer: writer, flight: flight)
+        let writer = try beginBody(resolved, generation)
+        let sink = DownloadSink(resolved: resolved, rules: rules, writer: writer, fetch: fetch)
         var result: TransferResult
         do throws(TransferError) {
-            result = try await engine.run(
-                job.transferRequest(adding: question.conditions, about: question.storedURL), into: sink,
-                events: { job.report($0, to: flight) })
+            result = try await transport.run(
+                resolved.transferRequest(conditional), into: sink,
+                events: { resolved.report($0, to: fetch) })
             result.bytesReceived += received
         } catch {
             // What can never fit is not continued either, and would keep its room from others.
             let isTooLarge = (error.cause as? StoreError)?.code == .tooLarge
             if isTooLarge { try? writer.discard() } else { sink.leavePartial() }
-            if ![.cancelled, .refusedBySink, .addressRefused].contains(error.code), let index = fallback,
-                let file = try openStale(candidates[index], for: job, status, bytesTransferred: error.bytesReceived)
+            if ![.cancelled, .refusedBySink, .addressRefused].contains(error.code), let index = conditional.fallback,
+                let file = try openStale(
+                    candidates[index], for: resolved, status, bytesTransferred: error.bytesReceived)
             {
                 // Whoever has bytes of what was cut must not get the rest of this one.
-                flight.growth.restart()
+                fetch.growth.restart()
                 return file
             }
             throw ImageCacheError(error)
         }
 
-        var generation = invalidate(after: result.head, job, generation)
+        var generation = invalidate(after: result.head, resolved, generation)
         status.forwardStatus = result.head.status.code
         switch result.outcome {
         case .body:
-            generation = try await renew(generation, of: job, sink, writer)
-            flight.report { $0.phase = .storing }
+            generation = try await renew(generation, of: resolved, sink, writer)
+            fetch.report { $0.phase = .storing }
             let file: CachedFile
             do throws(ImageCacheError) {
-                file = try store(result, sink: sink, writer: writer, job: job, status, generation)
+                file = try store(result, sink: sink, writer: writer, resolved: resolved, status, generation)
             } catch  where error.isOfAlteredPartial && repairs > 0 {
                 // Whoever followed the file may have read what was changed.
-                flight.growth.restart()
+                fetch.growth.restart()
                 sink.leavePartial()
-                return try await fetch(
-                    job, plan: plan, generation, flight: flight, repairs: repairs - 1, received: result.bytesReceived)
+                return try await fetchFile(
+                    resolved, conditional, generation, fetch, repairs: repairs - 1, received: result.bytesReceived)
             }
-            if !file.isStored, job.request.unstorable == .refuse {
+            if !file.isStored, resolved.request.unstorable == .refuse {
                 // A later request's response is in its place, or somebody purges again and again.
-                if let later = try storedSince(file.response.requestTime, job, status) { return later }
+                if let later = try storedSince(file.response.requestTime, resolved, status) { return later }
                 throw ImageCacheError(
-                    .notStorable, url: job.request.url, message: "was purged while it was downloaded; try again")
+                    .notStorable, url: resolved.request.url, message: "was purged while it was downloaded; try again")
             }
-            return replace(question, by: file, job)
+            return replace(conditional, by: file, resolved)
         case .notModified:
             try? writer.discard()
-            guard let validation else {
+            guard let validation = conditional.validation else {
                 throw ImageCacheError(
-                    .wrongBytes, url: job.request.url,
+                    .wrongBytes, url: resolved.request.url,
                     message: "the server said 304 (Not Modified) although nothing was asked")
             }
             return try await confirm(
-                result, validation: validation, candidates: candidates, job: job, status
+                result, validation: validation, candidates: candidates, resolved: resolved, status
             ) { (anew) async throws(ImageCacheError) in
-                try await fetch(job, plan: anew, generation, flight: flight)
+                try await fetchFile(resolved, anew, generation, fetch)
             }
         case .status:
             sink.leavePartial()
-            let stale = try fail(result, question, job: job, status)
-            flight.growth.restart()
+            let stale = try fail(result, conditional, resolved: resolved, status)
+            fetch.growth.restart()
             return stale
         }
     }
@@ -89,12 +89,12 @@ extension Loader {
     /// variant, and what was made of an original that is no more must not lie around.
     ///
     /// - Returns: The file, in the generation that it then stands for.
-    func replace(_ question: OriginQuestion, by file: CachedFile, _ job: Job) -> CachedFile {
-        guard file.isStored, !question.candidates.isEmpty else { return file }
-        let replaced = (question.validation?.candidates ?? []).map { question.candidates[$0].entry }
+    func replace(_ conditional: ConditionalRequest, by file: CachedFile, _ resolved: ResolvedRequest) -> CachedFile {
+        guard file.isStored, !conditional.candidates.isEmpty else { return file }
+        let replaced = (conditional.validation?.candidates ?? []).map { conditional.candidates[$0].entry }
             .filter { $0.id != file.body.entry.id }
         var file = file
-        let after = try? store.remove(replaced, and: job.key.ofMadeImages, replacedIn: file.generation)
+        let after = try? store.remove(replaced, and: resolved.key.ofMadeImages, replacedIn: file.generation)
         if let after { file.generation = after }
         return file
     }
@@ -105,20 +105,20 @@ extension Loader {
     /// - Parameter generation: the one that the request began in.
     /// - Returns: The generation that its own response belongs to.
     @discardableResult
-    func invalidate(after head: ResponseHead, _ job: Job, _ generation: Generation) -> Generation {
-        invalidate(after: HTTPResponse(status: head.status, headerFields: head.fields), job, generation)
+    func invalidate(after head: ResponseHead, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
+        invalidate(after: HTTPResponse(status: head.status, headerFields: head.fields), resolved, generation)
     }
 
     @discardableResult
-    func invalidate(after response: HTTPResponse, _ job: Job, _ generation: Generation) -> Generation {
+    func invalidate(after response: HTTPResponse, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
         var generation = generation
-        for url in rules.urlsInvalidated(by: response, to: job.cacheRequest) {
+        for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
             answers.forget(url)
-            let keys = job.keys(ofURL: url).flatMap { [$0, $0.ofMadeImages] }
+            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofMadeImages] }
             let wasCurrent = store.isCurrent(generation.epoch)
             _ = try? store.remove(keys, invalidating: .resource(url))
-            if wasCurrent { generation = store.generation(of: job.url) }
+            if wasCurrent { generation = store.generation(of: resolved.url) }
         }
         return generation
     }
@@ -126,30 +126,30 @@ extension Loader {
     /// Has the origin confirm a whole body whose resource was invalidated while it came, when only a stored one is of use: by
     /// its validator, with no byte twice; without one it comes anew.
     private func renew(
-        _ generation: Generation, of job: Job, _ sink: DownloadSink, _ writer: BodyWriter
+        _ generation: Generation, of resolved: ResolvedRequest, _ sink: DownloadSink, _ writer: BodyWriter
     ) async throws(ImageCacheError) -> Generation {
         var generation = generation
-        for _ in 0..<3 where job.request.unstorable == .refuse && !store.isCurrent(generation.epoch) {
-            generation = store.generation(of: job.url)
+        for _ in 0..<3 where resolved.request.unstorable == .refuse && !store.isCurrent(generation.epoch) {
+            generation = store.generation(of: resolved.url)
             writer.epoch = generation.epoch
             let result: TransferResult
             do throws(TransferError) {
-                result = try await engine.run(job.transferRequest(adding: HTTPFields()), into: sink)
+                result = try await transport.run(resolved.transferRequest(), into: sink)
             } catch {
                 sink.leavePartial()
                 throw ImageCacheError(error)
             }
             guard case .body = result.outcome else {
                 sink.leavePartial()
-                throw Self.failure(result, job)
+                throw Self.failure(result, resolved)
             }
         }
         return generation
     }
 
-    func beginBody(_ job: Job, _ generation: Generation) throws(ImageCacheError) -> BodyWriter {
+    func beginBody(_ resolved: ResolvedRequest, _ generation: Generation) throws(ImageCacheError) -> BodyWriter {
         do throws(StoreError) {
-            let writer = try store.beginBody(for: job.key)
+            let writer = try store.beginBody(for: resolved.key)
             writer.epoch = generation.epoch
             return writer
         } catch {
@@ -159,7 +159,8 @@ extension Loader {
 
     /// Commits a whole body that was asked for in a generation.
     func store(
-        _ result: TransferResult, sink: DownloadSink, writer: BodyWriter, job: Job, _ status: CacheStatus,
+        _ result: TransferResult, sink: DownloadSink, writer: BodyWriter, resolved: ResolvedRequest,
+        _ status: CacheStatus,
         _ generation: Generation
     ) throws(ImageCacheError) -> CachedFile {
         do throws(ImageCacheError) {
@@ -172,22 +173,23 @@ extension Loader {
         }
         guard let record = sink.record else {
             try? writer.discard()
-            throw ImageCacheError(.wrongBytes, url: job.request.url, message: "the transfer ended without a response")
+            throw ImageCacheError(
+                .wrongBytes, url: resolved.request.url, message: "the transfer ended without a response")
         }
         // `Vary: *` matches no later request (RFC 9111 section 4.1); such a response replaces the one before it.
         let variant =
             rules.variantKey(of: record.response) ?? "*"
         do throws(StoreError) {
             let isForEverybody = rules.isSharedDespiteAuthorization(record.response)
-            let key = isForEverybody ? job.keyForEverybody ?? job.key : job.key
+            let key = isForEverybody ? resolved.keyForEverybody ?? resolved.key : resolved.key
             var entry = NewEntry(
-                key: key, variant: variant, url: job.url, metadata: record.encoded, generation: generation)
+                key: key, variant: variant, url: resolved.url, metadata: record.encoded, generation: generation)
             entry.variantLimit = maxVariants
             let stored: StoredBody? = sink.isStorable ? try commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient() }
             var status = status
             status.stored = stored != nil
-            status.timeToLive = stored != nil ? remainingLifetime(of: record.response, job) : nil
+            status.timeToLive = stored != nil ? remainingLifetime(of: record.response, resolved) : nil
             return CachedFile(
                 source: result.resumedFrom > 0 ? .networkResumed : .network, bytesTransferred: result.bytesReceived,
                 resumedFrom: result.resumedFrom, finalURL: record.finalURL, response: record.response,
@@ -222,12 +224,12 @@ extension Loader {
 
     /// A 304: refreshes what is stored and serves it; if that is gone, `fetchAnew` asks without a condition.
     func confirm(
-        _ result: TransferResult, validation: CacheValidation, candidates: [Candidate], job: Job,
-        _ status: CacheStatus, fetchAnew: (Plan) async throws(ImageCacheError) -> CachedFile
+        _ result: TransferResult, validation: CacheValidation, candidates: [Candidate], resolved: ResolvedRequest,
+        _ status: CacheStatus, fetchAnew: (ConditionalRequest) async throws(ImageCacheError) -> CachedFile
     ) async throws(ImageCacheError) -> CachedFile {
         let outcome = rules.afterNotModified(
             HTTPResponse(status: result.head.status, headerFields: result.head.fields), validation: validation,
-            stored: candidates.map(\.record.response), request: job.cacheRequest,
+            stored: candidates.map(\.record.response), request: resolved.cacheRequest,
             redirects: result.head.storedRedirects, finalURL: result.head.finalURL,
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         if case .refreshed(let refreshed) = outcome {
@@ -238,14 +240,14 @@ extension Loader {
             if let answer = updated.first {
                 var status = status
                 status.stored = true
-                status.timeToLive = remainingLifetime(of: answer.record.response, job)
+                status.timeToLive = remainingLifetime(of: answer.record.response, resolved)
                 let file = try open(
-                    answer, for: job, as: .revalidated, status, bytesTransferred: result.bytesReceived)
+                    answer, for: resolved, as: .revalidated, status, bytesTransferred: result.bytesReceived)
                 if let file { return file }
             }
         }
         // What the origin confirmed is not here (any more).
-        return try await fetchAnew(.forward(CacheForward(reason: .uriMiss), candidates: []))
+        return try await fetchAnew(ConditionalRequest(CacheForward(reason: .uriMiss)))
     }
 
     func update(_ candidate: Candidate, with response: StoredResponse) throws(ImageCacheError) -> Candidate {
@@ -272,39 +274,40 @@ extension Loader {
 
     /// An error status: a stale file where the rules allow it, else the error.
     private func fail(
-        _ result: TransferResult, _ question: OriginQuestion, job: Job, _ cacheStatus: CacheStatus
+        _ result: TransferResult, _ conditional: ConditionalRequest, resolved: ResolvedRequest,
+        _ cacheStatus: CacheStatus
     ) throws(ImageCacheError) -> CachedFile {
         let status = result.head.status
-        if let index = question.staleCandidate(for: job, after: status, by: self),
+        if let index = conditional.staleCandidate(for: resolved, after: status, by: self),
             let file = try openStale(
-                question.candidates[index], for: job, cacheStatus, bytesTransferred: result.bytesReceived)
+                conditional.candidates[index], for: resolved, cacheStatus, bytesTransferred: result.bytesReceived)
         {
             return file
         }
-        throw Self.failure(result, job)
+        throw Self.failure(result, resolved)
     }
 
-    static func failure(_ result: TransferResult, _ job: Job) -> ImageCacheError {
+    static func failure(_ result: TransferResult, _ resolved: ResolvedRequest) -> ImageCacheError {
         let status = result.head.status
         let reason = status.reasonPhrase.isEmpty ? "\(status.code)" : "\(status.code) \(status.reasonPhrase)"
         let retries = result.retriesEnded.map { " (\($0))" } ?? ""
         return ImageCacheError(
-            .status(status.code), url: job.request.url, message: "the server answered \(reason)\(retries)")
+            .status(status.code), url: resolved.request.url, message: "the server answered \(reason)\(retries)")
     }
 
     // MARK: Stale
 
     /// Opens what is served although stale, because the origin failed.
     func openStale(
-        _ candidate: Candidate, for job: Job, _ status: CacheStatus, bytesTransferred: Int64
+        _ candidate: Candidate, for resolved: ResolvedRequest, _ status: CacheStatus, bytesTransferred: Int64
     ) throws(ImageCacheError) -> CachedFile? {
         var status = status
         status.detail = StaleReason.originFailed.detail
-        status.timeToLive = remainingLifetime(of: candidate.record.response, job)
-        return try open(candidate, for: job, as: .stale, status, bytesTransferred: bytesTransferred)
+        status.timeToLive = remainingLifetime(of: candidate.record.response, resolved)
+        return try open(candidate, for: resolved, as: .stale, status, bytesTransferred: bytesTransferred)
     }
 
-    private func remainingLifetime(of response: StoredResponse, _ job: Job) -> Int? {
-        rules.served(response, for: job.cacheRequest, now: now())?.remainingLifetime
+    private func remainingLifetime(of response: StoredResponse, _ resolved: ResolvedRequest) -> Int? {
+        rules.served(response, for: resolved.cacheRequest, now: now())?.remainingLifetime
     }
 }

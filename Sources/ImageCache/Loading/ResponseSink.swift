@@ -1,13 +1,14 @@
 import DiskStore
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Locking
 import Transfer
 
 /// Takes an answer for whoever waits for it: into the store where it may be kept, past it to one reader where not.
 ///
-/// `@unchecked Sendable`: used before and after `TransferEngine.run` by the one who runs it, during it by the engine's
-/// thread, as `BodySink` guarantees.
+/// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
+/// transport, as `BodySink` guarantees.
 final class ForwardingSink: BodySink, @unchecked Sendable {
     /// Where a body that may be stored goes.
     struct Storing {
@@ -15,31 +16,24 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         var writer: BodyWriter
     }
 
-    /// What became of the answer's beginning.
-    enum Beginning: Sendable {
-        /// It goes into the store, and may be followed there.
-        case stored(StoredResponse, version: Int)
-        /// It goes past the store.
-        case passed(ResponseHead, PassedBody)
-    }
-
     /// An error status in whose place something stale is served.
     struct StaleIsBetter: Error {
         var head: ResponseHead
     }
 
-    private let job: Job
+    private let resolved: ResolvedRequest
     private let rules: CacheRules
-    /// `nil`: nobody but the one who asked gets anything of it.
-    private let flight: Flight?
+    private let fetch: Fetch
+    /// How the cache came to ask.
+    private let status: CacheStatus
     /// For the answer 200; another one must not touch what is held of it.
     private let whole: Storing?
     private let makeStoring: () throws -> Storing
     private let warnings: StoreWarnings?
     private let mayServeStale: (HTTPResponse.Status) -> Bool
     private let mayStore: (HTTPResponse.Status) -> Bool
-    private let began: (Beginning) -> Void
-    private var transfer: TransferHandle?
+    private let began: (ResponseStart) -> Void
+    private var transfer: (any TransferControl)?
     /// Where the present body goes.
     private(set) var target: Storing?
     private(set) var passed: PassedBody?
@@ -51,17 +45,19 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     ///   - makeStoring: Makes the place for a body with another status.
     ///   - mayServeStale: Whether something stale is better than that status.
     ///   - mayStore: Whether a response with that status may be stored beside what is stored.
-    ///   - began: Told once, on the engine's thread.
+    ///   - status: How the cache came to ask.
+    ///   - began: Told once, during the transfer.
     init(
-        job: Job, rules: CacheRules, flight: Flight? = nil, whole: Storing? = nil,
+        resolved: ResolvedRequest, rules: CacheRules, fetch: Fetch, status: CacheStatus, whole: Storing? = nil,
         makeStoring: @escaping () throws -> Storing = { throw CancellationError() },
         warnings: StoreWarnings? = nil, mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
         mayStore: @escaping (HTTPResponse.Status) -> Bool = { _ in true },
-        began: @escaping (Beginning) -> Void
+        began: @escaping (ResponseStart) -> Void
     ) {
-        self.job = job
+        self.resolved = resolved
         self.rules = rules
-        self.flight = flight
+        self.fetch = fetch
+        self.status = status
         self.whole = whole
         self.makeStoring = makeStoring
         self.warnings = warnings
@@ -70,9 +66,9 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         self.began = began
     }
 
-    func attach(_ transfer: TransferHandle) {
+    func attach(_ transfer: any TransferControl) {
         self.transfer = transfer
-        flight?.attach(transfer, priority: job.request.priority)
+        fetch.attach(transfer, priority: resolved.request.priority)
     }
 
     func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
@@ -90,7 +86,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
             // Nobody would read another one that is passed on.
             guard !hasBegun else {
                 throw ImageCacheError(
-                    .unreachable, url: job.url, message: "the answer was cut, and cannot be continued by another")
+                    .unreachable, url: resolved.url, message: "the answer was cut, and cannot be continued by another")
             }
             return pass(head)
         }
@@ -104,7 +100,10 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         target = storing
         guard !hasBegun, let response = storing.download.record?.response else { return }
         hasBegun = true
-        began(.stored(response.withLength(of: placement), version: flight?.growth.version ?? 0))
+        var status = status
+        status.forwardStatus = response.status.code
+        status.stored = true
+        began(.growing(response.withLength(of: placement), status, version: fetch.growth.version, fetch.growth))
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
@@ -125,7 +124,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     }
 
     /// All of it came, and does not get into the store: whoever follows it gets it all the same.
-    func giveUnstored(_ storing: Storing) { flight?.growth.advance(by: storing.writer, isWhole: true) }
+    func giveUnstored(_ storing: Storing) { fetch.growth.advance(by: storing.writer, isWhole: true) }
 
     private func noting<Result>(_ work: () throws -> Result) throws -> Result {
         do { return try work() } catch let error as StoreError {
@@ -145,9 +144,9 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         // A part that nobody asked for is no file, and no answer to whoever comes later.
         guard head.status != .partialContent, mayStore(head.status) else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
-        return rules.storability(of: response, to: job.cacheRequest, receivedAt: head.responseTime).isStorable
+        return rules.storability(of: response, to: resolved.cacheRequest, receivedAt: head.responseTime).isStorable
             // `Vary: *` answers nobody else.
-            && rules.variantKey(of: job.cacheRequest.fields, for: head.fields) != nil
+            && rules.variantKey(of: resolved.cacheRequest.fields, for: head.fields) != nil
     }
 
     private func storing(for head: ResponseHead) -> Storing? {
@@ -158,12 +157,21 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     private func pass(_ head: ResponseHead) {
         // At once: whoever asks next may be answered with the file, and continue it.
         leavePartials()
-        flight?.responseStart.fulfill(.own)
+        fetch.followable.fulfill(nil)
         let body = PassedBody()
         if let transfer { body.attach(transfer) }
         passed = body
         hasBegun = true
-        began(.passed(head, body))
+        var status = status
+        status.forwardStatus = head.status.code
+        began(.passed(head.passedOn, status, body))
+    }
+}
+
+extension ResponseHead {
+    /// The head of a response that is passed on (RFC 9110 section 7.6.1).
+    var passedOn: HTTPResponse {
+        HTTPResponse(status: status, headerFields: fields.endToEnd())
     }
 }
 

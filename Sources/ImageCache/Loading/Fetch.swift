@@ -1,14 +1,27 @@
 import HTTPCaching
+import HTTPTypes
 import Locking
 import Transfer
 
-/// One load under way, shared by everybody who asked for the same thing, who may watch how far it is.
-///
-/// Each interested party holds an ``Interest``. The load is cancelled when the last one lets go before it is finished.
-final class Flight: Sendable {
-    typealias Work = SharedWork<CachedFile>
-    typealias Outcome = Work.Outcome
+/// All fetches of a cache, by what they bring.
+typealias FetchPool = SharedTaskPool<FetchKey, Fetch, CachedFile>
 
+/// One fetch under way, as its subscribers see it: its response, the growing body, its progress and urgency.
+///
+/// A fetch is one answer to one resolved request, from the store or from the origin, for all who ask for the same thing meanwhile.
+///
+/// * **Consumers.** A file (``Download``), an original of an image, and a response that a proxy sends on are subscribers of the same
+///   pool (``FetchPool``). A file waits for the fetch's outcome. A response begins with ``start``, as soon as the head is known, and
+///   follows ``growth``.
+/// * **Joining.** A subscriber joins a fetch with an equal key (``FetchKey``): the same request, begun in the same epoch of
+///   its resource. A response also follows a fetch with another key, such as a thumbnail's original, when its head (``followable``)
+///   answers the request too and its terms allow it (``FetchTerms``). A fetch whose response must not be stored is withdrawn from the
+///   pool: it is its first subscriber's alone.
+/// * **Urgency.** The transfer is as urgent as the most urgent of those who wait for it, whatever they joined by
+///   (``raise(to:)``).
+/// * **Cancellation.** A subscriber's cancellation ends its own wait. The fetch is cancelled when the last subscription is released;
+///   what arrived is kept for the next one.
+final class Fetch: Sendable {
     private struct Progress {
         var latest = DownloadProgress()
         var hasEnded = false
@@ -16,52 +29,34 @@ final class Flight: Sendable {
         var watchers: [Int: AsyncStream<DownloadProgress>.Continuation] = [:]
     }
 
-    /// The beginning of the response, for requests of other kinds for the same resource.
-    enum ResponseStart: Sendable {
-        /// It is an answer to them too, and its body can be followed.
-        case shared(StoredResponse, version: Int)
-        /// It is not: an error, something behind a redirect, something that must not be stored.
-        case own
-    }
-
     private struct Urgency {
         /// The highest that anybody wants.
         var priority = TransferPriority.background
-        var transfer: TransferHandle?
+        var transfer: (any TransferControl)?
     }
 
-    let work: Work
-    let responseStart = Promise<ResponseStart>()
+    /// The URL, as it is shown.
+    let url: String
+    /// What it was begun for; `nil` when nobody may join it from the beginning.
+    let key: FetchKey?
+    /// The response, as soon as there is something to respond with. Given by fetches that are begun for a response.
+    let start = Promise<ResponseStart>()
+    /// A representation that requests of other kinds may follow while it arrives; `nil`: there is none.
+    let followable = Promise<FollowableResponse?>()
     /// For readers that follow the body while it arrives.
     let growth = BodyGrowth()
     private let progress = Locked(Progress())
     private let urgency = Locked(Urgency())
 
-    /// - Parameter onEnd: see ``SharedWork``.
-    init(onEnd: @escaping @Sendable (Work) -> Void) { work = Work(onEnd: onEnd) }
-
-    /// Starts the load. Called once, right after creation.
-    func start(
-        on executor: BlockingExecutor, priority: TaskPriority?, _ load: @escaping @Sendable (Flight) async -> Outcome
-    ) {
-        work.start(on: executor, priority: priority) { [self] () async throws(ImageCacheError) in
-            let outcome = await load(self)
-            responseStart.fulfill(.own)
-            endProgress()
-            return try outcome.get()
-        }
+    init(_ url: String, _ key: FetchKey? = nil) {
+        self.url = url
+        self.key = key
     }
-
-    /// `nil` when the flight has been abandoned already: start another one.
-    func join() -> Interest? { work.join().map { Interest(flight: self, interest: $0) } }
-
-    /// Stops the load for everybody.
-    func cancelAll() { work.cancelAll() }
 
     // MARK: Priority
 
-    /// The transfer that runs for the flight now, which was begun with that priority.
-    func attach(_ transfer: TransferHandle, priority: TransferPriority) {
+    /// The transfer that runs for it now, which was begun with that priority.
+    func attach(_ transfer: any TransferControl, priority: TransferPriority) {
         let wanted = urgency.withLock { urgency in
             urgency.transfer = transfer
             urgency.priority = max(urgency.priority, priority)
@@ -72,7 +67,7 @@ final class Flight: Sendable {
 
     /// Sees to it that the transfer is at least so urgent: somebody has joined.
     func raise(to priority: TransferPriority) {
-        let transfer = urgency.withLock { urgency -> TransferHandle? in
+        let transfer = urgency.withLock { urgency -> (any TransferControl)? in
             guard priority > urgency.priority else { return nil }
             urgency.priority = priority
             return urgency.transfer
@@ -93,7 +88,9 @@ final class Flight: Sendable {
         for watcher in watchers { watcher.yield(latest) }
     }
 
-    private func endProgress() {
+    /// Nothing more comes: called once, before the fetch's outcome is known.
+    func end() {
+        followable.fulfill(nil)
         let watchers = progress.withLock { progress in
             progress.hasEnded = true
             defer { progress.watchers = [:] }
@@ -103,7 +100,7 @@ final class Flight: Sendable {
         for watcher in watchers { watcher.finish() }
     }
 
-    private func watch() -> AsyncStream<DownloadProgress> {
+    func watch() -> AsyncStream<DownloadProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
         let id = progress.withLock { progress -> Int? in
@@ -121,15 +118,5 @@ final class Flight: Sendable {
             self?.progress.withLock { _ = $0.watchers.removeValue(forKey: id) }
         }
         return stream
-    }
-
-    /// One party's interest in a flight; letting go of the last one stops the load.
-    struct Interest: Sendable {
-        fileprivate let flight: Flight
-        fileprivate let interest: Work.Interest
-
-        func outcome() async -> Outcome { await interest.outcome() }
-
-        func watch() -> AsyncStream<DownloadProgress> { flight.watch() }
     }
 }

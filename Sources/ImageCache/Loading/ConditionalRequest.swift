@@ -1,0 +1,57 @@
+import DiskStore
+import HTTPCaching
+import HTTPTypes
+
+/// The request for the origin that a look into the store came to, and what there is to fall back on.
+struct ConditionalRequest: Sendable {
+    /// The stored responses that it is about.
+    let candidates: [Loader.Candidate]
+    /// The stored responses that a 304 confirms; `nil`: none is asked about.
+    let validation: CacheValidation?
+    /// The fields that make it conditional, and that caches on the way are to see.
+    let fields: HTTPFields
+    /// The candidate that may be served, stale as it is, when the origin cannot be reached.
+    let fallback: Int?
+    /// How the cache came to ask.
+    let status: CacheStatus
+
+    /// The final URL of the stored response that it is about.
+    var storedURL: String? { validation.map { candidates[$0.candidate].record.finalURL } }
+
+    init(_ validation: CacheValidation, _ candidates: [Loader.Candidate]) {
+        self.candidates = candidates
+        self.validation = validation
+        fields = validation.fields
+        fallback = validation.mayServeStaleOnError ? validation.candidate : nil
+        status = CacheDecision.validate(validation).cacheStatus()
+    }
+
+    init(_ forward: CacheForward, _ candidates: [Loader.Candidate] = []) {
+        self.candidates = candidates
+        validation = nil
+        fields = forward.fields
+        fallback = forward.staleCandidate
+        status = CacheDecision.forward(forward).cacheStatus()
+    }
+
+    /// The candidate that is better than an answer with this status, if the rules allow it.
+    func staleCandidate(for resolved: ResolvedRequest, after status: HTTPResponse.Status, by loader: Loader) -> Int? {
+        guard let index = validation?.candidate ?? fallback else { return nil }
+        let response = candidates[index].record.response
+        let mayServe = loader.rules.mayServeStale(
+            response, after: .status(status), for: resolved.cacheRequest, now: loader.now())
+        return mayServe || mayServeWhileRevalidating(response, resolved, loader) ? index : nil
+    }
+
+    /// Whether `stale-while-revalidate` (RFC 5861 section 3) would have served it without waiting for an answer.
+    private func mayServeWhileRevalidating(_ response: StoredResponse, _ resolved: ResolvedRequest, _ loader: Loader)
+        -> Bool
+    {
+        if case .serveAndRevalidate = loader.rules.decide(resolved.cacheRequest, stored: [response], now: loader.now())
+        {
+            true
+        } else {
+            false
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import DiskStore
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// What a fetch brings: requests with an equal key share one. What began before an invalidation is for those who asked before it.
+enum FetchKey: Hashable, Sendable {
+    /// The file for a request.
+    case file(FileKey)
+    /// A response that a proxy sends on.
+    case response(ResponseKey)
+}
+
+/// The properties in which the requests for responses are equal that share one fetch: a key, and of a response that varies one variant,
+/// once that is known.
+struct ResponseKey: Hashable, Sendable {
+    var key: EntryKey
+    var epoch: Generation.Epoch
+    var terms: FetchTerms
+    var variant: String?
+}
+
+/// The properties in which the requests for files are equal that share one fetch.
+struct FileKey: Hashable, Sendable {
+    var url: String
+    private var owner: String?
+    /// One by one: equality of `HTTPFields` takes different bytes that are no text for the same.
+    private var fields: [HTTPField]
+    private var policy: CachePolicy
+    private var method: HTTPRequest.Method
+    private var body: [UInt8]?
+    private var ownLifetime: OwnLifetime?
+    private var isSafeQuery: Bool
+    private var transfer: TransferOptions
+    private var sha256: String?
+    private var resumes: Bool
+    private var unstorable: FileRequest.Unstorable
+    private var goneOriginal: Int64?
+    private var awaitsRevalidation: Bool
+    /// The resource's when it was asked for: who asks after an invalidation does not join what began before it.
+    private var epoch: Generation.Epoch?
+
+    /// Equal in all but the time at which they were asked.
+    func isEqual(to other: FileKey) -> Bool {
+        var other = other
+        other.epoch = epoch
+        return self == other
+    }
+
+    init(_ request: FileRequest, in epoch: Generation.Epoch?) {
+        self.epoch = epoch
+        url = request.url
+        owner = request.owner
+        fields = Array(request.fields)
+        policy = request.policy
+        method = request.method
+        body = request.body
+        ownLifetime = request.ownLifetime
+        isSafeQuery = request.isSafeQuery
+        transfer = request.transfer
+        sha256 = request.sha256
+        resumes = request.resumes
+        unstorable = request.unstorable
+        goneOriginal = request.goneOriginal
+        awaitsRevalidation = request.awaitsRevalidation
+    }
+}

@@ -1,0 +1,101 @@
+import Digests
+import DiskStore
+import HTTPCaching
+import HTTPSemantics
+import HTTPTypes
+
+/// A request with everything that follows from it alone: resolved once, and the same on the whole way of a fetch.
+struct ResolvedRequest: Sendable {
+    /// The request for the whole representation: of one for a part of it, for its head, or for whether it changed, the GET that
+    /// answers it.
+    let request: FileRequest
+    /// The URL as it is shown and stored: normalised, without fragment and userinfo.
+    let url: String
+    let key: EntryKey
+    /// Where a response to these credentials is kept when it says that it is for everybody; `nil` without credentials, and
+    /// for an owner that the caller names.
+    let keyForEverybody: EntryKey?
+    private let owner: String?
+    /// The request for the whole representation, as the caching rules see it.
+    var cacheRequest: CacheRequest
+    /// The request as it was asked, as the caching rules see it.
+    let asked: CacheRequest
+
+    /// The fields that make a response something else than the whole representation.
+    private static let narrowing: [HTTPField.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
+
+    /// Whether something else than the whole representation is asked for.
+    var isNarrow: Bool { Self.narrowing.contains { asked.fields.contains($0) } }
+
+    /// For a request whose answer is the whole file.
+    init(_ request: FileRequest) throws(ImageCacheError) {
+        try Self.checkFields(of: request)
+        if request.method == .head {
+            throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; ask with answer(to:)")
+        }
+        try self.init(passing: request)
+    }
+
+    /// For a GET or HEAD that may be about a part of a file, its head, or whether it changed.
+    init(narrow request: FileRequest) throws(ImageCacheError) {
+        guard request.method == .get || request.method == .head else {
+            throw ImageCacheError(.invalidRequest, message: "\(request.method) has no parts; only GET and HEAD have")
+        }
+        var whole = request
+        whole.method = .get
+        for name in Self.narrowing { whole.fields[name] = nil }
+        try Self.checkFields(of: whole)
+        try self.init(whole, asked: request)
+    }
+
+    /// For any request.
+    init(passing request: FileRequest) throws(ImageCacheError) { try self.init(request, asked: request) }
+
+    private init(_ request: FileRequest, asked: FileRequest) throws(ImageCacheError) {
+        let parsed: HTTPURL
+        do throws(InvalidURL) { parsed = try HTTPURL(request.url) } catch {
+            throw ImageCacheError(
+                .invalidRequest, url: URLText.separatingUserinfo(request.url).url, message: error.description)
+        }
+        self.request = request
+        url = parsed.normalized
+        owner = Self.owner(of: request, userinfo: parsed.userinfo.map { $0[...] })
+        let digest = request.isSafeQuery ? try request.body.map(BodyDigest.digest(of:))?.hexadecimal : nil
+        // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
+        let method = request.isSafeQuery ? request.method : .get
+        key = EntryKey(CacheKey(url: url, method: method, bodyDigest: digest, owner: owner).value)
+        let isOwned = owner == nil || request.owner != nil
+        keyForEverybody = isOwned ? nil : EntryKey(CacheKey(url: url, method: method, bodyDigest: digest).value)
+        cacheRequest = CacheRequest(
+            method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
+            ownLifetime: request.ownLifetime, isSafeQuery: request.isSafeQuery)
+        var askedRequest = cacheRequest
+        askedRequest.method = asked.method
+        askedRequest.fields = Self.sentFields(asked)
+        self.asked = askedRequest
+    }
+
+    /// A file is a whole representation, and its validation is the cache's: these fields would make it something else.
+    private static let ownFields: [HTTPField.Name] = [
+        .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
+    ]
+
+    private static func checkFields(of request: FileRequest) throws(ImageCacheError) {
+        for name in ownFields where request.fields.contains(name) {
+            throw ImageCacheError(
+                .invalidRequest, message: "\(name.rawName) is the cache's own business; ask with answer(to:)")
+        }
+    }
+
+    /// The fields that a `Vary` of the answer may name: also the one that an option of the transfer stands for.
+    static func sentFields(_ request: FileRequest) -> HTTPFields {
+        var fields = request.fields
+        if let agent = request.transfer.userAgent, !fields.contains(.userAgent) { fields[.userAgent] = agent }
+        return fields
+    }
+
+    /// Where what is stored for another URL is: the same owner's, and nobody's in particular, which everybody sees.
+    func keys(ofURL url: String) -> [EntryKey] {
+        (owner == nil ? [nil] : [owner, nil]).map { EntryKey(CacheKey(url: url, owner: $0).value) }
+    }
+}

@@ -1,0 +1,167 @@
+import Locking
+
+/// Tasks under way that several callers wait for, at most one for each key.
+///
+/// Whoever subscribes to a key joins the task that has it, or starts one. Each subscriber may cancel its own wait. The task is cancelled
+/// when its last subscription is released, or for everybody by ``cancel(where:)``; nobody joins it from then on.
+final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: Sendable>: Sendable {
+    typealias Outcome = Result<Value, ImageCacheError>
+
+    /// One task, with what its subscribers see of it while it runs.
+    final class SharedTask: Sendable {
+        let context: Context
+        fileprivate let outcome = Promise<Outcome>()
+
+        fileprivate init(_ context: Context) { self.context = context }
+    }
+
+    private struct Entry {
+        let task: SharedTask
+        /// The keys under which it can be joined.
+        var keys: [Key]
+        var subscriptions = 1
+        var running: Task<Void, Never>?
+    }
+
+    private struct State {
+        /// The tasks that have neither ended nor been cancelled.
+        var entries: [ObjectIdentifier: Entry] = [:]
+        /// Those that can be joined.
+        var joinable: [Key: SharedTask] = [:]
+
+        mutating func remove(_ task: SharedTask) -> Entry? {
+            withdraw(task)
+            return entries.removeValue(forKey: ObjectIdentifier(task))
+        }
+
+        mutating func withdraw(_ task: SharedTask) {
+            for key in entries[ObjectIdentifier(task)]?.keys ?? [] { joinable[key] = nil }
+            entries[ObjectIdentifier(task)]?.keys = []
+        }
+    }
+
+    private let state = Locked(State())
+
+    // MARK: Subscribing
+
+    /// Joins the task that has the key, or starts one.
+    ///
+    /// - Parameters:
+    ///   - key: `nil`: always starts a task, which nobody joins before it is published.
+    ///   - executor: Where a new task runs; `nil`: the cooperative pool.
+    ///   - work: A new task's work; its argument is the task itself.
+    func subscribe(
+        to key: Key?, _ context: @autoclosure () -> Context, on executor: BlockingExecutor? = nil,
+        _ work: @escaping @Sendable (SharedTask) async throws(ImageCacheError) -> Value
+    ) -> Subscription {
+        let (task, isFirst) = state.withLock { state in
+            if let key, let task = state.joinable[key] {
+                state.entries[ObjectIdentifier(task)]?.subscriptions += 1
+                return (task, false)
+            }
+            let task = SharedTask(context())
+            state.entries[ObjectIdentifier(task)] = Entry(task: task, keys: key.map { [$0] } ?? [])
+            if let key { state.joinable[key] = task }
+            return (task, true)
+        }
+        if isFirst { start(task, on: executor, work) }
+        return Subscription(task, isFirst: isFirst, in: self)
+    }
+
+    /// Joins a task, whatever its keys; `nil` when it has ended or was cancelled.
+    func join(_ task: SharedTask) -> Subscription? {
+        let isUnderWay = state.withLock { state in
+            guard state.entries[ObjectIdentifier(task)] != nil else { return false }
+            state.entries[ObjectIdentifier(task)]?.subscriptions += 1
+            return true
+        }
+        return isUnderWay ? Subscription(task, isFirst: false, in: self) : nil
+    }
+
+    private func start(
+        _ task: SharedTask, on executor: BlockingExecutor?,
+        _ work: @escaping @Sendable (SharedTask) async throws(ImageCacheError) -> Value
+    ) {
+        let running = Task(executorPreference: executor) {
+            let outcome: Outcome
+            do throws(ImageCacheError) { outcome = .success(try await work(task)) } catch { outcome = .failure(error) }
+            // Released outside of the lock.
+            _ = self.state.withLock { $0.remove(task) }
+            task.outcome.fulfill(outcome)
+        }
+        let isOver = state.withLock { state in
+            state.entries[ObjectIdentifier(task)]?.running = running
+            return state.entries[ObjectIdentifier(task)] == nil
+        }
+        // It has ended, or was cancelled before it began.
+        if isOver { running.cancel() }
+    }
+
+    private func leave(_ task: SharedTask) {
+        let last = state.withLock { state -> Entry? in
+            state.entries[ObjectIdentifier(task)]?.subscriptions -= 1
+            return state.entries[ObjectIdentifier(task)]?.subscriptions == 0 ? state.remove(task) : nil
+        }
+        last?.running?.cancel()
+    }
+
+    // MARK: Keys
+
+    /// Lets nobody join the task any more; those who did keep it.
+    func withdraw(_ task: SharedTask) { state.withLock { $0.withdraw(task) } }
+
+    /// Lets those who subscribe to the key join the task, unless another one has the key.
+    func publish(_ task: SharedTask, under key: Key) {
+        state.withLock { state in
+            guard state.joinable[key] == nil, state.entries[ObjectIdentifier(task)] != nil else { return }
+            state.joinable[key] = task
+            state.entries[ObjectIdentifier(task)]?.keys.append(key)
+        }
+    }
+
+    // MARK: All of them
+
+    /// What can be seen of the tasks under way.
+    var contexts: [Context] { state.withLock { $0.entries.values.map(\.task.context) } }
+
+    /// Cancels tasks for everybody who waits for them.
+    func cancel(where isMeant: (Context) -> Bool) {
+        let cancelled = state.withLock { state in
+            state.entries.values.filter { isMeant($0.task.context) }.compactMap { state.remove($0.task) }
+        }
+        for entry in cancelled { entry.running?.cancel() }
+    }
+
+    /// Cancels a task for everybody who waits for it.
+    private func cancel(_ task: SharedTask) { state.withLock { $0.remove(task) }?.running?.cancel() }
+
+    /// One party's interest in a task; releasing the last one cancels the task.
+    final class Subscription: Sendable {
+        let task: SharedTask
+        /// Whether the subscription started the task, and did not join it.
+        let isFirst: Bool
+        private let pool: SharedTaskPool
+
+        fileprivate init(_ task: SharedTask, isFirst: Bool, in pool: SharedTaskPool) {
+            self.task = task
+            self.isFirst = isFirst
+            self.pool = pool
+        }
+
+        deinit { pool.leave(task) }
+
+        var context: Context { task.context }
+
+        /// Cancels the task for everybody who waits for it.
+        func cancelTask() { pool.cancel(task) }
+
+        /// The result, or `.cancelled` as soon as the calling task is cancelled.
+        func outcome() async -> Outcome { await task.outcome.value() ?? .failure(.cancelled) }
+
+        func value() async throws(ImageCacheError) -> Value { try await outcome().get() }
+    }
+}
+
+extension ImageCacheError {
+    static var cancelled: ImageCacheError { ImageCacheError(.cancelled, message: "cancelled") }
+}

@@ -1,0 +1,34 @@
+public import HTTPTypes
+public import Transfer
+
+/// A request as a ``ScriptedTransport`` received it.
+public struct ScriptedRequest: Sendable {
+    /// The transfer that sent it, counted from 1. Retries and redirects of a transfer have its number.
+    public let transfer: Int
+    /// The request's place in ``ScriptedTransport/requests``, counted from 1.
+    public let number: Int
+    public let url: String
+    public let method: HTTPRequest.Method
+    /// All fields as an origin receives them, with `Range`, `If-Range` and the conditions about a stored body.
+    public let fields: HTTPFields
+    public let body: [UInt8]?
+    public let client: String?
+    public let options: TransferOptions
+    /// The transfer's urgency by now: whoever joins it may raise it.
+    public internal(set) var priority: TransferPriority
+    /// How the transfer ended; `nil` while it runs.
+    public internal(set) var ending: Ending?
+
+    /// How a transfer ended.
+    public enum Ending: Sendable, Equatable {
+        case finished
+        case failed(TransferError.Code)
+    }
+
+    /// The URL's path, without the query.
+    public var path: String {
+        let rest = url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last ?? ""
+        let path = rest.drop { $0 != "/" }.prefix { $0 != "?" }
+        return path.isEmpty ? "/" : String(path)
+    }
+}

@@ -1,0 +1,166 @@
+public import FoundationEssentials
+import HTTPTypes
+import Locking
+public import Transfer
+
+/// A transport without a network: a script answers each request.
+///
+///     let transport = ScriptedTransport { request in
+///         request.path == "/logo.png" ? ScriptedResponse(.ok, [.cacheControl: "max-age=60"], body: png) : .failure(.connect)
+///     }
+///     var configuration = ImageCache.Configuration()
+///     configuration.transport = transport
+///     let cache = try ImageCache(directory: directory, configuration: configuration)
+///     let file = try await cache.file(for: "https://example.com/logo.png")
+///     #expect(transport.requests.count == 1)
+///
+/// Bodies come in pieces, are cut, and wait for ``AsyncGate``s that the test opens. What was cut is continued, redirects are
+/// followed, and retries are made as ``TransferEngine`` does it, but at once. Time-outs, rates and limits on transfers at once are
+/// not simulated: each transfer begins when it is asked for.
+public final class ScriptedTransport: HTTPTransport {
+    private struct State {
+        var requests: [ScriptedRequest] = []
+        var transfers = 0
+        var isShutDown = false
+        var running: [Int: Task<Result<TransferResult, TransferError>, Never>] = [:]
+        var totals = TransferTotals()
+        var watchers: [Watcher] = []
+    }
+
+    private struct Watcher {
+        let condition: @Sendable ([ScriptedRequest]) -> Bool
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    let script: @Sendable (ScriptedRequest) -> ScriptedResponse
+    let now: @Sendable () -> Date
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - now: The wall clock; give it the same as ``ImageCache/Configuration/now``.
+    ///   - script: The response to each request; called on any thread.
+    public init(
+        now: @escaping @Sendable () -> Date = { Date() },
+        _ script: @escaping @Sendable (ScriptedRequest) -> ScriptedResponse
+    ) {
+        self.now = now
+        self.script = script
+    }
+
+    /// All requests so far, in order: each attempt, each redirect's too.
+    public var requests: [ScriptedRequest] { state.withLock { $0.requests } }
+
+    public var totals: TransferTotals { state.withLock { $0.totals } }
+
+    /// Waits until the requests are as `condition` demands. Checked at each request, change of priority, and end of a transfer.
+    @discardableResult
+    public func requests(
+        until condition: @escaping @Sendable ([ScriptedRequest]) -> Bool
+    ) async -> [ScriptedRequest] {
+        await withCheckedContinuation { continuation in
+            let isMet = state.withLock { state in
+                if condition(state.requests) { return true }
+                state.watchers.append(Watcher(condition: condition, continuation: continuation))
+                return false
+            }
+            if isMet { continuation.resume() }
+        }
+        return requests
+    }
+
+    public func run(
+        _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
+    ) async throws(TransferError) -> TransferResult {
+        guard let transfer = begin() else {
+            throw TransferError(.cancelled, url: request.url, "the transport was shut down")
+        }
+        let control = ScriptedControl(transport: self, transfer: transfer)
+        let task = Task {
+            let exchange = ScriptedExchange(
+                transport: self, transfer: transfer, request: request, sink: sink, events: events, control: control)
+            return await exchange.outcome()
+        }
+        control.attach(task)
+        state.withLock { $0.running[transfer] = task }
+        let outcome = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        end(transfer, outcome)
+        return try outcome.get()
+    }
+
+    public func shutDown() async {
+        let running = state.withLock { state in
+            state.isShutDown = true
+            return Array(state.running.values)
+        }
+        for task in running { task.cancel() }
+        for task in running { _ = await task.value }
+    }
+
+    // MARK: Records
+
+    private func begin() -> Int? {
+        state.withLock { state in
+            if state.isShutDown { return nil }
+            state.transfers += 1
+            return state.transfers
+        }
+    }
+
+    func note(_ transfer: Int, _ request: TransferRequest, url: String, _ fields: HTTPFields) -> ScriptedRequest {
+        change { state in
+            let priority = state.requests.last { $0.transfer == transfer }?.priority ?? request.priority
+            let received = ScriptedRequest(
+                transfer: transfer, number: state.requests.count + 1, url: url, method: request.method, fields: fields,
+                body: request.body, client: request.client, options: request.options, priority: priority)
+            state.requests.append(received)
+            state.totals.attempts += 1
+            return received
+        }
+    }
+
+    func noteBytes(_ count: Int) { state.withLock { $0.totals.bytesReceived += count } }
+
+    func noteResume(_ count: Int64) {
+        state.withLock { state in
+            state.totals.resumes += 1
+            state.totals.bytesResumed += Int(count)
+        }
+    }
+
+    func prioritize(_ transfer: Int, _ priority: TransferPriority) {
+        change { state in
+            for index in state.requests.indices where state.requests[index].transfer == transfer {
+                state.requests[index].priority = priority
+            }
+        }
+    }
+
+    private func end(_ transfer: Int, _ outcome: Result<TransferResult, TransferError>) {
+        change { state in
+            state.running[transfer] = nil
+            let ending: ScriptedRequest.Ending =
+                switch outcome {
+                case .success: .finished
+                case .failure(let error): .failed(error.code)
+                }
+            for index in state.requests.indices where state.requests[index].transfer == transfer {
+                state.requests[index].ending = ending
+            }
+        }
+    }
+
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, met) = state.withLock { state in
+            let result = body(&state)
+            let met = state.watchers.filter { $0.condition(state.requests) }
+            if !met.isEmpty { state.watchers.removeAll { $0.condition(state.requests) } }
+            return (result, met)
+        }
+        for watcher in met { watcher.continuation.resume() }
+        return result
+    }
+}

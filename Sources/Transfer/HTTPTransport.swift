@@ -1,0 +1,83 @@
+/// A client that transfers response bodies from origins into sinks: the seam between the cache and the network.
+///
+/// ``TransferEngine`` is the transport of every cache that is not given another one. A transport of one's own puts another HTTP
+/// client, a recording, or fixtures in its place:
+///
+///     struct FixtureTransport: HTTPTransport {
+///         let fixtures: [String: [UInt8]]
+///
+///         func run(
+///             _ request: TransferRequest, into sink: any BodySink,
+///             events: @escaping @Sendable (TransferEvent) -> Void
+///         ) async throws(TransferError) -> TransferResult {
+///             let bytes = fixtures[request.url]
+///             let head = ResponseHead(
+///                 status: bytes == nil ? .notFound : .ok, fields: [.cacheControl: "max-age=60"],
+///                 finalURL: request.url, requestTime: Date(), responseTime: Date())
+///             guard let bytes else { return TransferResult(head: head, outcome: .status) }
+///             do {
+///                 try sink.begin(head, .whole(length: Int64(bytes.count)))
+///                 _ = try bytes.withUnsafeBytes { try sink.write($0) }
+///                 try sink.end(.complete)
+///             } catch {
+///                 throw TransferError(.refusedBySink, url: request.url, "the body could not be stored", cause: error)
+///             }
+///             return TransferResult(head: head, outcome: .body, bytesReceived: Int64(bytes.count))
+///         }
+///     }
+///
+/// What a transport owes its caller:
+///
+/// * The calls of ``BodySink`` in the order that its documentation gives, never concurrently, and none after
+///   ``run(_:into:events:)`` has returned.
+/// * When the calling task is cancelled, `run` ends soon, with ``TransferError/Code/cancelled``.
+/// * Redirects are followed up to ``TransferOptions/maxRedirects``; ``ResponseHead/redirects`` lists them.
+/// * ``TransferRequest/conditions`` are sent to the resource that they name only.
+///
+/// Continuing a partial body (``BodySink/held()``), retries, priorities and limits are at its discretion: a transport without them
+/// begins each body at byte 0.
+public protocol HTTPTransport: Sendable {
+    /// Runs one transfer to its end.
+    ///
+    /// - Parameters:
+    ///   - sink: Receives the body.
+    ///   - events: Receives the transfer's progress, in order; it returns at once.
+    /// - Returns: The final response, also for an error status; see ``TransferResult/Outcome``.
+    func run(
+        _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
+    ) async throws(TransferError) -> TransferResult
+
+    /// Counts of all transfers so far. Default: zeros.
+    var totals: TransferTotals { get }
+
+    /// Ends all transfers with ``TransferError/Code/cancelled`` and releases the transport's resources; no transfer is started
+    /// afterwards. Default: does nothing.
+    func shutDown() async
+}
+
+extension HTTPTransport {
+    public var totals: TransferTotals { TransferTotals() }
+
+    public func shutDown() async {}
+
+    /// Runs one transfer to its end without reporting its progress.
+    public func run(
+        _ request: TransferRequest, into sink: any BodySink
+    ) async throws(TransferError) -> TransferResult {
+        try await run(request, into: sink, events: { _ in })
+    }
+}
+
+/// The controls of a running transfer, given to its sink (``BodySink/attach(_:)``).
+///
+/// Usable on any thread; without effect when the transfer has ended.
+public protocol TransferControl: AnyObject, Sendable {
+    /// Continues after the sink returned ``SinkVerdict/pause``. Without effect when the transfer is not paused.
+    func resume()
+
+    /// Ends the transfer with ``TransferError/Code/cancelled``.
+    func cancel()
+
+    /// Changes the transfer's place in the queue if it still waits.
+    func prioritize(_ priority: TransferPriority)
+}

@@ -1,0 +1,168 @@
+import Foundation
+import ImageCache
+import ImageCacheTesting
+import Locking
+import Logging
+import TestSupport
+import Testing
+
+/// A cache on a directory of its own, over a scripted transport, with a clock that the test sets.
+final class Bench: Sendable {
+    let cache: ImageCache
+    let transport: ScriptedTransport
+    let directory: TestDirectory
+    private let clock: Locked<Date>
+
+    static let url = "http://origin.example/a"
+
+    /// - Parameter mode: `.shared`: a proxy's.
+    init(
+        _ mode: CacheMode = .private, in directory: TestDirectory? = nil,
+        _ configure: (inout ImageCache.Configuration) -> Void = { _ in },
+        script: @escaping @Sendable (ScriptedRequest) -> ScriptedResponse
+    ) throws {
+        let directory = try directory ?? TestDirectory()
+        let clock = Locked(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded()))
+        var configuration = ImageCache.Configuration()
+        configuration.now = { clock.withLock { $0 } }
+        configuration.rules = CacheRules(mode: mode)
+        configuration.sweepsInBackground = false
+        configuration.watchesMemoryPressure = false
+        configuration.logger.logLevel = .critical
+        configure(&configuration)
+        transport = ScriptedTransport(now: configuration.now, script)
+        configuration.transport = transport
+        cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        self.directory = directory
+        self.clock = clock
+    }
+
+    /// Serves one representation under every path.
+    convenience init(_ representation: ScriptedRepresentation, _ mode: CacheMode = .private) throws {
+        try self.init(mode) { representation.response(to: $0) }
+    }
+
+    func advance(seconds: Double) { clock.withLock { $0 += seconds } }
+
+    /// The methods of the requests so far.
+    var sent: [String] { transport.requests.map(\.method.rawValue) }
+
+    // MARK: Consumers
+
+    /// The ways to the same bytes.
+    enum Consumer: String, Sendable, CaseIterable, CustomTestStringConvertible {
+        case file, proxied, answer
+
+        var testDescription: String { rawValue }
+    }
+
+    /// What a consumer got.
+    struct Outcome: Sendable {
+        var body: Body
+        var status: CacheStatus
+        var code: Int
+    }
+
+    func request(_ change: (inout FileRequest) -> Void = { _ in }) -> FileRequest {
+        var request = FileRequest(Self.url)
+        request.transfer.userAgent = ""
+        change(&request)
+        return request
+    }
+
+    func get(_ consumer: Consumer, _ change: (inout FileRequest) -> Void = { _ in }) async throws -> Outcome {
+        try await get(consumer, request(change))
+    }
+
+    func get(_ consumer: Consumer, _ request: FileRequest) async throws -> Outcome {
+        switch consumer {
+        case .file:
+            let file = try await cache.file(for: request)
+            return Outcome(body: try Self.body(of: file), status: file.cacheStatus, code: file.response.status.code)
+        case .proxied:
+            let answer = try await cache.exchange(request)
+            return Outcome(
+                body: try await Self.body(of: answer), status: answer.cacheStatus, code: answer.head.status.code)
+        case .answer:
+            let answer = try await cache.answer(to: request)
+            return Outcome(
+                body: try Self.body(of: answer), status: answer.cacheStatus, code: answer.head.status.code)
+        }
+    }
+
+    /// The response that is in memory once it was asked for twice. It is used for a second, which may pass here.
+    func readyAnswer() async throws -> ReadyAnswer {
+        while true {
+            if let answer = cache.readyAnswer(to: request()) { return answer }
+            _ = try await get(.proxied)
+        }
+    }
+
+    static func body(of file: CachedFile) throws -> Body {
+        Body([UInt8](try Data(contentsOf: URL(filePath: file.path))))
+    }
+
+    static func body(of answer: CachedAnswer) throws -> Body {
+        guard let range = answer.range, let descriptor = answer.descriptor else { return Body([]) }
+        return Body(try read(range, of: descriptor))
+    }
+
+    static func body(of answer: ForwardedAnswer) async throws -> Body {
+        var bytes: [UInt8] = []
+        guard let content = answer.content else { return Body([]) }
+        for try await piece in content { bytes += try read(piece) }
+        return Body(bytes)
+    }
+
+    static func read(_ piece: AnswerContent.Piece) throws -> [UInt8] {
+        switch piece {
+        case .bytes(let bytes): bytes
+        case .stored(let descriptor, let range): try read(range, of: descriptor)
+        }
+    }
+
+    private static func read(_ range: Range<Int64>, of descriptor: Int32) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        try #require(pread(descriptor, &bytes, range.count, off_t(range.lowerBound)) == range.count)
+        return bytes
+    }
+
+    /// The error that a request fails with.
+    func failure(_ consumer: Consumer, _ change: (inout FileRequest) -> Void = { _ in }) async -> ImageCacheError.Code?
+    {
+        do {
+            _ = try await get(consumer, change)
+            return nil
+        } catch {
+            return (error as? ImageCacheError)?.code
+        }
+    }
+}
+
+/// The bytes of a body, which compare at once and are not printed.
+struct Body: Equatable, ExpressibleByArrayLiteral, CustomStringConvertible, CustomTestStringConvertible {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    init(arrayLiteral bytes: UInt8...) { self.bytes = bytes }
+
+    static func == (left: Body, right: Body) -> Bool {
+        guard left.bytes.count == right.bytes.count else { return false }
+        return left.bytes.withUnsafeBytes { left in
+            right.bytes.withUnsafeBytes { right in
+                guard let one = left.baseAddress, let other = right.baseAddress else {
+                    return left.count == right.count
+                }
+                return memcmp(one, other, left.count) == 0
+            }
+        }
+    }
+
+    var description: String { "\(bytes.count) bytes: \(bytes.prefix(8))" }
+    var testDescription: String { description }
+}
+
+extension ScriptedRepresentation {
+    var content: Body { Body(bytes) }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import ImageCache
+import ImageCacheTesting
+import Testing
+
+/// Who leaves, and what goes on.
+@Suite(.timeLimit(.minutes(20))) struct CancellationTests {
+    static let consumers = [Bench.Consumer.file, .proxied]
+    static let pairs = consumers.flatMap { first in consumers.map { (first, $0) } }
+    private let gate = AsyncGate()
+    /// More than is loaded to its end for nobody.
+    private static let bytes = ScriptedRepresentation.bytes(4_300_000)
+    private let representation = ScriptedRepresentation(bytes)
+
+    private func bench(beforeHead: Bool = false) throws -> Bench {
+        try Bench { [gate, representation] request in
+            let response = representation.response(to: request)
+            return beforeHead ? response.after(gate) : response.pausing(after: 300_000, for: gate)
+        }
+    }
+
+    @Test(arguments: consumers, [true, false])
+    func `the transfer ends when the last who waits is cancelled`(_ consumer: Bench.Consumer, _ beforeHead: Bool)
+        async throws
+    {
+        let bench = try bench(beforeHead: beforeHead)
+        let task = Task { await bench.failure(consumer) }
+        await gate.reached()
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        await bench.transport.requests { $0.first?.ending != nil }
+        #expect(bench.transport.requests.first?.ending == .failed(.cancelled))
+    }
+
+    @Test(arguments: pairs)
+    func `who leaves takes nothing from who stays`(_ pair: (Bench.Consumer, Bench.Consumer)) async throws {
+        let bench = try bench()
+        let leaving = Task { await bench.failure(pair.0) }
+        await gate.reached()
+        async let staying = bench.get(pair.1)
+        // Both have the same transfer, or the second waits for the first one's end.
+        let follower = try await bench.cache.exchange(bench.request())
+        leaving.cancel()
+        #expect(await leaving.value == .cancelled)
+        gate.open()
+        #expect(try await staying.body == representation.content)
+        #expect(try await Bench.body(of: follower) == representation.content)
+        #expect(bench.sent.count == 1)
+    }
+
+    @Test(arguments: consumers)
+    func `what arrived before the cancellation is continued the next time`(_ consumer: Bench.Consumer) async throws {
+        let bench = try bench()
+        let task = Task { await bench.failure(consumer) }
+        await gate.reached()
+        task.cancel()
+        _ = await task.value
+        await bench.transport.requests { $0.first?.ending != nil }
+        gate.open()
+        #expect(try await bench.get(.file).body == representation.content)
+        #expect(bench.transport.requests.last?.fields[.range] == "bytes=300000-")
+    }
+
+    @Test(arguments: consumers)
+    func `everything that is under way can be stopped`(_ consumer: Bench.Consumer) async throws {
+        let bench = try bench()
+        let task = Task { await bench.failure(consumer) }
+        await gate.reached()
+        #expect(bench.cache.running.map(\.url) == [Bench.url])
+        bench.cache.cancelAll()
+        #expect(await task.value == .cancelled)
+        #expect(bench.cache.running.isEmpty)
+    }
+
+    @Test func `the loads of one URL can be stopped`() async throws {
+        let bench = try bench()
+        let task = Task { await bench.failure(.file) }
+        await gate.reached()
+        bench.cache.cancel("http://origin.example/other")
+        #expect(bench.transport.requests.first?.ending == nil)
+        bench.cache.cancel(Bench.url)
+        #expect(await task.value == .cancelled)
+    }
+
+    @Test func `a download that nobody holds is stopped`() async throws {
+        let bench = try bench()
+        var download: Download? = bench.cache.download(bench.request())
+        await gate.reached()
+        #expect(download != nil)
+        download = nil
+        await bench.transport.requests { $0.first?.ending != nil }
+        #expect(bench.transport.requests.first?.ending == .failed(.cancelled))
+    }
+
+    @Test func `a large body that nobody reads any more is stopped`() async throws {
+        let bench = try bench()
+        var answer: ForwardedAnswer? = try await bench.cache.exchange(bench.request())
+        await gate.reached()
+        #expect(answer?.head.status == .ok)
+        answer = nil
+        await bench.transport.requests { $0.first?.ending != nil }
+        #expect(bench.transport.requests.first?.ending == .failed(.cancelled))
+    }
+
+    @Test func `a small body is loaded to its end though nobody reads it any more`() async throws {
+        let bench = try Bench { [gate] request in
+            ScriptedRepresentation(ScriptedRepresentation.bytes(1000)).response(to: request)
+                .pausing(after: 10, for: gate)
+        }
+        _ = try await bench.cache.exchange(bench.request())
+        gate.open()
+        await bench.transport.requests { $0.first?.ending != nil }
+        #expect(bench.transport.requests.first?.ending == .finished)
+    }
+
+    @Test func `what goes past the store ends with who reads it`() async throws {
+        let bench = try Bench { [gate] request in
+            ScriptedResponse(.ok, [.cacheControl: "no-store"], body: ScriptedRepresentation.bytes(1000))
+                .pausing(after: 10, for: gate)
+        }
+        var answer: ForwardedAnswer? = try await bench.cache.exchange(bench.request())
+        await gate.reached()
+        #expect(answer?.content != nil)
+        answer = nil
+        await bench.transport.requests { $0.first?.ending != nil }
+        #expect(bench.transport.requests.first?.ending == .failed(.cancelled))
+    }
+
+    @Test func `closing the cache ends what is under way`() async throws {
+        let bench = try bench()
+        let tasks = Self.consumers.map { consumer in Task { await bench.failure(consumer) } }
+        await gate.reached()
+        await bench.cache.close()
+        for task in tasks { #expect(await task.value == .cancelled) }
+    }
+}

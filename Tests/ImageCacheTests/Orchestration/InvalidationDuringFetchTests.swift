@@ -1,0 +1,107 @@
+import Foundation
+import ImageCache
+import ImageCacheTesting
+import Locking
+import TestSupport
+import Testing
+
+/// What was invalidated stays so, whatever was under way.
+@Suite(.timeLimit(.minutes(20))) struct InvalidationDuringFetchTests {
+    enum Invalidation: Sendable, CaseIterable {
+        case remove, purge, clear, unsafeMethod, otherCache
+
+        func perform(on bench: Bench) async throws {
+            let request = bench.request()
+            switch self {
+            case .remove: _ = try bench.cache.remove(request)
+            case .purge: _ = try await bench.cache.purge(.url(Bench.url))
+            case .clear: try bench.cache.clear()
+            case .unsafeMethod:
+                let answer = try await bench.cache.exchange(bench.request { $0.method = .post })
+                _ = try await Bench.body(of: answer)
+            case .otherCache:
+                let other = try Bench(in: bench.directory) { _ in .failure() }
+                _ = try other.cache.remove(request)
+            }
+        }
+    }
+
+    static let consumers = [Bench.Consumer.file, .proxied]
+    private let gate = AsyncGate()
+    private let older = ScriptedRepresentation([1], etag: "\"1\"")
+    private let newer = ScriptedRepresentation([2, 2], etag: "\"2\"")
+
+    private func bench(beforeHead: Bool) throws -> Bench {
+        try Bench { [gate, older, newer] request in
+            if request.method == .post { return ScriptedResponse(.noContent, steps: [], length: nil) }
+            guard request.number == 1 else { return newer.response(to: request) }
+            let response = older.response(to: request)
+            return beforeHead ? response.after(gate) : response.pausing(after: 0, for: gate)
+        }
+    }
+
+    @Test(arguments: Invalidation.allCases, consumers)
+    func `a fetch that began before is delivered and not stored`(
+        _ invalidation: Invalidation, _ consumer: Bench.Consumer
+    ) async throws {
+        let bench = try bench(beforeHead: false)
+        async let before = bench.get(consumer)
+        await gate.reached()
+        try await invalidation.perform(on: bench)
+        gate.open()
+        #expect(try await before.body == older.content)
+        for next in Self.consumers { #expect(try await bench.get(next).body == newer.content) }
+    }
+
+    @Test(arguments: Invalidation.allCases, consumers)
+    func `who asks after it joins nothing that began before`(_ invalidation: Invalidation, _ consumer: Bench.Consumer)
+        async throws
+    {
+        let bench = try bench(beforeHead: false)
+        let first = Task { try await bench.get(.proxied) }
+        await gate.reached()
+        try await invalidation.perform(on: bench)
+        let later = Task { try await bench.get(consumer) }
+        if consumer == .proxied { #expect(try await later.value.body == newer.content) }
+        gate.open()
+        #expect(try await first.value.body == older.content)
+        #expect(try await later.value.body == newer.content)
+    }
+
+    @Test(arguments: [Invalidation.remove, .purge, .clear, .otherCache])
+    func `a file that must be stored is confirmed by the origin instead`(_ invalidation: Invalidation) async throws {
+        let bench = try Bench { [gate, older] request in
+            let response = older.response(to: request)
+            return request.number == 1 ? response.pausing(after: 0, for: gate) : response
+        }
+        async let file = bench.get(.file) { $0.unstorable = .refuse }
+        await gate.reached()
+        try await invalidation.perform(on: bench)
+        gate.open()
+        #expect(try await file.body == older.content)
+        #expect(bench.sent.count == 2 && bench.transport.totals.bytesReceived <= 2)
+        #expect(try bench.cache.entries().count == 1)
+    }
+
+    @Test(arguments: Invalidation.allCases)
+    func `what is in memory is not used any more`(_ invalidation: Invalidation) async throws {
+        let bench = try Bench(older)
+        _ = try await bench.readyAnswer()
+        try await invalidation.perform(on: bench)
+        #expect(bench.cache.readyAnswer(to: bench.request()) == nil)
+    }
+
+    @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .patch], [200, 204, 303, 404, 500])
+    func `an unsafe request that works makes what is stored invalid`(_ method: HTTPRequest.Method, _ status: Int)
+        async throws
+    {
+        let bench = try Bench { [older] request in
+            request.method == .get ? older.response(to: request) : ScriptedResponse(.init(code: status))
+        }
+        _ = try await bench.get(.file)
+        _ = try await bench.get(.proxied) { $0.method = method }
+        _ = try await bench.get(.file)
+        // RFC 9111 section 4.4: 2xx and 3xx.
+        #expect(bench.sent.count == (status < 400 ? 3 : 2))
+    }
+}

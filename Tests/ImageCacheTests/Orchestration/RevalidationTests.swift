@@ -1,0 +1,134 @@
+import Foundation
+import ImageCache
+import ImageCacheTesting
+import Locking
+import Testing
+
+/// Conditional requests, and what becomes of their responses.
+@Suite(.timeLimit(.minutes(20))) struct RevalidationTests {
+    private let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(800))
+
+    @Test(arguments: Bench.Consumer.allCases)
+    func `a stale response that the origin confirms is fresh again`(_ consumer: Bench.Consumer) async throws {
+        let bench = try Bench(representation)
+        _ = try await bench.get(consumer)
+        for round in 2...3 {
+            bench.advance(seconds: 61)
+            for _ in 0..<2 { #expect(try await bench.get(consumer).body == representation.content) }
+            #expect(bench.sent.count == round)
+        }
+        #expect(bench.cache.transferTotals.bytesReceived == representation.bytes.count)
+    }
+
+    @Test(arguments: Bench.Consumer.allCases)
+    func `a stale response that changed is replaced`(_ consumer: Bench.Consumer) async throws {
+        let newer = ScriptedRepresentation(ScriptedRepresentation.bytes(900, seed: 2), etag: "\"2\"")
+        let bench = try Bench { [representation] request in
+            (request.number == 1 ? representation : newer).response(to: request)
+        }
+        _ = try await bench.get(consumer)
+        bench.advance(seconds: 61)
+        for _ in 0..<2 { #expect(try await bench.get(consumer).body == newer.content) }
+        #expect(bench.transport.requests.map { $0.fields[.ifNoneMatch] } == [nil, "\"1\""])
+        #expect(try bench.cache.entries().count == 1)
+    }
+
+    @Test func `a 304's fields take the place of the stored ones`() async throws {
+        let bench = try Bench { [representation] request in
+            var response = representation.response(to: request)
+            response.fields[.cacheControl] = "max-age=\(request.number * 100)"
+            response.fields[.contentLanguage] = "\(request.number)"
+            return response
+        }
+        _ = try await bench.get(.file)
+        bench.advance(seconds: 150)
+        let file = try await bench.cache.file(for: bench.request())
+        #expect(file.source == .revalidated && file.response.fields[.contentLanguage] == "2")
+        #expect(file.bytesTransferred == 0)
+        bench.advance(seconds: 150)
+        #expect(try await bench.cache.file(for: bench.request()).source == .disk)
+    }
+
+    @Test(arguments: Bench.Consumer.allCases)
+    func `a 304 for a body that is gone meanwhile is asked for again without a condition`(_ consumer: Bench.Consumer)
+        async throws
+    {
+        let gate = AsyncGate()
+        let bench = try Bench { [representation] request in
+            let response = representation.response(to: request)
+            return request.number == 2 ? response.after(gate) : response
+        }
+        _ = try await bench.get(.file)
+        bench.advance(seconds: 61)
+        async let outcome = bench.get(consumer)
+        await bench.transport.requests { $0.count == 2 }
+        _ = try bench.cache.remove(bench.request())
+        gate.open()
+        #expect(try await outcome.body == representation.content)
+        #expect(bench.transport.requests.map { $0.fields[.ifNoneMatch] != nil } == [false, true, false])
+    }
+
+    @Test(arguments: Bench.Consumer.allCases)
+    func `a 304 to what was not asked is an error`(_ consumer: Bench.Consumer) async throws {
+        let bench = try Bench { _ in ScriptedResponse(.notModified, steps: [], length: nil) }
+        #expect(await bench.failure(consumer) == .wrongBytes)
+    }
+
+    @Test(arguments: [Bench.Consumer.file, .proxied])
+    func `while-revalidate serves the stale response at once and refreshes it once in the background`(
+        _ consumer: Bench.Consumer
+    ) async throws {
+        let gate = AsyncGate()
+        let newer = ScriptedRepresentation([9, 9], etag: "\"2\"", [.cacheControl: "max-age=60"])
+        let older = ScriptedRepresentation([1], [.cacheControl: "max-age=60, stale-while-revalidate=600"])
+        let bench = try Bench { request in
+            request.number == 1 ? older.response(to: request) : newer.response(to: request).after(gate)
+        }
+        _ = try await bench.get(consumer)
+        bench.advance(seconds: 100)
+        for _ in 0..<3 { #expect(try await bench.get(consumer).body == [1]) }
+        await bench.transport.requests { $0.count == 2 }
+        gate.open()
+        await bench.transport.requests { $0.last?.ending != nil }
+        // The commit follows the transfer's end.
+        while try await bench.get(consumer).body != [9, 9] { await Task.yield() }
+        #expect(bench.sent.count == 2)
+    }
+
+    @Test func `both files are delivered, the stored one and the one that took its place`() async throws {
+        let version = Locked(1)
+        let bench = try Bench { request in
+            let version = version.withLock { UInt8($0) }
+            return ScriptedRepresentation([version], etag: "\"\(version)\"", [.cacheControl: "max-age=60"])
+                .response(to: request)
+        }
+        func delivered() async throws -> [Body] {
+            var bodies: [Body] = []
+            for try await file in bench.cache.files(for: bench.request()) { bodies.append(try Bench.body(of: file)) }
+            return bodies
+        }
+        #expect(try await delivered() == [[1]])
+        bench.advance(seconds: 100)
+        #expect(try await delivered() == [[1]])
+        version.withLock { $0 = 2 }
+        bench.advance(seconds: 100)
+        #expect(try await delivered() == [[1], [2]])
+    }
+
+    @Test(arguments: [("fr", 2), ("de", 1), ("fr, de", 2)])
+    func `a variant answers those whose fields select it`(_ language: String, _ requests: Int) async throws {
+        let bench = try Bench { request in
+            let language = request.fields[.acceptLanguage] ?? ""
+            return ScriptedRepresentation(
+                Array(language.utf8), etag: "\"\(language)\"",
+                [.cacheControl: "max-age=60", .vary: "Accept-Language"]
+            ).response(to: request)
+        }
+        _ = try await bench.get(.file) { $0.fields[.acceptLanguage] = "de" }
+        for consumer in Bench.Consumer.allCases {
+            let outcome = try await bench.get(consumer) { $0.fields[.acceptLanguage] = language }
+            #expect(outcome.body == Body(Array(language.utf8)))
+        }
+        #expect(bench.sent.count == requests)
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import ImageCache
+import ImageCacheTesting
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(20))) struct ScriptedTransportTests {
+    private let bytes = ScriptedRepresentation.bytes(1000)
+
+    @Test func `what was stored for a test is served without a request`() async throws {
+        let bench = try Bench { _ in .failure() }
+        try await bench.cache.store(bytes, for: Bench.url)
+        for consumer in Bench.Consumer.allCases { #expect(try await bench.get(consumer).body == Body(bytes)) }
+        #expect(bench.sent.isEmpty)
+    }
+
+    @Test func `what must not be stored cannot be stored for a test`() async throws {
+        let bench = try Bench { _ in .failure() }
+        await #expect(throws: ImageCacheError.self) {
+            try await bench.cache.store([1], for: Bench.url, fields: [.cacheControl: "no-store"])
+        }
+    }
+
+    @Test func `a request is recorded as the origin would see it`() async throws {
+        let bench = try Bench(ScriptedRepresentation(bytes))
+        _ = try await bench.cache.file(
+            for: bench.request { request in
+                request.url += "?q=1"
+                request.fields[.accept] = "image/png"
+                request.client = "somebody"
+                request.priority = .high
+            })
+        let request = try #require(bench.transport.requests.first)
+        #expect(request.url == Bench.url + "?q=1" && request.path == "/a" && request.method == .get)
+        #expect(request.fields[.accept] == "image/png" && request.client == "somebody" && request.priority == .high)
+        #expect(request.ending == .finished && request.number == 1 && request.transfer == 1)
+        #expect(bench.cache.transferTotals.bytesReceived == bytes.count)
+    }
+
+    @Test func `redirects are followed as far as the request allows`() async throws {
+        let bench = try Bench { request in
+            request.path == "/a" ? .redirect(to: "/b") : ScriptedResponse(.ok, body: [1, 2, 3])
+        }
+        let file = try await bench.cache.file(for: bench.request())
+        #expect(file.finalURL == "http://origin.example/b" && bench.transport.requests.map(\.path) == ["/a", "/b"])
+        #expect(bench.transport.requests.map(\.transfer) == [1, 1])
+        #expect(await bench.failure(.file) { $0.transfer.maxRedirects = 0 } == .status(302))
+    }
+
+    @Test func `a transport that was shut down starts nothing`() async throws {
+        let bench = try Bench(ScriptedRepresentation(bytes))
+        await bench.cache.close()
+        await #expect(throws: ImageCacheError.self) { try await bench.cache.file(for: bench.request()) }
+        #expect(bench.sent.isEmpty)
+    }
+
+    @Test func `a transport of a dozen lines is enough`() async throws {
+        var configuration = ImageCache.Configuration()
+        configuration.transport = FixtureTransport(fixtures: [Bench.url: bytes])
+        let directory = try TestDirectory()
+        let cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        #expect(try Bench.body(of: try await cache.file(for: FileRequest(Bench.url))) == Body(bytes))
+        await #expect(throws: ImageCacheError.self) { try await cache.file(for: "http://origin.example/other") }
+    }
+}
+
+/// The example of ``HTTPTransport``'s documentation.
+private struct FixtureTransport: HTTPTransport {
+    let fixtures: [String: [UInt8]]
+
+    func run(
+        _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
+    ) async throws(TransferError) -> TransferResult {
+        let bytes = fixtures[request.url]
+        let head = ResponseHead(
+            status: bytes == nil ? .notFound : .ok, fields: [.cacheControl: "max-age=60"], finalURL: request.url,
+            requestTime: Date(), responseTime: Date())
+        guard let bytes else { return TransferResult(head: head, outcome: .status) }
+        do {
+            try sink.begin(head, .whole(length: Int64(bytes.count)))
+            _ = try bytes.withUnsafeBytes { try sink.write($0) }
+            try sink.end(.complete)
+        } catch {
+            throw TransferError(.refusedBySink, url: request.url, "the body could not be stored", cause: error)
+        }
+        return TransferResult(head: head, outcome: .body, bytesReceived: Int64(bytes.count))
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import ImageCache
+import ImageCacheTesting
+import Testing
+
+/// Responses that must not be stored.
+@Suite(.timeLimit(.minutes(20))) struct UnstorableTests {
+    static let fields: [HTTPFields] = [
+        [.cacheControl: "no-store"], [.cacheControl: "private, max-age=60"], [.cacheControl: "max-age=60", .vary: "*"],
+    ]
+    private static let body = Body(ScriptedRepresentation.bytes(400_000))
+    private var bytes: [UInt8] { Self.body.bytes }
+
+    private func bench(_ fields: HTTPFields) throws -> Bench {
+        try Bench(ScriptedRepresentation(bytes, fields), .shared)
+    }
+
+    @Test(arguments: fields)
+    func `a proxy passes it on to each who asks`(_ fields: HTTPFields) async throws {
+        let bench = try bench(fields)
+        for _ in 0..<3 {
+            let outcome = try await bench.get(.proxied)
+            #expect(outcome.body == Self.body && !outcome.status.stored && !outcome.status.hit)
+        }
+        #expect(bench.sent.count == 3)
+        #expect(try bench.cache.entries().isEmpty)
+    }
+
+    @Test(arguments: fields.prefix(2))
+    func `a file is handed out and gone afterwards`(_ fields: HTTPFields) async throws {
+        let bench = try bench(fields)
+        var file: CachedFile? = try await bench.cache.file(for: bench.request())
+        let path = try #require(file?.path)
+        #expect(file?.isStored == false && FileManager.default.fileExists(atPath: path))
+        file = nil
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(try bench.cache.entries().isEmpty)
+    }
+
+    @Test(arguments: fields.prefix(2))
+    func `a file that must be stored is refused before its body comes`(_ fields: HTTPFields) async throws {
+        let bench = try bench(fields)
+        #expect(await bench.failure(.file) { $0.unstorable = .refuse } == .notStorable)
+        #expect(bench.transport.totals.bytesReceived == 0)
+    }
+
+    @Test(arguments: [(FileRequest.Unstorable.handOut, nil), (.handOutKeepingPartial, "bytes=300000-" as String?)])
+    func `a partial of it is kept only for who waits for the file`(
+        _ unstorable: FileRequest.Unstorable, _ range: String?
+    ) async throws {
+        let representation = ScriptedRepresentation(bytes, [.cacheControl: "no-store"])
+        let bench = try Bench { request in
+            let response = representation.response(to: request)
+            return request.number == 1 ? response.cut(after: 300_000) : response
+        }
+        let code = await bench.failure(.file) { request in
+            request.unstorable = unstorable
+            request.transfer.retry.maxRetries = 0
+        }
+        #expect(code == .unreachable)
+        #expect(try await bench.get(.file) { $0.unstorable = unstorable }.body == Self.body)
+        #expect(bench.transport.requests.last?.fields[.range] == range)
+    }
+
+    @Test func `an answer for one client alone keeps nothing from being stored for the others`() async throws {
+        let bench = try Bench(.shared) { request in
+            let isOwn = request.fields[.cookie] != nil
+            return ScriptedRepresentation([isOwn ? 1 : 2], [.cacheControl: isOwn ? "private" : "max-age=60"])
+                .response(to: request)
+        }
+        #expect(try await bench.get(.proxied) { $0.fields[.cookie] = "a" }.body == [1])
+        for _ in 0..<2 { #expect(try await bench.get(.proxied).body == [2]) }
+        #expect(bench.sent.count == 2)
+    }
+
+    @Test func `while answers are for one client alone, nobody waits for another's`() async throws {
+        let gate = AsyncGate()
+        let bench = try Bench(.shared) { request in
+            let response = ScriptedResponse(.ok, [.cacheControl: "private"], body: [1, 2, 3])
+            return request.fields[.cookie] == "slow" ? response.after(gate) : response
+        }
+        _ = try await bench.get(.proxied) { $0.fields[.cookie] = "a" }
+        async let slow = bench.get(.proxied) { $0.fields[.cookie] = "slow" }
+        await bench.transport.requests { $0.count == 2 }
+        #expect(try await bench.get(.proxied) { $0.fields[.cookie] = "quick" }.body == [1, 2, 3])
+        gate.open()
+        #expect(try await slow.body == [1, 2, 3])
+    }
+
+    @Test func `after an answer for one, a part is asked for as a part`() async throws {
+        let bench = try bench([.cacheControl: "no-store"])
+        _ = try await bench.get(.proxied)
+        let outcome = try await bench.get(.proxied) { $0.fields[.range] = "bytes=0-9" }
+        #expect(outcome.code == 206 && outcome.body == Body(Array(bytes[0..<10])))
+        #expect(bench.transport.requests.last?.fields[.range] == "bytes=0-9")
+    }
+
+    @Test func `the reader sets the pace of what goes past the store`() async throws {
+        let piece = ScriptedRepresentation.bytes(200_000)
+        let bench = try Bench { _ in
+            ScriptedResponse(
+                .ok, [.cacheControl: "no-store"], steps: Array(repeating: .bytes(piece), count: 20), length: 4_000_000)
+        }
+        let answer = try await bench.cache.exchange(bench.request())
+        #expect(bench.transport.totals.bytesReceived <= 800_000)
+        #expect(try await Bench.body(of: answer).bytes.count == 4_000_000)
+    }
+}
