@@ -40,7 +40,7 @@ final class Mailbox: Sendable {
         var isWakeUpSent = false
         var isStopped = false
         var thread = Thread.notStarted
-        /// Who waits for the thread's end.
+        /// The callers that wait for the thread's end.
         var waiters: [UnsafeContinuation<Void, Never>] = []
         var lastID: UInt64 = 0
     }
