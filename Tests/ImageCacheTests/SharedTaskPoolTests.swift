@@ -1,4 +1,5 @@
 import ImageCacheTesting
+import Locking
 import Testing
 
 @testable import ImageCache

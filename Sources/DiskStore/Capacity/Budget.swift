@@ -19,7 +19,7 @@ struct Budget: Equatable, Sendable {
     /// The most that one transaction adds to the log before the checkpoint that follows it.
     private var transactionPages: Int64 { max(checkpointPages / 2, 32) }
 
-    /// What the log and its shared memory can take at most.
+    /// The most that the log and its shared memory can take.
     var logAllowance: Int64 {
         let pages = checkpointPages + transactionPages
         return Self.rounded(pages * Self.frame) + (pages / 4062 + 1) * 32_768
@@ -48,7 +48,7 @@ struct Budget: Equatable, Sendable {
         capacity - logAllowance - fixedAllowance - indexPages * Self.page
     }
 
-    /// What a file of this many bytes takes on disk.
+    /// The bytes that a file of this length takes on disk.
     static func rounded(_ size: Int64) -> Int64 {
         let (sum, overflow) = size.addingReportingOverflow(page - 1)
         return overflow ? Int64.max : sum / page * page

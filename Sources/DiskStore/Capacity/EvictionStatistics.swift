@@ -1,13 +1,13 @@
 public import FoundationEssentials
 import Locking
 
-/// What this process evicted to keep the store within its capacity, since the store was opened.
+/// The evictions by which this process has kept the store within its capacity since it was opened.
 ///
 /// The age of what is evicted tells whether the capacity is enough: when entries go that were used an hour ago, more room
 /// would have made hits of them.
 public struct EvictionStatistics: Sendable, Equatable {
     public private(set) var count = 0
-    /// What the evicted entries occupied, in bytes.
+    /// The bytes that the evicted entries occupied.
     public private(set) var bytes: Int64 = 0
     /// The newest eviction.
     public private(set) var last: Eviction?
@@ -63,6 +63,6 @@ public struct EvictionStatistics: Sendable, Equatable {
 }
 
 extension DiskStore {
-    /// What was evicted, and how long it had lain unused. What was purged or removed does not count.
+    /// The evictions, and how long their entries had lain unused. Entries that were removed do not count.
     public var evictions: EvictionStatistics { index.withLock { $0.evictions } }
 }

@@ -62,7 +62,7 @@ struct StoreUsage: Equatable {
         return (free + Int64(Double(spare - free) * share / 2)) * Budget.page
     }
 
-    /// Whether so much can be freed; when all of it would not be enough, nothing goes for nothing.
+    /// Tells if so much can be freed: when all that can go would not be enough, nothing is evicted.
     ///
     /// - Parameter idlePartials: Bytes of partials that nobody uses, if they were counted.
     func canFree(_ bytes: Int64, countsDoomed: Bool = true, idlePartials: Int64?) -> Answer {

@@ -5,6 +5,6 @@ public protocol EntryMigrating: Sendable {
     /// Called once for each entry, inside the transaction that migrates the index.
     func migrated(_ entry: NewEntry, from version: Int64) -> NewEntry?
 
-    /// Whether a partial is kept; its record is deleted otherwise.
+    /// Returns true when a partial is kept; its record is deleted otherwise.
     func keepsPartial(of key: EntryKey, header: [UInt8], from version: Int64) -> Bool
 }

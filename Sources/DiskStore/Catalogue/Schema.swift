@@ -1,4 +1,4 @@
-/// What the index file says of itself, and how its tables look.
+/// The marks of the index file and its tables.
 enum Schema {
     /// "imgc": SQLite's header field by which the file is known to be ours.
     static let applicationID: Int64 = 0x696D_6763

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is known of a body's file when it is about to get its row.
+/// A body's file that is about to get its row.
 struct FinishedBody {
     let size: Int64
     let allocated: Int64

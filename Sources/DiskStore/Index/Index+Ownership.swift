@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// Whether a folder may be used as a cache directory: files of others must never be counted, swept or moved.
+/// Recognises cache directories: files of others must never be counted, deleted or moved.
 extension Index {
-    /// What stands in a cache directory's CACHEDIR.TAG. The second line is what tells ours from every other program's.
+    /// The text of a cache directory's CACHEDIR.TAG. Its second line tells ours from every other program's.
     private static let tagText =
         "Signature: 8a477f597d28d172789f06886806bc55\n\(tagMark) See https://bford.info/cachedir/\n"
     private static let tagMark = "# This is a cache of imgcache."
@@ -38,8 +38,8 @@ extension Index {
         return header.starts(with: "SQLite format 3\0".utf8) && number == Schema.applicationID
     }
 
-    /// What an empty file system has, and what a kill, a full disk or a deletion under way leaves of a cache: nothing that anybody
-    /// else could have put there.
+    /// True for names that an empty file system has, and for those that a kill, a full disk or a deletion under way leaves of a
+    /// cache: nothing that anybody else could have put there.
     private func isOfVacantFolder(_ name: String) -> Bool {
         let status = FileStatus(at: "\(paths.root)/\(name)")
         switch name {
@@ -60,7 +60,7 @@ extension Index {
         return holdsOnly(in: paths.folder(number)) { Paths.number($0) != nil }
     }
 
-    /// Whether there is a folder at the path, and each name in it passes.
+    /// True when there is a folder at the path, and each name in it passes.
     private func holdsOnly(in folder: String, _ isOurs: (String) -> Bool) -> Bool {
         guard FileStatus(at: folder)?.isFolder == true else { return false }
         var all = true
@@ -68,7 +68,7 @@ extension Index {
         return all
     }
 
-    /// Whether the file of that name is a table of ours, or gone by now.
+    /// True when the file of that name is a table of ours, or gone by now.
     private var holdsGenerations: Bool {
         guard let status = FileStatus(at: paths.generations) else { return true }
         guard status.isRegular, let file = try? File(paths.generations, O_RDONLY) else { return false }

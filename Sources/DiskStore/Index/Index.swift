@@ -22,7 +22,7 @@ final class Index {
 
     /// Accesses that are not in the index yet, in order; the last one of an entry counts.
     var accesses = PendingAccesses()
-    /// What each body folder was last seen to take.
+    /// The size at which each body folder was last seen.
     var folderSizes: [Int64: Int64] = [:]
     var diskUsage = DiskUsage()
     /// The index that was moved aside counts as well.

@@ -55,7 +55,7 @@ struct TransportFailure {
     var isRetryable: Bool
     /// No connection was made in time: a refused address may be the reason.
     var isWithoutConnection = false
-    /// What came is no HTTP, on a connection that was used before: what the origin sent there beyond the length of the response
+    /// The bytes that came are no HTTP, on a connection that was used before: what the origin sent there beyond the length of the response
     /// before (or after a 204) may have been taken for this one's beginning.
     var isFromSpoiledConnection = false
 }

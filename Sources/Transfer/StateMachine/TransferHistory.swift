@@ -1,5 +1,5 @@
 extension TransferStateMachine {
-    /// What is counted and remembered over all attempts.
+    /// The counts and memories that last over all attempts.
     struct History {
         let startedAt: MonotonicTime
         /// Requests, redirects not counted.

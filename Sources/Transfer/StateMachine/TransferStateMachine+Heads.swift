@@ -20,7 +20,7 @@ extension TransferStateMachine {
         state = .exchanging(exchange, .awaitingHead(awaited))
     }
 
-    /// What has come is no head, in words.
+    /// The lines that came are no head, for this reason.
     mutating func headBroke(_ violation: String) -> Action {
         guard case .exchanging(let exchange, .awaitingHead) = state else { return .none }
         return stop(exchange, error(.protocolViolation, violation))
