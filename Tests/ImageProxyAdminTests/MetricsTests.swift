@@ -54,6 +54,12 @@ import Testing
 }
 
 @Suite struct PrometheusTextTests {
+    @Test func `each metric that the server counts has its help`() {
+        let registry = MetricsRegistry()
+        _ = ServerMetrics(factory: registry)
+        #expect(Set(registry.all.keys.map(\.label)) == Set(MetricHelp.texts.keys))
+    }
+
     @Test("Counters, gauges and histograms come out as Prometheus reads them")
     func format() {
         let registry = MetricsRegistry()
