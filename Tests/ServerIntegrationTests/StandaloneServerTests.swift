@@ -91,7 +91,8 @@ import Testing
 
     @Test func `the handler is not asked for what is no request`() async throws {
         let observer = try await serve { port in
-            #expect(try Client(port).ask("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")?.status == 400)
+            let answer = try Client(port).ask("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+            #expect(answer?.status == 400)
         }
         #expect(observer.refused.withLock { $0 } == [.malformed])
         #expect(observer.records.withLock { $0.map(\.isMalformed) } == [true])
