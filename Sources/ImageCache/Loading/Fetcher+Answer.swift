@@ -4,7 +4,7 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-extension Loader {
+extension Fetcher {
     /// A response from the store.
     struct StoredAnswer {
         var answer: CachedAnswer
