@@ -202,7 +202,7 @@ extension ImageCache {
     /// Writes out access dates that are batched in memory. What cannot be written is lost: it orders evictions, no more.
     public func flush() { try? store.flush() }
 
-    var store: DiskStore { loader.store }
+    var store: DiskStore { fetcher.store }
 
     func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
         do { return try body() } catch { throw Self.translated(error) }

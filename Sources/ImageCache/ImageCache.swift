@@ -22,7 +22,7 @@ public final class ImageCache: Sendable {
     /// The directory of the disk store.
     public let directory: String
 
-    let loader: Loader
+    let fetcher: Fetcher
     let forwarder: Forwarder
     let executor: BlockingExecutor
     private let configuration: Configuration
@@ -45,8 +45,8 @@ public final class ImageCache: Sendable {
             width: max(2, min(configuration.maxTransfers, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 1, 8)))
         do {
             let store = try DiskStore(directory: directory, configuration: storeConfiguration)
-            loader = Loader(store: store, configuration: configuration, executor: executor)
-            forwarder = Forwarder(loader: loader)
+            fetcher = Fetcher(store: store, configuration: configuration, executor: executor)
+            forwarder = Forwarder(fetcher: fetcher)
             if let change = store.capacityChange, change.excess > 0 {
                 configuration.logger.notice(
                     "the store exceeds its new capacity; the longest unused is evicted with what is stored next",
@@ -64,7 +64,7 @@ public final class ImageCache: Sendable {
     var pipeline: ImagePipeline {
         images.withLock { images in
             if let images { return images }
-            let pipeline = ImagePipeline(loader: loader, configuration: configuration)
+            let pipeline = ImagePipeline(fetcher: fetcher, configuration: configuration)
             images = pipeline
             return pipeline
         }
@@ -72,12 +72,12 @@ public final class ImageCache: Sendable {
 
     /// Forgets what is in memory of an original.
     func forgetImages(of request: FileRequest) {
-        loader.answers.forget(CacheKey.normalized(request.url))
+        fetcher.answers.forget(CacheKey.normalized(request.url))
         images.withLock { $0 }?.memory.removeVariants(of: ImageKey.Original(request))
     }
 
     func forgetImages() {
-        loader.answers.forgetAll()
+        fetcher.answers.forgetAll()
         images.withLock { $0 }?.memory.removeAll()
     }
 
@@ -97,7 +97,7 @@ public final class ImageCache: Sendable {
     /// one that ``file(for:)`` would give.
     public func storedFile(for request: FileRequest) throws(ImageCacheError) -> CachedFile? {
         do throws(ImageCacheError) {
-            return try loader.stored(request)
+            return try fetcher.stored(request)
         } catch {
             throw error.with(url: request.url)
         }
@@ -105,7 +105,7 @@ public final class ImageCache: Sendable {
 
     /// Starts, or joins, the load of a request: for progress and for the file.
     public func download(_ request: FileRequest) -> Download {
-        Download(request: request, subscription: loader.subscribe(to: request))
+        Download(request: request, subscription: fetcher.subscribe(to: request))
     }
 
     /// The answer to a request for a part of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head alone (HEAD), or
@@ -119,16 +119,16 @@ public final class ImageCache: Sendable {
     public func answer(to request: FileRequest) async throws(ImageCacheError) -> CachedAnswer {
         do throws(ImageCacheError) {
             let resolved = try ResolvedRequest(narrow: request)
-            let loader = loader
+            let fetcher = fetcher
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                if let stored = try loader.storedAnswer(resolved) {
-                    if stored.needsRefresh { loader.revalidateInBackground(resolved) }
+                if let stored = try fetcher.storedAnswer(resolved) {
+                    if stored.needsRefresh { fetcher.revalidateInBackground(resolved) }
                     return stored.answer as CachedAnswer?
                 }
-                return request.method == .head ? try await loader.head(resolved) : nil
+                return request.method == .head ? try await fetcher.head(resolved) : nil
             }
             if let stored { return stored }
-            return try loader.answer(resolved, from: try await file(for: resolved.request))
+            return try fetcher.answer(resolved, from: try await file(for: resolved.request))
         } catch {
             throw error.with(url: request.url)
         }
@@ -164,7 +164,7 @@ public final class ImageCache: Sendable {
     ///
     /// Takes microseconds; no file, no lock that is held for long, no thread. `nil` says nothing of the store: ask
     /// ``exchange(_:)``, after which a small, fresh file is in memory.
-    public func readyAnswer(to request: FileRequest) -> ReadyAnswer? { loader.answers.answer(to: request) }
+    public func readyAnswer(to request: FileRequest) -> ReadyAnswer? { fetcher.answers.answer(to: request) }
 
     /// The stored file at once, however stale, and then, if the origin has another one, that.
     ///
@@ -193,21 +193,21 @@ public final class ImageCache: Sendable {
 
     /// The loads under way, with their URLs and progress.
     public var running: [(url: String, progress: DownloadProgress)] {
-        loader.pool.contexts.map { ($0.url, $0.latest) }
+        fetcher.pool.contexts.map { ($0.url, $0.latest) }
     }
 
     // MARK: Cancelling
 
     /// Stops every load under way; what arrived is kept for the next time.
-    public func cancelAll() { loader.pool.cancel { _ in true } }
+    public func cancelAll() { fetcher.pool.cancel { _ in true } }
 
     /// Stops the loads of a URL, for everybody who waits for them.
-    public func cancel(_ url: String) { loader.pool.cancel { $0.url == url } }
+    public func cancel(_ url: String) { fetcher.pool.cancel { $0.url == url } }
 
     /// Writes out what is batched, ends the transfer thread, and lets go of the directory. Loads under way fail.
     public func close() async {
         cancelAll()
-        await loader.close()
+        await fetcher.close()
     }
     /// Closes the cache and removes its directory with everything in it.
     public func destroy() async {

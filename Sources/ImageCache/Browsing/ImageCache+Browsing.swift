@@ -40,10 +40,10 @@ extension ImageCache {
     }
 
     /// The small files that ``readyAnswer(to:)`` has in memory. What images take there, ``imageStatistics`` tells.
-    public var answerStatistics: MemoryCacheStatistics { loader.answers.statistics }
+    public var answerStatistics: MemoryCacheStatistics { fetcher.answers.statistics }
 
     /// What crossed the network for this cache: requests to origins, bytes received, what was resumed.
-    public var transferTotals: TransferTotals { loader.transport.totals }
+    public var transferTotals: TransferTotals { fetcher.transport.totals }
 
     /// What was evicted to make room, and how long it had lain unused.
     public var evictions: EvictionStatistics { store.evictions }

@@ -8,20 +8,20 @@ import Transfer
 /// Answers requests between a client and its origin: from the store, by one request for all who ask at a time, or by
 /// passing the answer on.
 final class Forwarder: Sendable {
-    let loader: Loader
-    private var executor: BlockingExecutor { loader.executor }
+    let fetcher: Fetcher
+    private var executor: BlockingExecutor { fetcher.executor }
     private let unshared = Locked(RecentKeys())
 
-    init(loader: Loader) { self.loader = loader }
+    init(fetcher: Fetcher) { self.fetcher = fetcher }
 
     func answer(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedAnswer {
         guard request.mayBeStored else { return try await pass(request, because: nil) }
         let resolved = try ResolvedRequest(narrow: request)
-        let loader = loader
+        let fetcher = fetcher
         let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-            let stored = try loader.storedAnswer(resolved)
-            if let stored { loader.answers.keep(stored.answer, to: resolved) }
-            return stored as Loader.StoredAnswer?
+            let stored = try fetcher.storedAnswer(resolved)
+            if let stored { fetcher.answers.keep(stored.answer, to: resolved) }
+            return stored as Fetcher.StoredAnswer?
         }
         if let stored {
             if stored.needsRefresh { refresh(resolved) }
@@ -30,7 +30,7 @@ final class Forwarder: Sendable {
         if request.method == .head {
             return ForwardedAnswer(
                 try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                    try await loader.head(resolved)
+                    try await fetcher.head(resolved)
                 })
         }
         let key = resolved.key
@@ -57,7 +57,7 @@ final class Forwarder: Sendable {
             case .file(let file):
                 if isFirst, file.isStored { unshared.withLock { $0.remove(key) } }
                 if isFirst || matches(file.response, resolved) {
-                    return ForwardedAnswer(try loader.answer(resolved, from: file.sharing(!isFirst)))
+                    return ForwardedAnswer(try fetcher.answer(resolved, from: file.sharing(!isFirst)))
                 }
                 variant = variantKey(of: file.response, resolved)
             case .growing(let response, var status, let version, let growth):
@@ -84,11 +84,11 @@ final class Forwarder: Sendable {
         var body = body
         guard case .complete(let length) = response.extent, body.growth.version == body.version,
             length != nil || !resolved.asked.fields.contains(.range),
-            let served = loader.rules.served(response, for: resolved.asked, now: loader.now())
+            let served = fetcher.rules.served(response, for: resolved.asked, now: fetcher.now())
         else {
-            return ForwardedAnswer(try loader.answer(resolved, from: try await body.subscription.value()))
+            return ForwardedAnswer(try fetcher.answer(resolved, from: try await body.subscription.value()))
         }
-        let head = loader.rules.head(of: served, from: response)
+        let head = fetcher.rules.head(of: served, from: response)
         switch served.body {
         case .none: return ForwardedAnswer(head, nil, status)
         case .whole:
@@ -106,12 +106,12 @@ final class Forwarder: Sendable {
     }
 
     private func variantKey(of response: StoredResponse, _ resolved: ResolvedRequest) -> String? {
-        loader.rules.variantKey(of: resolved.asked.fields, for: response.fields)
+        fetcher.rules.variantKey(of: resolved.asked.fields, for: response.fields)
     }
 
     private func matches(_ response: StoredResponse, _ resolved: ResolvedRequest) -> Bool {
         variantKey(of: response, resolved) != nil
-            && loader.rules.isSelected(response, by: resolved.asked.fields)
+            && fetcher.rules.isSelected(response, by: resolved.asked.fields)
     }
 
     /// A small body is loaded to its end though nobody reads it any more: who asked whether it changed, and who left, will
@@ -133,15 +133,15 @@ final class Forwarder: Sendable {
     {
         let key = FetchKey.response(
             ResponseKey(
-                key: resolved.key, epoch: loader.store.generation(of: resolved.url).epoch, terms: FetchTerms(resolved),
+                key: resolved.key, epoch: fetcher.store.generation(of: resolved.url).epoch, terms: FetchTerms(resolved),
                 variant: variant))
         // Another process is not waited for longer than it takes to begin oneself.
-        let consumer = Loader.Consumer.response(
+        let consumer = Fetcher.Consumer.response(
             variant == nil && !alone ? .atMost(.seconds(1)) : .none, publishing: alone ? key : nil)
         let shared = alone ? nil : key
-        let subscription = loader.pool.subscribe(to: shared, Fetch(resolved.url, shared), on: executor) {
-            [loader] (task) async throws(ImageCacheError) in
-            try await loader.respond(resolved, task, for: consumer)
+        let subscription = fetcher.pool.subscribe(to: shared, Fetch(resolved.url, shared), on: executor) {
+            [fetcher] (task) async throws(ImageCacheError) in
+            try await fetcher.respond(resolved, task, for: consumer)
         }
         subscription.context.raise(to: resolved.request.priority)
         return subscription
@@ -168,10 +168,10 @@ final class Forwarder: Sendable {
         let resolved = try ResolvedRequest(passing: request)
         let status = CacheStatus(
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
-        let subscription = loader.pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {
-            [loader] (task) async throws(ImageCacheError) in
-            try await loader.starting(task.context, resolved) { () async throws(ImageCacheError) in
-                try await loader.passOn(resolved, status, task.context)
+        let subscription = fetcher.pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {
+            [fetcher] (task) async throws(ImageCacheError) in
+            try await fetcher.starting(task.context, resolved) { () async throws(ImageCacheError) in
+                try await fetcher.passOn(resolved, status, task.context)
             }
         }
         subscription.context.raise(to: resolved.request.priority)
@@ -180,8 +180,8 @@ final class Forwarder: Sendable {
         case .passed(let head, let status, let body):
             // Before the client has the head: its next request must not be answered with what this one made invalid.
             if !isSafe {
-                await withTaskExecutorPreference(executor) { [loader] in
-                    _ = loader.invalidate(after: head, resolved, loader.store.generation(of: resolved.url))
+                await withTaskExecutorPreference(executor) { [fetcher] in
+                    _ = fetcher.invalidate(after: head, resolved, fetcher.store.generation(of: resolved.url))
                 }
             }
             let reader = PassedBody.Reader(body, keeping: subscription)

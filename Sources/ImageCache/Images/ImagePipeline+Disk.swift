@@ -29,13 +29,13 @@ extension ImagePipeline {
         var original = request.file
         // What was made of it knows what the origin must be asked: whether it still holds, with no byte of it downloaded.
         if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
-        let file = try await loader.file(for: original)
+        let file = try await fetcher.file(for: original)
         let isUnchanged =
             file.body.entry.id == found.stored.record.original
             || MadeImage.Stored(file.body.entry)?.record.original == found.stored.record.original
         guard isUnchanged else { return .outdated(file) }
-        let freshUntil = file.freshUntil(loader.now(), loader.rules, request.file.ownLifetime)
-        let response = MadeImage.Response(file.response, rules: loader.rules, at: loader.now())
+        let freshUntil = file.freshUntil(fetcher.now(), fetcher.rules, request.file.ownLifetime)
+        let response = MadeImage.Response(file.response, rules: fetcher.rules, at: fetcher.now())
         let image = try await blocking.run { [self] () throws(ImageCacheError) in
             try open(found.stored, recipe, request, file.generation, freshUntil: freshUntil, response)
         }
@@ -45,10 +45,10 @@ extension ImagePipeline {
     private func find(_ recipe: ImageRecipe, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Found? {
         do throws(StoreError) {
             let text = recipe.text
-            guard let entry = try loader.store.entry(for: resolved.key.ofMadeImages, variant: text),
+            guard let entry = try fetcher.store.entry(for: resolved.key.ofMadeImages, variant: text),
                 let stored = MadeImage.Stored(entry)
             else { return nil }
-            return Found(stored: stored, hasOriginal: try loader.hasVariants(resolved))
+            return Found(stored: stored, hasOriginal: try fetcher.hasVariants(resolved))
         } catch {
             throw ImageCacheError(error)
         }
@@ -60,8 +60,8 @@ extension ImagePipeline {
     ) throws(ImageCacheError) -> MadeImage? {
         let bytes: [UInt8]
         do throws(StoreError) {
-            guard let body = try loader.store.open(found.entry), let all = try body.all() else { return nil }
-            try loader.store.touch(found.entry)
+            guard let body = try fetcher.store.open(found.entry), let all = try body.all() else { return nil }
+            try fetcher.store.touch(found.entry)
             bytes = all
         } catch {
             throw ImageCacheError(error)
@@ -110,7 +110,7 @@ extension ImagePipeline {
             response: response)
         let key = original.key.ofMadeImages
         do throws(StoreError) {
-            let writer = try loader.store.beginBody(for: key)
+            let writer = try fetcher.store.beginBody(for: key)
             try writer.start(header: [], total: Int64(bytes.count))
             var failure: StoreError?
             bytes.withUnsafeBytes { bytes in

@@ -12,10 +12,10 @@ import Transfer
 /// come of the same decoded rows (``ImageRenderer``).
 final class ImagePipeline: Sendable {
     let memory: MemoryCache<ImageKey, MadeImage>
-    let loader: Loader
+    let fetcher: Fetcher
     private let monitor: MemoryPressureMonitor?
     let renderer: ImageRenderer
-    var blocking: BlockingExecutor { loader.executor }
+    var blocking: BlockingExecutor { fetcher.executor }
     private let works = SharedTaskPool<WorkKey, Void, Made>()
     private let groups = OriginalGroup.Pool()
     private let counts = Locked(ImageStatistics())
@@ -33,8 +33,8 @@ final class ImagePipeline: Sendable {
         var source: ImageSourceKind
     }
 
-    init(loader: Loader, configuration: ImageCache.Configuration) {
-        self.loader = loader
+    init(fetcher: Fetcher, configuration: ImageCache.Configuration) {
+        self.fetcher = fetcher
         var pressure = MemoryPressureMonitor.Configuration()
         pressure.logger = configuration.logger
         let monitor = configuration.watchesMemoryPressure ? MemoryPressureMonitor(configuration: pressure) : nil
@@ -43,7 +43,7 @@ final class ImagePipeline: Sendable {
         memory = MemoryCache(
             limits: configuration.memory, held: .objects, monitor: monitor,
             clock: MemoryCacheClock(date: configuration.now, elapsed: MemoryCacheClock.system.elapsed))
-        renderer = ImageRenderer(configuration: configuration, rules: loader.rules, counts: counts)
+        renderer = ImageRenderer(configuration: configuration, rules: fetcher.rules, counts: counts)
     }
 
     deinit { monitor?.stop() }
@@ -57,19 +57,19 @@ final class ImagePipeline: Sendable {
         }
         let key = ImageKey(request, output)
         if let image = inMemory(key, request) { return Made(image: image, source: .memory) }
-        let epoch = loader.store.generation(of: key.original.url).epoch
+        let epoch = fetcher.store.generation(of: key.original.url).epoch
         let shared = WorkKey(image: key, file: FileKey(request.file, in: epoch), storing: request.storing)
         let work = works.subscribe(to: shared, ()) { [self] (_) async throws(ImageCacheError) in
             try await make(request, key)
         }
-        if !work.isFirst { loader.raise(request.file) }
+        if !work.isFirst { fetcher.raise(request.file) }
         return try await work.value()
     }
 
     /// What is in memory and may be used; a GET is meant.
     func inMemory(_ key: ImageKey, _ request: ImageRequest) -> MadeImage? {
         guard let image = memory.value(for: key), isUsable(image, for: request.file) else { return nil }
-        return loader.store.isCurrent(image.generation) ? image : nil
+        return fetcher.store.isCurrent(image.generation) ? image : nil
     }
 
     /// Whether what is in memory may be used without a look at the original.
@@ -78,7 +78,7 @@ final class ImagePipeline: Sendable {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true
         case .useProtocolCachePolicy:
             !request.fields.contains { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
-                && image.freshUntil > loader.now() && image.response.checked <= loader.now() + 1
+                && image.freshUntil > fetcher.now() && image.response.checked <= fetcher.now() + 1
         default: false
         }
     }
@@ -102,13 +102,13 @@ final class ImagePipeline: Sendable {
 
     /// Joins those who wait for the same original, or loads it.
     private func share(_ job: RenderJob) -> OriginalGroup.Pool.Subscription {
-        let key = OriginalGroup.Key(job.request, loader.store.generation(of: job.key.original.url).epoch)
+        let key = OriginalGroup.Key(job.request, fetcher.store.generation(of: job.key.original.url).epoch)
         while true {
             let group = groups.subscribe(to: key, OriginalGroup()) { [self] (group) async throws(ImageCacheError) in
                 await load(job.request, for: group)
             }
             if group.context.add(job) {
-                if !group.isFirst { loader.raise(job.request.file) }
+                if !group.isFirst { fetcher.raise(job.request.file) }
                 return group
             }
             // Its original has just arrived.
@@ -119,7 +119,7 @@ final class ImagePipeline: Sendable {
     /// Gets the original, and has everything made of it that the group wants.
     private func load(_ request: ImageRequest, for group: OriginalGroup.Pool.SharedTask) async {
         do throws(ImageCacheError) {
-            let file = try await loader.file(for: request.file)
+            let file = try await fetcher.file(for: request.file)
             let header = try await header(of: file, request.decoder)
             renderer.add(close(group), file, header, keep: keep)
         } catch {
@@ -157,6 +157,6 @@ final class ImagePipeline: Sendable {
         guard request.storing != .originalOnly, !job.recipe.isOriginal else { return }
         let isStored = store(image, job.recipe, planned.file, within: budget)
         // What fails here costs room, nothing else.
-        if isStored, request.storing == .processedOnly { _ = try? loader.store.remove(planned.file.body.entry) }
+        if isStored, request.storing == .processedOnly { _ = try? fetcher.store.remove(planned.file.body.entry) }
     }
 }

@@ -5,7 +5,7 @@ import HTTPTypes
 /// The request for the origin that a look into the store came to, and what there is to fall back on.
 struct ConditionalRequest: Sendable {
     /// The stored responses that it is about.
-    let candidates: [Loader.Candidate]
+    let candidates: [Fetcher.Candidate]
     /// The stored responses that a 304 confirms; `nil`: none is asked about.
     let validation: CacheValidation?
     /// The fields that make it conditional, and that caches on the way are to see.
@@ -18,7 +18,7 @@ struct ConditionalRequest: Sendable {
     /// The final URL of the stored response that it is about.
     var storedURL: String? { validation.map { candidates[$0.candidate].record.finalURL } }
 
-    init(_ validation: CacheValidation, _ candidates: [Loader.Candidate]) {
+    init(_ validation: CacheValidation, _ candidates: [Fetcher.Candidate]) {
         self.candidates = candidates
         self.validation = validation
         fields = validation.fields
@@ -26,7 +26,7 @@ struct ConditionalRequest: Sendable {
         status = CacheDecision.validate(validation).cacheStatus()
     }
 
-    init(_ forward: CacheForward, _ candidates: [Loader.Candidate] = []) {
+    init(_ forward: CacheForward, _ candidates: [Fetcher.Candidate] = []) {
         self.candidates = candidates
         validation = nil
         fields = forward.fields
@@ -35,19 +35,20 @@ struct ConditionalRequest: Sendable {
     }
 
     /// The candidate that is better than an answer with this status, if the rules allow it.
-    func staleCandidate(for resolved: ResolvedRequest, after status: HTTPResponse.Status, by loader: Loader) -> Int? {
+    func staleCandidate(for resolved: ResolvedRequest, after status: HTTPResponse.Status, by fetcher: Fetcher) -> Int? {
         guard let index = validation?.candidate ?? fallback else { return nil }
         let response = candidates[index].record.response
-        let mayServe = loader.rules.mayServeStale(
-            response, after: .status(status), for: resolved.cacheRequest, now: loader.now())
-        return mayServe || mayServeWhileRevalidating(response, resolved, loader) ? index : nil
+        let mayServe = fetcher.rules.mayServeStale(
+            response, after: .status(status), for: resolved.cacheRequest, now: fetcher.now())
+        return mayServe || mayServeWhileRevalidating(response, resolved, fetcher) ? index : nil
     }
 
     /// Whether `stale-while-revalidate` (RFC 5861 section 3) would have served it without waiting for an answer.
-    private func mayServeWhileRevalidating(_ response: StoredResponse, _ resolved: ResolvedRequest, _ loader: Loader)
+    private func mayServeWhileRevalidating(_ response: StoredResponse, _ resolved: ResolvedRequest, _ fetcher: Fetcher)
         -> Bool
     {
-        if case .serveAndRevalidate = loader.rules.decide(resolved.cacheRequest, stored: [response], now: loader.now())
+        if case .serveAndRevalidate = fetcher.rules.decide(
+            resolved.cacheRequest, stored: [response], now: fetcher.now())
         {
             true
         } else {

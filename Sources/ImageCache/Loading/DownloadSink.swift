@@ -9,7 +9,7 @@ import Transfer
 /// Takes a transfer's body into the store: decides at each response head whether and how it is kept, and turns what an
 /// earlier run left behind into the plan for the next attempt.
 ///
-/// `@unchecked Sendable`: the loader uses it before and after `HTTPTransport.run`, the transport during it; never
+/// `@unchecked Sendable`: the fetcher uses it before and after `HTTPTransport.run`, the transport during it; never
 /// two at a time, which `BodySink` guarantees.
 final class DownloadSink: BodySink, @unchecked Sendable {
     private let resolved: ResolvedRequest

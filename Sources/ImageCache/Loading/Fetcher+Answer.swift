@@ -5,7 +5,7 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-extension Loader {
+extension Fetcher {
     /// A response from the store.
     struct StoredAnswer {
         var answer: CachedAnswer

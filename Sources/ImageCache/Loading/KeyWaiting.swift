@@ -41,7 +41,7 @@ struct KeyPatience: Sendable {
     }
 }
 
-extension Loader {
+extension Fetcher {
     /// The key's lock; `nil` when the wait for it was given up.
     func lock(_ resolved: ResolvedRequest, _ waiting: KeyWaiting) async throws(ImageCacheError) -> KeyLock? {
         var patience = KeyPatience(waiting, resolved.request.transfer, now: .now)

@@ -5,11 +5,14 @@ import HTTPTypes
 import Locking
 import Transfer
 
-/// Takes an answer for whoever waits for it: into the store where it may be kept, past it to one reader where not.
+/// Takes a response for whoever waits for it: into the store where it may be kept, past it to one reader where not.
+///
+/// A response for a file always goes into the store's hands: what must not be kept is handed out there as a file of nobody's, or
+/// refused, as the request says (``FileRequest/unstorable``).
 ///
 /// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
 /// transport, as `BodySink` guarantees.
-final class ForwardingSink: BodySink, @unchecked Sendable {
+final class ResponseSink: BodySink, @unchecked Sendable {
     /// Where a body that may be stored goes.
     struct Storing {
         var download: DownloadSink
@@ -26,7 +29,8 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     private let fetch: Fetch
     /// How the cache came to ask.
     private let status: CacheStatus
-    /// For the answer 200; another one must not touch what is held of it.
+    private let isForFile: Bool
+    /// For a response 200; another one must not touch what is held of it.
     private let whole: Storing?
     private let makeStoring: () throws -> Storing
     private let warnings: StoreWarnings?
@@ -40,6 +44,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     private var hasBegun = false
 
     /// - Parameters:
+    ///   - isForFile: Whether a file is wanted: nothing is passed on.
     ///   - whole: Where the file goes; `nil`: everything is passed on.
     ///   - warnings: Told what does not get into the store.
     ///   - makeStoring: Makes the place for a body with another status.
@@ -48,7 +53,8 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     ///   - status: How the cache came to ask.
     ///   - began: Told once, during the transfer.
     init(
-        resolved: ResolvedRequest, rules: CacheRules, fetch: Fetch, status: CacheStatus, whole: Storing? = nil,
+        resolved: ResolvedRequest, rules: CacheRules, fetch: Fetch, status: CacheStatus, isForFile: Bool = false,
+        whole: Storing? = nil,
         makeStoring: @escaping () throws -> Storing = { throw CancellationError() },
         warnings: StoreWarnings? = nil, mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
         mayStore: @escaping (HTTPResponse.Status) -> Bool = { _ in true },
@@ -58,6 +64,7 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
         self.rules = rules
         self.fetch = fetch
         self.status = status
+        self.isForFile = isForFile
         self.whole = whole
         self.makeStoring = makeStoring
         self.warnings = warnings
@@ -81,6 +88,10 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        if isForFile, let whole {
+            target = whole
+            return try whole.download.begin(head, placement)
+        }
         if head.status.kind == .serverError, mayServeStale(head.status) { throw StaleIsBetter(head: head) }
         guard isStorable(head, placement), let storing = storing(for: head), passed == nil else {
             // Nobody would read another one that is passed on.
@@ -118,13 +129,20 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     func end(_ ending: AttemptEnding) throws {
         guard passed == nil, let storing = target ?? whole else { return }
         do { try noting { try storing.download.end(ending) } } catch {
-            if ending == .complete { giveUnstored(storing) }
+            if ending == .complete { giveUnstored() }
             throw error
         }
     }
 
     /// All of it came, and does not get into the store: whoever follows it gets it all the same.
-    func giveUnstored(_ storing: Storing) { fetch.growth.advance(by: storing.writer, isWhole: true) }
+    func giveUnstored() {
+        if let storing = target ?? whole { fetch.growth.advance(by: storing.writer, isWhole: true) }
+    }
+
+    /// What is held of a response 200 stays when another one was stored.
+    func leaveOther() {
+        if let whole, target?.writer !== whole.writer { whole.download.leavePartial() }
+    }
 
     private func noting<Result>(_ work: () throws -> Result) throws -> Result {
         do { return try work() } catch let error as StoreError {
@@ -137,6 +155,11 @@ final class ForwardingSink: BodySink, @unchecked Sendable {
     func leavePartials() {
         whole?.download.leavePartial()
         if let target, target.writer !== whole?.writer { try? target.writer.discard() }
+    }
+
+    /// Drops what came: it can never be stored, and would keep its room from others.
+    func discard() {
+        for writer in [whole?.writer, target?.writer].compactMap({ $0 }) { try? writer.discard() }
     }
 
     private func isStorable(_ head: ResponseHead, _ placement: BodyPlacement) -> Bool {

@@ -35,7 +35,7 @@ struct FetchTerms: Hashable, Sendable {
     }
 }
 
-extension Loader {
+extension Fetcher {
     /// Sees to it that what is fetched for an equal request is at least as urgent as this one.
     func raise(_ request: FileRequest) {
         guard request.priority > .background, let resolved = try? ResolvedRequest(request) else { return }

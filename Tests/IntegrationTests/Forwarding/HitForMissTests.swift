@@ -37,22 +37,6 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `while answers are for one client alone, nobody waits for another's`() async throws {
-        let gate = Gate()
-        let origin = try origin { behaviour, request in
-            if request["cookie"] == "slow" { behaviour.gate = gate }
-        }
-        let url = origin.url()
-        _ = try await bytes(of: cache.exchange(request(url, .get, [.cookie: "a=b"])))
-        let slow = Task { try await bytes(of: cache.exchange(request(url, .get, [.cookie: "slow"]))) }
-        #expect(await origin.waits { $0.count == 2 })
-        let quick = try await cache.exchange(request(url, .get, [.cookie: "c=d"]))
-        #expect(try await bytes(of: quick) == Content(seed: 2, size: 400_000).bytes())
-        gate.open()
-        #expect(try await slow.value == Content(seed: 2, size: 400_000).bytes())
-        #expect(origin.requests.count == 3)
-    }
-
     @Test func `once an answer may be stored, all who ask share it while it arrives`() async throws {
         let gate = Gate()
         let origin = try origin { behaviour, request in

@@ -1,0 +1,113 @@
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+
+/// The stored responses that may answer a request.
+extension Fetcher {
+    /// A stored response that may answer.
+    struct Candidate {
+        var entry: StoredEntry
+        var record: ResponseRecord
+        /// The resource's when the entry was read.
+        var generation: Generation
+        /// All that was made of an original that is gone, the entry first, if it stands in for that (``FileRequest``).
+        var made: [MadeImage.Stored] = []
+
+        /// `nil` for metadata that is damaged.
+        init?(_ entry: StoredEntry, _ generation: Generation) {
+            guard var record = ResponseRecord(decoding: entry.metadata) else { return nil }
+            record.response.extent = .complete(length: entry.size)
+            self.entry = entry
+            self.record = record
+            self.generation = generation
+        }
+
+        /// `nil` when there is nothing.
+        fileprivate init?(madeOfGoneOriginal made: [MadeImage.Stored], _ generation: Generation) {
+            // The one that knows most of the original's response.
+            let newestFirst = made.sorted {
+                $0.record.response.response.responseTime > $1.record.response.response.responseTime
+            }
+            guard let newest = newestFirst.first else { return nil }
+            entry = newest.entry
+            record = newest.record.response
+            self.generation = generation
+            self.made = newestFirst
+        }
+    }
+
+    /// What is stored under the request's key: of many variants only those that may be the request's.
+    private func entries(for resolved: ResolvedRequest) throws(StoreError) -> [StoredEntry] {
+        try entries(resolved.key, for: resolved)
+    }
+
+    private func entries(_ key: EntryKey, for resolved: ResolvedRequest) throws(StoreError) -> [StoredEntry] {
+        try store.entries(for: key) { CacheRules.variantKey($0, of: resolved.cacheRequest.fields) }
+    }
+
+    /// What is everybody's and may answer a request with credentials (RFC 9111 section 3.5).
+    private func candidatesForEverybody(_ resolved: ResolvedRequest, _ generation: Generation) throws(StoreError)
+        -> [Candidate]
+    {
+        guard rules.mode == .shared, let key = resolved.keyForEverybody else { return [] }
+        return try entries(key, for: resolved).compactMap { Candidate($0, generation) }
+            .filter { rules.isSharedDespiteAuthorization($0.record.response) }
+    }
+
+    /// Whether anything is stored under the request's key.
+    func hasVariants(_ resolved: ResolvedRequest) throws(StoreError) -> Bool { try !entries(for: resolved).isEmpty }
+
+    func candidates(for resolved: ResolvedRequest) throws(ImageCacheError) -> [Candidate] {
+        let generation = store.generation(of: resolved.url)
+        do throws(StoreError) {
+            var candidates = try entries(for: resolved).compactMap { Candidate($0, generation) }
+            candidates += try candidatesForEverybody(resolved, generation)
+            if let gone = resolved.request.goneOriginal {
+                let made = try store.entries(for: resolved.key.ofMadeImages).compactMap { MadeImage.Stored($0) }
+                let standIn = Candidate(
+                    madeOfGoneOriginal: made.filter { $0.record.original == gone }, generation)
+                if let standIn { candidates.append(standIn) }
+            }
+            // A proxy stores errors too; nobody gets one for a file.
+            return resolved.request.transfer.passesEveryStatus
+                ? candidates : candidates.filter { $0.record.response.status.kind == .successful }
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// Opens a stored body; `nil` when it is gone or damaged, or has not the SHA-256 that the request names.
+    func open(
+        _ candidate: Candidate, for resolved: ResolvedRequest, as source: CachedFile.Source, _ status: CacheStatus,
+        bytesTransferred: Int64 = 0
+    ) throws(ImageCacheError) -> CachedFile? {
+        let body: StoredBody
+        do throws(StoreError) {
+            guard let stored = try store.open(candidate.entry) else { return nil }
+            body = stored
+        } catch {
+            throw ImageCacheError(error)
+        }
+        // The digest is the original's.
+        if let expected = resolved.request.sha256, candidate.made.isEmpty {
+            let digest = try BodyDigest.digest(ofFile: body.descriptor, size: body.size)
+            guard digest.hexadecimal == expected.lowercased() else { return nil }
+        }
+        do throws(StoreError) {
+            try store.touch(candidate.entry)
+            return CachedFile(
+                source: source, bytesTransferred: bytesTransferred, resumedFrom: 0, finalURL: candidate.record.finalURL,
+                response: candidate.record.response, isStored: true, cacheStatus: status, body: body,
+                generation: candidate.generation)
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// Opens what a decision serves.
+    func open(
+        _ candidate: Candidate, for resolved: ResolvedRequest, _ served: ServedResponse, _ decision: CacheDecision
+    ) throws(ImageCacheError) -> CachedFile? {
+        try open(candidate, for: resolved, as: served.isStale ? .stale : .disk, decision.cacheStatus())
+    }
+}

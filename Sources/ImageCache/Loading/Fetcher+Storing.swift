@@ -1,0 +1,171 @@
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// The changes that a response makes to the store.
+extension Fetcher {
+    /// A stored body takes the place of what the origin was asked about (RFC 9111 section 4.3.3), also when it is another
+    /// variant, and what was made of an original that is no more must not lie around.
+    ///
+    /// - Returns: The file, in the generation that it then stands for.
+    func replace(_ conditional: ConditionalRequest, by file: CachedFile, _ resolved: ResolvedRequest) -> CachedFile {
+        guard file.isStored, !conditional.candidates.isEmpty else { return file }
+        let replaced = (conditional.validation?.candidates ?? []).map { conditional.candidates[$0].entry }
+            .filter { $0.id != file.body.entry.id }
+        var file = file
+        let after = try? store.remove(replaced, and: resolved.key.ofMadeImages, replacedIn: file.generation)
+        if let after { file.generation = after }
+        return file
+    }
+
+    /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4), and what was made of that:
+    /// the asker's own, and what is everybody's.
+    ///
+    /// - Parameter generation: the one that the request began in.
+    /// - Returns: The generation that its own response belongs to.
+    @discardableResult
+    func invalidate(after head: ResponseHead, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
+        invalidate(after: HTTPResponse(status: head.status, headerFields: head.fields), resolved, generation)
+    }
+
+    @discardableResult
+    func invalidate(after response: HTTPResponse, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
+        var generation = generation
+        for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {
+            // A store that fails here fails the commit as well, and says so there.
+            answers.forget(url)
+            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofMadeImages] }
+            let wasCurrent = store.isCurrent(generation.epoch)
+            _ = try? store.remove(keys, invalidating: .resource(url))
+            if wasCurrent { generation = store.generation(of: resolved.url) }
+        }
+        return generation
+    }
+
+    func beginBody(_ key: EntryKey, _ generation: Generation) throws(ImageCacheError) -> BodyWriter {
+        do throws(StoreError) {
+            let writer = try store.beginBody(for: key)
+            writer.epoch = generation.epoch
+            return writer
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// Commits a whole body that was asked for in a generation.
+    func store(
+        _ result: TransferResult, sink: DownloadSink, writer: BodyWriter, resolved: ResolvedRequest,
+        _ status: CacheStatus,
+        _ generation: Generation
+    ) throws(ImageCacheError) -> CachedFile {
+        do throws(ImageCacheError) {
+            try sink.checkDigest()
+        } catch {
+            if !error.isOfAlteredPartial { try? writer.discard() }
+            var error = error
+            error.bytesTransferred = result.bytesReceived
+            throw error
+        }
+        guard let record = sink.record else {
+            try? writer.discard()
+            throw ImageCacheError(
+                .wrongBytes, url: resolved.request.url, message: "the transfer ended without a response")
+        }
+        // `Vary: *` matches no later request (RFC 9111 section 4.1); such a response replaces the one before it.
+        let variant =
+            rules.variantKey(of: record.response) ?? "*"
+        do throws(StoreError) {
+            let isForEverybody = rules.isSharedDespiteAuthorization(record.response)
+            let key = isForEverybody ? resolved.keyForEverybody ?? resolved.key : resolved.key
+            var entry = NewEntry(
+                key: key, variant: variant, url: resolved.url, metadata: record.encoded, generation: generation)
+            entry.variantLimit = maxVariants
+            let stored: StoredBody? = sink.isStorable ? try commit(entry, record, writer) : nil
+            let body = if let stored { stored } else { try writer.commitTransient() }
+            var status = status
+            status.stored = stored != nil
+            status.timeToLive = stored != nil ? remainingLifetime(of: record.response, resolved) : nil
+            return CachedFile(
+                source: result.resumedFrom > 0 ? .networkResumed : .network, bytesTransferred: result.bytesReceived,
+                resumedFrom: result.resumedFrom, finalURL: record.finalURL, response: record.response,
+                isStored: stored != nil, cacheStatus: status, body: body, generation: body.generation ?? generation)
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// Commits a body unless its resource was invalidated since the request began, or an answer to a later request has taken its
+    /// place. `nil`: then it is not to be stored.
+    private func commit(
+        _ new: NewEntry, _ record: ResponseRecord, _ writer: BodyWriter
+    ) throws(StoreError) -> StoredBody? {
+        var new = new
+        // Each further round is a change by somebody else.
+        for _ in 0..<8 {
+            do throws(StoreError) { return try writer.commit(new) } catch {
+                guard error.code == .outdated else { throw error }
+            }
+            let generation = store.generation(of: new.url)
+            guard generation.epoch == new.generation?.epoch else { return nil }
+            let inPlace = try store.entries(for: new.key).first { [variant = new.variant] in $0.variant == variant }
+            let later = inPlace.flatMap { ResponseRecord(decoding: $0.metadata)?.response.requestTime }
+            if let later, later > record.response.requestTime, !CacheRules.clockWentBack(since: later, now: now()) {
+                return nil
+            }
+            new.generation = generation
+        }
+        return nil
+    }
+
+    /// A 304: refreshes what is stored and serves it; `nil` when that is gone.
+    func confirm(
+        _ result: TransferResult, _ conditional: ConditionalRequest, _ resolved: ResolvedRequest
+    ) throws(ImageCacheError) -> CachedFile? {
+        guard let validation = conditional.validation else {
+            throw ImageCacheError(
+                .wrongBytes, url: resolved.request.url,
+                message: "the server said 304 (Not Modified) although nothing was asked")
+        }
+        let candidates = conditional.candidates
+        let outcome = rules.afterNotModified(
+            HTTPResponse(status: result.head.status, headerFields: result.head.fields), validation: validation,
+            stored: candidates.map(\.record.response), request: resolved.cacheRequest,
+            redirects: result.head.storedRedirects, finalURL: result.head.finalURL,
+            requestTime: result.head.requestTime, responseTime: result.head.responseTime)
+        guard case .refreshed(let refreshed) = outcome else { return nil }
+        let updated = try refreshed.map { refreshed throws(ImageCacheError) in
+            try update(candidates[refreshed.candidate], with: refreshed.response)
+        }
+        // The first of them answers.
+        guard let answer = updated.first else { return nil }
+        var status = conditional.status
+        status.forwardStatus = result.head.status.code
+        status.stored = true
+        status.timeToLive = remainingLifetime(of: answer.record.response, resolved)
+        return try open(answer, for: resolved, as: .revalidated, status, bytesTransferred: result.bytesReceived)
+    }
+
+    func update(_ candidate: Candidate, with response: StoredResponse) throws(ImageCacheError) -> Candidate {
+        var candidate = candidate
+        candidate.record.response = response
+        func note(_ entry: StoredEntry, _ metadata: [UInt8], _ variant: String? = nil) throws(StoreError) {
+            // Without the entry there is nothing that the generation could stand for: the one that it was read in is over.
+            let after = try store.updateMetadata(of: entry, metadata, variant: variant)
+            if let after { candidate.generation = after }
+        }
+        do throws(StoreError) {
+            if candidate.made.isEmpty {
+                try note(candidate.entry, candidate.record.encoded, rules.variantKey(of: response))
+            }
+            for index in candidate.made.indices {
+                candidate.made[index].record.response = candidate.record
+                try note(candidate.made[index].entry, candidate.made[index].record.encoded)
+            }
+        } catch {
+            throw ImageCacheError(error)
+        }
+        return candidate
+    }
+}
