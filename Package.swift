@@ -186,7 +186,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["ImageCache", "imgcache", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "ImageCache", "imgcache", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "IntegrationTests",

@@ -1,3 +1,4 @@
+import Digests
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
