@@ -68,6 +68,36 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.read("b") == body)
     }
 
+    @Test func `the number of a partial that a rolled back index takes up again is not given out a second time`()
+        async throws
+    {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        for number in 0..<3 { try test.store.put("\(number)", pattern(100)) }
+        try test.store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        let index = test.path + "/index.sqlite"
+        let before = try Data(contentsOf: URL(filePath: index))
+        let writer = try test.store.beginBody(for: EntryKey("part"))
+        try writer.start(header: [7], total: Int64(2 * block))
+        try writer.write(pattern(block))
+        try writer.keep()
+        test.store.close()
+        // As a loss of power leaves it: the partial's files are there, and all that the index has noted since is not.
+        for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: index + name) }
+        try before.write(to: URL(filePath: index))
+        let store = try test.again()
+        try await store.sweep()
+        let resumed = try store.beginBody(for: EntryKey("part"))
+        #expect(resumed.held?.missing == [Int64(block)..<Int64(2 * block)])
+        try resumed.resume(at: Int64(block))
+        try resumed.write(pattern(2 * block)[block...])
+        _ = try resumed.commit(NewEntry(key: EntryKey("part"), variant: "", url: "http://test/part", metadata: []))
+        for number in 0..<3 { try store.put("new \(number)", pattern(100 + number)) }
+        #expect(try store.read("part") == pattern(2 * block))
+        for number in 0..<3 { #expect(try store.read("new \(number)") == pattern(100 + number)) }
+    }
+
     @Test func `a body that must not be stored is never an entry, and counts until it is closed`() throws {
         let test = try StoreUnderTest()
         for size in [1000, 600_000] {

@@ -28,6 +28,10 @@ struct Totals: Equatable, Sendable {
         return number << 8 | number % folders
     }
 
+    /// Notes a number that came from a file and not from here: an index that was lost, or that a loss of power took back, would
+    /// give it out again.
+    mutating func noteTaken(_ number: Int64) { nextNumber = max(nextNumber, number >> 8 + 1) }
+
     mutating func takeSequence() -> Int64 {
         defer { nextSequence += 1 }
         return nextSequence

@@ -41,9 +41,10 @@ extension Index {
                 let id: Int64
                 if let partial = body.partial {
                     id = partial.id
+                    totals.noteTaken(id)
                     totals.partials -= try catalogue().deletePartial(id)
                 } else {
-                    id = takeNumber(&totals)
+                    id = try takeNumber(&totals)
                 }
                 let folder = Paths.folderNumber(of: id)
                 let path = paths.body(id)
@@ -72,12 +73,13 @@ extension Index {
     ///
     /// A small body's commit that was killed after it had named the file took its number back with the transaction, and a loss of
     /// power takes back many: such a file is deleted here, when its number is taken again.
-    func takeNumber(_ totals: inout Totals) -> Int64 {
+    func takeNumber(_ totals: inout Totals) throws(StoreError) -> Int64 {
         while true {
             let number = totals.takeNumber(folders: budget.folders)
             if FileStatus(at: paths.data(number)) != nil { continue }
             let path = paths.body(number)
-            if FileStatus(at: path) == nil || totals.hasStrangers == 0 && deleteUnlessRead(path) { return number }
+            if FileStatus(at: path) == nil { return number }
+            if totals.hasStrangers == 0, try !exists(number), deleteUnlessRead(path) { return number }
         }
     }
 

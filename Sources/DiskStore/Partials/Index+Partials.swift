@@ -9,7 +9,7 @@ extension Index {
 
     /// A number for a partial that is about to be made.
     func takeNumber() throws(StoreError) -> Int64 {
-        try change { (totals) in takeNumber(&totals) }
+        try change { (totals) throws(StoreError) in try takeNumber(&totals) }
     }
 
     /// Sets room aside for a partial whose files are there and locked: whoever finds the row finds them.
@@ -32,6 +32,7 @@ extension Index {
     ) throws(StoreError) {
         try catalogue().insert(PartialRow(id: id, claim: claim, key: key, reserved: reserved, updated: now))
         totals.partials += reserved
+        totals.noteTaken(id)
     }
 
     /// Grows or shrinks a reservation. The row may be gone, with its index: then there is nothing to keep to.
