@@ -97,6 +97,8 @@ extension Connection {
         let method = head?.method ?? .get
         head = nil
         pending.clear()
+        // At once: another of the client's contents may be waiting for this room right now.
+        uncharge()
         requests += 1
         listener.observer?.requestRefused(fault.reason)
         let fields: HTTPFields = fault.retryAfter.map { [.retryAfter: String($0)] } ?? [:]
