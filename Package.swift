@@ -47,7 +47,7 @@ let package = Package(
             linkerSettings: ["dl", "m"].map { .linkedLibrary($0) }),
 
         // The house: arrows go down only (see Sources/ImageCache/ImageCache.docc/Architecture.md).
-        .target(name: "Locking", swiftSettings: strict),
+        .target(name: "ConcurrencyPrimitives", swiftSettings: strict),
         .target(
             name: "Digests", swiftSettings: strict, linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "Units", swiftSettings: strict),
@@ -64,18 +64,21 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "Locking", httpTypes], swiftSettings: strict),
+            name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives", httpTypes],
+            swiftSettings: strict),
         .target(
             name: "DiskStore",
-            dependencies: ["CLinux", "CSQLite", "CXXHash", "Locking", "Units", logging],
+            dependencies: ["CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "Units", logging],
             swiftSettings: strict
         ),
-        .target(name: "MemoryCache", dependencies: ["CLinux", "Locking", logging], swiftSettings: strict),
+        .target(
+            name: "MemoryCache", dependencies: ["CLinux", "ConcurrencyPrimitives", logging], swiftSettings: strict),
         .target(name: "ImageCodec", dependencies: ["CImageCodec"], swiftSettings: strict),
         .target(
             name: "ImageCache",
             dependencies: [
-                "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec", "Locking",
+                "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
+                "ConcurrencyPrimitives",
                 "MemoryCache", "Transfer", httpTypes, logging,
             ],
             swiftSettings: strict
@@ -83,13 +86,13 @@ let package = Package(
         // For users' tests, and ours: a cache without a network.
         .target(
             name: "ImageCacheTesting",
-            dependencies: ["HTTPSemantics", "ImageCache", "Locking", "Transfer", httpTypes],
+            dependencies: ["HTTPSemantics", "ImageCache", "ConcurrencyPrimitives", "Transfer", httpTypes],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "Digests", "HTTPSemantics", "ImageCache", "Locking", "URLSigning", "Units", logging,
+                "Digests", "HTTPSemantics", "ImageCache", "ConcurrencyPrimitives", "URLSigning", "Units", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -98,7 +101,7 @@ let package = Package(
         .target(
             name: "HTTPServer",
             dependencies: [
-                "CLinux", "HTTPSemantics", "Locking", httpTypes,
+                "CLinux", "HTTPSemantics", "ConcurrencyPrimitives", httpTypes,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -107,14 +110,16 @@ let package = Package(
         .target(
             name: "ImageProxy",
             dependencies: [
-                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "Locking", "URLSigning", httpTypes,
+                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ConcurrencyPrimitives", "URLSigning",
+                httpTypes,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "ImageProxyAdmin",
             dependencies: [
-                "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "Locking", "Units",
+                "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy",
+                "ConcurrencyPrimitives", "Units",
                 httpTypes,
                 logging,
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -128,7 +133,7 @@ let package = Package(
             name: "imgcache-server",
             dependencies: [
                 "CLinux", "Digests", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin",
-                "Locking",
+                "ConcurrencyPrimitives",
                 "URLSigning", "Units", httpTypes,
                 logging,
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -149,13 +154,15 @@ let package = Package(
             swiftSettings: strict),
 
         // Tests: unit tests open no socket and no database; integration tests use the real thing.
-        .target(name: "TestSupport", dependencies: ["Locking"], path: "Tests/TestSupport", swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["ConcurrencyPrimitives"], path: "Tests/TestSupport",
+            swiftSettings: strict),
         // A process whose every system call is seen, and may be its last (see Tests/CrashPoints/CrashPoints.swift).
         .target(name: "CTracing", path: "Tests/CTracing"),
         .executableTarget(
             name: "crash-points", dependencies: ["CSQLite", "CTracing", "DiskStore", logging],
             path: "Tests/CrashPoints", swiftSettings: strict),
-        .testTarget(name: "ConcurrencyHelpersTests", dependencies: ["Locking"], swiftSettings: strict),
+        .testTarget(name: "ConcurrencyPrimitivesTests", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
@@ -170,17 +177,20 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "DiskStoreTests", dependencies: ["DiskStore", "Locking", "TestSupport", logging],
+            name: "DiskStoreTests", dependencies: ["DiskStore", "ConcurrencyPrimitives", "TestSupport", logging],
             swiftSettings: strict),
         .testTarget(
-            name: "MemoryCacheTests", dependencies: ["Locking", "MemoryCache", "TestSupport"], swiftSettings: strict),
+            name: "MemoryCacheTests", dependencies: ["ConcurrencyPrimitives", "MemoryCache", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
-            name: "MemoryPressureTests", dependencies: ["Locking", "MemoryCache", "TestSupport", logging],
+            name: "MemoryPressureTests",
+            dependencies: ["ConcurrencyPrimitives", "MemoryCache", "TestSupport", logging],
             swiftSettings: strict),
         .testTarget(
             name: "ImageCacheTests",
             dependencies: [
-                "DiskStore", "HTTPCaching", "ImageCache", "ImageCacheTesting", "ImageCodec", "Locking", "TestSupport",
+                "DiskStore", "HTTPCaching", "ImageCache", "ImageCacheTesting", "ImageCodec", "ConcurrencyPrimitives",
+                "TestSupport",
                 "Transfer", httpTypes, logging,
             ],
             swiftSettings: strict),
@@ -193,13 +203,14 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CSQLite", "DiskStore", "ImageCache", "Locking", "TestSupport", "Transfer", "imgcache", httpTypes,
+                "CSQLite", "DiskStore", "ImageCache", "ConcurrencyPrimitives", "TestSupport", "Transfer", "imgcache",
+                httpTypes,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [
-                "HTTPSemantics", "HTTPServer", "Locking", "TestSupport", httpTypes,
+                "HTTPSemantics", "HTTPServer", "ConcurrencyPrimitives", "TestSupport", httpTypes,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -223,7 +234,8 @@ let package = Package(
         .testTarget(
             name: "ServerIntegrationTests",
             dependencies: [
-                "HTTPServer", "ImageCache", "Locking", "TestSupport", "URLSigning", "imgcache", "imgcache-server",
+                "HTTPServer", "ImageCache", "ConcurrencyPrimitives", "TestSupport", "URLSigning", "imgcache",
+                "imgcache-server",
                 httpTypes,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

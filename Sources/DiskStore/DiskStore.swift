@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import FoundationEssentials
 import Glibc
-import Locking
 
 /// A disk store of bodies by key: bounded, shared by any number of processes, and safe to kill at any instruction.
 ///

@@ -1,9 +1,9 @@
+import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 import Glibc
 import HTTPCaching
 import HTTPTypes
-import Locking
 import Logging
 import Transfer
 

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 public import ImageCodec
-import Locking
 public import Transfer
 
 extension ImageCache {

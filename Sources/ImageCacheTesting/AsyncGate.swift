@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// A gate that holds up whoever waits at it until it is opened: for tests that decide themselves in which order things happen.
 public final class AsyncGate: Sendable {

@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 import Transfer
 
 /// The controls of one of the scripted transfers.

@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 public import FoundationEssentials
 import HTTPTypes
-import Locking
 public import Transfer
 
 /// A transport without a network: a script answers each request.

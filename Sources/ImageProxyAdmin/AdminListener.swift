@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import HTTPServer
-import Locking
 import NIOCore
 import NIOPosix
 

@@ -1,4 +1,4 @@
-public import Locking
+public import ConcurrencyPrimitives
 
 extension MemoryCache {
     /// Keeps the key's value when room is made: others go first. It counts as a use. Pins do not add up.

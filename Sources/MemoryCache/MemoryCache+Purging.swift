@@ -1,5 +1,5 @@
 public import CLinux
-public import Locking
+public import ConcurrencyPrimitives
 public import Synchronization
 
 /// What a purge took.

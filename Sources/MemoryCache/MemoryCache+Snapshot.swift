@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import FoundationEssentials
-import Locking
 
 extension MemoryCache {
     /// What the cache holds and what has happened in it, at one moment.

@@ -1,4 +1,4 @@
-public import Locking
+public import ConcurrencyPrimitives
 public import Synchronization
 
 /// Values in memory, the least recently used of which go when there are too many bytes of them, or when memory is short.

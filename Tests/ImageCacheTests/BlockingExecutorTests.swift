@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 import Testing
 
 @testable import ImageCache

@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Glibc
 import HTTPCaching
-import Locking
 import Testing
 import Transfer
 

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import ImageCacheTesting
-import Locking
 import Testing
 
 @testable import ImageCache

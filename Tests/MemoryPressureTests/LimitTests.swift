@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 import Logging
 import TestSupport
 import Testing

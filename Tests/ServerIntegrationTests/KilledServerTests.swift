@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import Foundation
-import Locking
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import Foundation
-import Locking
 import TestSupport
 
 /// The built `imgcache-server`, which lies beside the test bundle, in front of an origin, on a free port.

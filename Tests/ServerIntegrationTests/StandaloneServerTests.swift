@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import HTTPServer
 import HTTPTypes
-import Locking
 import NIOCore
 import NIOPosix
 import TestSupport

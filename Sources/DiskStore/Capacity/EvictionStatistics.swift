@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 public import FoundationEssentials
-import Locking
 
 /// The evictions by which this process has kept the store within its capacity since it was opened.
 ///

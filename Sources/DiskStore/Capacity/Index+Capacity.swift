@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// A capacity that differs from what the store kept to before.
 public struct CapacityChange: Sendable, Equatable {

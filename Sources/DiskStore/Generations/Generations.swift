@@ -1,6 +1,6 @@
 import CLinux
+import ConcurrencyPrimitives
 import Glibc
-import Locking
 
 /// The generations of a cache directory's resources, from the file that lies there now.
 ///

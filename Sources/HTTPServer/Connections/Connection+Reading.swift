@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import HTTPTypes
-import Locking
 import NIOCore
 
 extension Connection {

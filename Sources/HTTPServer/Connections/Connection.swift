@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import HTTPTypes
-import Locking
 import NIOCore
 
 /// One connection: reads requests, has them answered one after the other, and writes the responses.

@@ -1,4 +1,4 @@
-package import Locking
+package import ConcurrencyPrimitives
 import NIOCore
 
 /// The connections that are open: so many at most, in all and of one client, and all of them told when the server stops.

@@ -1,4 +1,4 @@
-package import Locking
+package import ConcurrencyPrimitives
 
 /// The settings that all connections of a listener share and keep while they live.
 package struct ConnectionSettings: Sendable, Hashable {

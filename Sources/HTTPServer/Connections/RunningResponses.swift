@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// The tasks that answer requests. The event loops must outlive them: they hand their responses over there.
 final class RunningResponses: Sendable {

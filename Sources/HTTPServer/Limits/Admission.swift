@@ -1,4 +1,4 @@
-package import Locking
+package import ConcurrencyPrimitives
 
 /// Lets so many requests run at a time, in all and of one client; others wait in a queue whose length is bounded likewise. Clients
 /// that wait take turns, and a client at its own limit does not hold up those behind it.

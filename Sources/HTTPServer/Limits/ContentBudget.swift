@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// The memory that the contents of requests may take, in all and of one client: each is held until its request is answered.
 final class ContentBudget: Sendable {

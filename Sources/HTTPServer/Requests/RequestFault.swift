@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// The reason for which a request is refused before anything is asked of the cache or the origin.
 package struct RequestFault: Error, Hashable {

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 public import DiskStore
-import Locking
 public import MemoryCache
 public import Transfer
 

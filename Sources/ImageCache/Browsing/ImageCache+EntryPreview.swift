@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 public import ImageCodec
-import Locking
 
 /// A small picture of a stored image.
 public struct EntryPreview: Sendable {

@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 public import DiskStore
 import HTTPCaching
 import HTTPSemantics
-import Locking
 
 /// What a purge takes away.
 public enum PurgeTarget: Sendable, Hashable {

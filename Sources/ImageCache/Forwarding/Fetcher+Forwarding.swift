@@ -1,8 +1,8 @@
+import ConcurrencyPrimitives
 import DiskStore
 import HTTPCaching
 import HTTPSemantics
 import HTTPTypes
-import Locking
 import Transfer
 
 /// The origin's side of a request that is passed on.

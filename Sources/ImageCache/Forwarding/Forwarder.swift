@@ -1,8 +1,8 @@
+import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
-import Locking
 import Transfer
 
 /// Answers requests between a client and its origin: from the store, by one request for all who ask at a time, or by

@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 import Transfer
 
 /// A body on its way from the origin to one reader, who sets the pace: nothing of it is kept.

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import DiskStore
-import Locking
 import Logging
 
 /// Says that answers do not get into the store though they may: once a minute, and how many there were.

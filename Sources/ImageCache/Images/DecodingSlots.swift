@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import ImageCodec
-import Locking
 import Transfer
 
 /// Limits how many decodes run at a time, by threads and by memory; the others wait in order of priority, and within a priority so

@@ -1,8 +1,8 @@
+import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
 import ImageCodec
-import Locking
 
 /// What was made before and is on disk.
 extension ImagePipeline {

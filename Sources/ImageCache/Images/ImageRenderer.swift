@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 import FoundationEssentials
 import HTTPCaching
 import ImageCodec
-import Locking
 
 /// Decodes, resizes, processes and encodes, in turns.
 ///

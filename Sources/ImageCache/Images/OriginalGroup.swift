@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import DiskStore
 import ImageCodec
-import Locking
 
 /// The requests that wait for one original: it is loaded once, and all that came meanwhile is rendered of it together.
 final class OriginalGroup: Sendable {

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import ImageCodec
-import Locking
 import Transfer
 
 /// Jobs that one decode serves: images of one original whose pixels come from the same decoded rows. Each is made of those rows on

@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 import FoundationEssentials
 import HTTPCaching
 import ImageCodec
-import Locking
 
 extension ImageRenderer {
     /// Decodes once, then makes each job's image. Blocks the thread for as long as that takes.

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import ImageCodec
-import Locking
 
 /// One image that is to be made of an original for those who wait for it.
 final class RenderJob: Sendable {

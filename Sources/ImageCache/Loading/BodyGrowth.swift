@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import DiskStore
 import Glibc
-import Locking
 
 /// How far a body has grown, for a reader that follows it while it arrives.
 ///

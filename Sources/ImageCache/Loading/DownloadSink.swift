@@ -1,9 +1,9 @@
+import ConcurrencyPrimitives
 import Digests
 import DiskStore
 import Glibc
 import HTTPCaching
 import HTTPTypes
-import Locking
 import Transfer
 
 /// Takes a transfer's body into the store: decides at each response head whether and how it is kept, and turns what an

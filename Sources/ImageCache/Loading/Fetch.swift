@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import HTTPCaching
 import HTTPTypes
-import Locking
 import Transfer
 
 /// All fetches of a cache, by what they bring.

@@ -1,8 +1,8 @@
+import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
-import Locking
 import Transfer
 
 /// The origin's side of a fetch: the transfer, and what becomes of its response.

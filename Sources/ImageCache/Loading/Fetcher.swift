@@ -1,9 +1,9 @@
+import ConcurrencyPrimitives
 import Digests
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
-import Locking
 import Transfer
 
 /// The way of one request: key, store, decision, lock, transfer, commit.

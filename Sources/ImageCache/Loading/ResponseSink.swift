@@ -1,8 +1,8 @@
+import ConcurrencyPrimitives
 import DiskStore
 import HTTPCaching
 import HTTPSemantics
 import HTTPTypes
-import Locking
 import Transfer
 
 /// Takes a response for whoever waits for it: into the store where it may be kept, past it to one reader where not.

@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 import DiskStore
 import HTTPCaching
 import HTTPTypes
-import Locking
 import Transfer
 
 /// What of a request decides what its response may be, beside its key and the fields that `Vary` names: only requests that are

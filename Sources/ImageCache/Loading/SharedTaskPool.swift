@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// Tasks under way that several callers wait for, at most one for each key.
 ///

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import DiskStore
-import Locking
 
 /// Sweeps the store once in a process's life, in the background, when no process has done so for a day.
 ///

@@ -1,8 +1,8 @@
+package import ConcurrencyPrimitives
 package import FoundationEssentials
 package import HTTPServer
 import HTTPTypes
 package import ImageCache
-package import Locking
 
 /// The part of the cache that renders images.
 package protocol ThumbnailRendering: Sendable {

@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// The operations that request targets were parsed as lately: the same few are asked for again and again, and reading one takes
 /// longer than finding its image in memory.

@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// The server's readiness for requests: set by its parts, read by `/readyz` and the page.
 package final class Readiness: Sendable {

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import FoundationEssentials
-import Locking
 
 /// The server's traffic, second by second for ten minutes, and minute by minute for a day, and its newest totals.
 ///

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import Glibc
-import Locking
 import Logging
 import Synchronization
 

@@ -1,6 +1,6 @@
 import CLinux
+import ConcurrencyPrimitives
 import Glibc
-import Locking
 import Logging
 
 /// The monitor's thread: waits for the kernel, and passes on what it says.

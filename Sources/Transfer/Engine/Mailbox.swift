@@ -1,6 +1,6 @@
 import CLibcurl
+import ConcurrencyPrimitives
 import HTTPSemantics
-import Locking
 
 /// The way from any thread to the engine's: a queue of commands, a wake-up for the first of a batch, and the thread's
 /// beginning and end.

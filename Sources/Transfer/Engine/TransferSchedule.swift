@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// Decides which transfer runs next: at most so many in all, per host, and for one client; the rest in order of priority, then of
 /// arrival, with clients taking turns. A transfer whose host or client is at its limit does not hold up the others.

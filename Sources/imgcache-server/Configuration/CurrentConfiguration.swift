@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// The configuration as it is now. Who asks for each request sees what SIGHUP has changed.
 final class CurrentConfiguration: Sendable {

@@ -1,8 +1,8 @@
+import ConcurrencyPrimitives
 import HTTPServer
 import HTTPTypes
 import ImageCache
 import ImageProxy
-import Locking
 import Units
 
 // What each part of the server is told of the configuration.

@@ -1,9 +1,9 @@
+import ConcurrencyPrimitives
 import HTTPServer
 import HTTPTypes
 import ImageCache
 import ImageProxy
 import ImageProxyAdmin
-import Locking
 import Logging
 import NIOCore
 import NIOPosix

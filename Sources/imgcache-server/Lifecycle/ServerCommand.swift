@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import FoundationEssentials
 import Glibc
-import Locking
 import Logging
 import ServiceLifecycle
 import UnixSignals

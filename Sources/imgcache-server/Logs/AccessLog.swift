@@ -1,10 +1,10 @@
 import CLinux
+import ConcurrencyPrimitives
 import FoundationEssentials
 import Glibc
 import HTTPServer
 import HTTPTypes
 import ImageProxyAdmin
-import Locking
 import NIOPosix
 
 /// One JSON object a line for each request, written by a thread of its own: a reader that is slow, or a full disk, holds up no

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import ImageProxyAdmin
-import Locking
 import Logging
 
 /// Writes to standard error what is at least as important as the configuration says now: one level for all loggers, which a

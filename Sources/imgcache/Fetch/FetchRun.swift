@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Glibc
 import ImageCache
-import Locking
 import Units
 
 /// Runs `imgcache fetch`: several URLs at a time, the first failure decides.

@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Glibc
 import ImageCache
-import Locking
 
 /// The cache of one run, and one URL's way through it.
 struct FetchSession: Sendable {

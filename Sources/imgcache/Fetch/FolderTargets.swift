@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Glibc
 import ImageCache
-import Locking
 
 /// The files that a run puts into a folder (`-d`, `-O`): no two URLs get one name.
 final class FolderTargets: Sendable {

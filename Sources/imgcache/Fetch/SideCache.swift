@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 import FoundationEssentials
 import Glibc
 import ImageCache
-import Locking
 
 /// A cache of its own for what the store cannot take: beside the place where the files go, under a hidden name that is the same in the
 /// next run, so that such a download resumes by the same rules; for standard output in a temporary folder.

@@ -1,8 +1,8 @@
+import ConcurrencyPrimitives
 import Digests
 import Glibc
 import HTTPSemantics
 import ImageCache
-import Locking
 
 /// Runs `imgcache thumb`: several sources at a time, results in the order given, the first failure decides.
 struct ThumbRun: Sendable {

@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 @preconcurrency import Glibc
 import ImageCache
-import Locking
 import Units
 
 /// The progress lines on a terminal's standard error: one for each file under way, and a total when there are several.

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 @preconcurrency import Glibc
-import Locking
 
 /// Turns Ctrl-C, SIGTERM and SIGHUP into the cancellation of the running command; a second one ends the process at once.
 ///

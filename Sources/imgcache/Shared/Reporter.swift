@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// What became of one URL or file of a run.
 protocol RunResult: Encodable, Sendable {

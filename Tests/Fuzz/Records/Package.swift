@@ -17,12 +17,13 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
         .target(name: "CLinux"),
-        .target(name: "Locking"),
+        .target(name: "ConcurrencyPrimitives"),
         .target(name: "Units"),
         .target(
             name: "DiskStore",
             dependencies: [
-                "CLinux", "CSQLite", "CXXHash", "Locking", "Units", .product(name: "Logging", package: "swift-log"),
+                "CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "Units",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: [.unsafeFlags(["-enable-testing"])]),
         .target(name: "Digests", linkerSettings: [.linkedLibrary("dl")]),

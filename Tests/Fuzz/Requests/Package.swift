@@ -13,11 +13,11 @@ let package = Package(
         .target(
             name: "HTTPSemantics", dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             linkerSettings: [.linkedLibrary("dl")]),
-        .target(name: "Locking"),
+        .target(name: "ConcurrencyPrimitives"),
         .executableTarget(
             name: "RequestFuzzer",
             dependencies: [
-                "HTTPSemantics", "Locking",
+                "HTTPSemantics", "ConcurrencyPrimitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

@@ -11,11 +11,12 @@ let package = Package(
         .target(
             name: "HTTPSemantics", dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             linkerSettings: [.linkedLibrary("dl")]),
-        .target(name: "Locking"),
+        .target(name: "ConcurrencyPrimitives"),
         .target(
             name: "Transfer",
             dependencies: [
-                "CLibcurl", "HTTPSemantics", "Locking", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         .executableTarget(
             name: "WireFuzzer",

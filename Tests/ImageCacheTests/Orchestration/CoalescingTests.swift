@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 import Foundation
 import ImageCache
 import ImageCacheTesting
-import Locking
 import Testing
 
 /// Requests that share one transfer, and those that must not.

@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 import Foundation
 import ImageCache
 import ImageCacheTesting
-import Locking
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 import Foundation
 import ImageCache
 import ImageCacheTesting
-import Locking
 import Testing
 
 /// Conditional requests, and what becomes of their responses.

@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Foundation
 import ImageCache
-import Locking
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
+import ConcurrencyPrimitives
 import DiskStore
 import Foundation
 import ImageCache
-import Locking
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Foundation
 import ImageCache
-import Locking
 import TestSupport
 
 /// A run of random requests, changes, failures and interruptions against one cache directory, whose every response is held

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import Foundation
-import Locking
 import TestSupport
 
 /// What a resource is at the moment: everything that the origin's responses say of it.

@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Foundation
 import HTTPTypes
-import Locking
 import TestSupport
 import Testing
 import Transfer

@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 
 /// What a scripted origin does next in answer to a request.
 public enum OriginStep: Sendable {

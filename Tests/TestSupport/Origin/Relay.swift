@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Foundation
 import Glibc
-import Locking
 
 /// Passes bytes between clients and a server, and cuts each connection after so many bytes of the server's.
 public final class Relay: Sendable {

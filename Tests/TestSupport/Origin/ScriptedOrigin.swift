@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Foundation
 import Glibc
-import Locking
 
 /// An HTTP/1.1 origin on 127.0.0.1 that answers each request by a script, and records what it was asked and what it sent.
 ///

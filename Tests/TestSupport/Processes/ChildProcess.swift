@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Foundation
 public import Glibc
-import Locking
 
 // Glibc's module map leaves these two GNU extensions out.
 @_silgen_name("posix_spawn_file_actions_addclosefrom_np")

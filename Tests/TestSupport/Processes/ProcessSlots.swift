@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import Dispatch
-import Locking
 
 /// Runs at most four tests that start processes at a time: more of them than a small machine has cores only make every one
 /// of them slow. They run beside the pool that all other tests share, because they block: on sockets, files, processes.

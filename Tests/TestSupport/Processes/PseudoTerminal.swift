@@ -1,6 +1,6 @@
+import ConcurrencyPrimitives
 import Foundation
 import Glibc
-import Locking
 
 /// A terminal without a screen: what a process writes to it is collected.
 public final class PseudoTerminal: Sendable {

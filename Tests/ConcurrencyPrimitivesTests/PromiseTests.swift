@@ -1,4 +1,4 @@
-import Locking
+import ConcurrencyPrimitives
 import Testing
 
 @Suite(.timeLimit(.minutes(20)))

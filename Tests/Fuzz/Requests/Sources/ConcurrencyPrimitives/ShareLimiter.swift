@@ -1,0 +1,1 @@
+../../../../../Sources/ConcurrencyPrimitives/ShareLimiter.swift

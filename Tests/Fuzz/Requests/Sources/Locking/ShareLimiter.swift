@@ -1,1 +1,0 @@
-../../../../../Sources/Locking/ShareLimiter.swift
