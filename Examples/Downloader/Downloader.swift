@@ -13,7 +13,7 @@ enum Downloader {
             exit(2)
         }
         do {
-            let cache = try ImageCache()
+            let cache = try DownloadCache()
             let isComplete = await withTaskGroup(of: Bool.self) { group in
                 for url in urls { group.addTask { await download(url, with: cache) } }
                 var isComplete = true
@@ -28,7 +28,7 @@ enum Downloader {
         }
     }
 
-    private static func download(_ url: String, with cache: ImageCache) async -> Bool {
+    private static func download(_ url: String, with cache: DownloadCache) async -> Bool {
         do throws(ImageCacheError) {
             let file = try await cache.file(for: FileRequest(url))
             let name = url.split(separator: "/").last.map(String.init) ?? "download"

@@ -14,7 +14,7 @@ enum OfflineReader {
             exit(2)
         }
         do throws(ImageCacheError) {
-            let cache = try ImageCache()
+            let cache = try DownloadCache()
             let file = try await read(url, updating: arguments.count == 2, from: cache)
             fputs("received \(file.response.responseTime), \(file.source)\n", stderr)
             try file.copy(toDescriptor: STDOUT_FILENO)
@@ -26,7 +26,7 @@ enum OfflineReader {
     }
 
     private static func read(
-        _ url: String, updating: Bool, from cache: ImageCache
+        _ url: String, updating: Bool, from cache: DownloadCache
     ) async throws(ImageCacheError) -> CachedFile {
         var request = FileRequest(url)
         if updating {

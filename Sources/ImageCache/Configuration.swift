@@ -6,7 +6,7 @@ public import Logging
 public import MemoryCache
 public import Transfer
 
-extension ImageCache {
+extension DownloadCache {
     /// How a cache works. Every value has a sensible default.
     public struct Configuration: Sendable {
         /// Capacity, free space, and the life of partials.
@@ -45,8 +45,8 @@ extension ImageCache {
         /// The memory cache of images and thumbnails: 100 MiB, purged to 60 MiB by default.
         public var memory = MemoryCacheLimits.default
 
-        /// Files of at most 256 KiB in memory for ``ImageCache/readyAnswer(to:)``: 32 MiB, purged to 24 MiB by default, and
-        /// nothing as long as nobody calls ``ImageCache/exchange(_:)``.
+        /// Files of at most 256 KiB in memory for ``DownloadCache/readyAnswer(to:)``: 32 MiB, purged to 24 MiB by default, and
+        /// nothing as long as nobody calls ``DownloadCache/exchange(_:)``.
         public var answers = MemoryCacheLimits.answers
 
         /// Whether images in memory are purged when the system, or the control group, runs short of it. Default true.

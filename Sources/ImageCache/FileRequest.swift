@@ -48,7 +48,7 @@ public struct FileRequest: Sendable {
     public var priority: TransferPriority = .normal
 
     /// The client on whose behalf a service asks, by a name of the service's own, such as an address. Limits count it
-    /// (``ImageCache/Configuration/maxTransfersPerClient``), and clients that wait take turns; what is stored does not depend
+    /// (``DownloadCache/Configuration/maxTransfersPerClient``), and clients that wait take turns; what is stored does not depend
     /// on it. Default: none.
     public var client: String?
 
@@ -66,7 +66,7 @@ public struct FileRequest: Sendable {
     public var unstorable = Unstorable.handOut
 
     /// Sees the interim responses (1xx, RFC 9110 section 15.2) to a request that is passed on
-    /// (``ImageCache/exchange(_:)``), on the transfer's thread.
+    /// (``DownloadCache/exchange(_:)``), on the transfer's thread.
     public var interim: (@Sendable (HTTPResponse) -> Void)?
 
     /// Sees every request and response head, credentials masked, on the transfer's thread.

@@ -17,7 +17,7 @@ public struct ImageCacheError: Error, Sendable {
         public static let invalidRequest = Code(kind: .invalidRequest)
         /// DNS, connect, TLS, time-out, or a cut with all retries used up.
         public static let unreachable = Code(kind: .unreachable)
-        /// The host, or one that it redirects to, is at an address that ``ImageCache/Configuration/addressPolicy`` refuses.
+        /// The host, or one that it redirects to, is at an address that ``DownloadCache/Configuration/addressPolicy`` refuses.
         public static let addressRefused = Code(kind: .addressRefused)
         /// The origin answered with an error status (RFC 9110 section 15).
         public static func status(_ code: Int) -> Code { Code(kind: .status(code)) }

@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 public import ImageCodec
 public import Transfer
 
-extension ImageCache {
+extension DownloadCache {
     /// Loads files that will be wanted soon, `width` at a time, in the order given.
     ///
     /// Files that are stored and fresh cost a look-up. Failures are not thrown, ``Prefetch/failures`` tells them: what could not be

@@ -2,7 +2,7 @@ public import HTTPTypes
 public import ImageCache
 import Transfer
 
-extension ImageCache {
+extension DownloadCache {
     /// Stores `bytes` as the response to a GET of `url`, without a request to anybody: for tests that begin with a filled cache.
     ///
     ///     try await cache.store(png, for: "https://example.com/logo.png")

@@ -8,9 +8,9 @@ public import Transfer
 ///     let transport = ScriptedTransport { request in
 ///         request.path == "/logo.png" ? ScriptedResponse(.ok, [.cacheControl: "max-age=60"], body: png) : .failure(.connect)
 ///     }
-///     var configuration = ImageCache.Configuration()
+///     var configuration = DownloadCache.Configuration()
 ///     configuration.transport = transport
-///     let cache = try ImageCache(directory: directory, configuration: configuration)
+///     let cache = try DownloadCache(directory: directory, configuration: configuration)
 ///     let file = try await cache.file(for: "https://example.com/logo.png")
 ///     #expect(transport.requests.count == 1)
 ///
@@ -37,7 +37,7 @@ public final class ScriptedTransport: HTTPTransport {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - now: The wall clock; give it the same as ``ImageCache/Configuration/now``.
+    ///   - now: The wall clock; give it the same as ``DownloadCache/Configuration/now``.
     ///   - script: The response to each request; called on any thread.
     public init(
         now: @escaping @Sendable () -> Date = { Date() },

@@ -41,13 +41,13 @@ package struct Administration: Sendable {
     package func beforeReadingMetrics(_ read: @escaping @Sendable () -> Void) { registry.beforeReading(read) }
 
     /// Records the traffic of each second until the task is cancelled.
-    package func sampleTraffic(of cache: ImageCache) async {
+    package func sampleTraffic(of cache: DownloadCache) async {
         await TrafficSampler(history: history, registry: registry, cache: cache).run()
     }
 
     /// Starts the admin listener.
     package func listen(
-        on address: ListenAddress, _ options: Options, cache: ImageCache, logger: Logger
+        on address: ListenAddress, _ options: Options, cache: DownloadCache, logger: Logger
     ) async throws -> AdminListener {
         let routes = AdminRoutes(
             cache: cache, rules: options.rules, history: history, registry: registry, readiness: readiness,

@@ -172,7 +172,7 @@ import Testing
         #expect(!third.isCurrent(generation))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `when the directory is deleted, what is in memory of it ends`() async throws {
+    @Test(.timeLimit(.minutes(30))) func `when the directory is deleted, what is in memory of it ends`() async throws {
         let generation = try #require(store(test.store).generation)
         try FileManager.default.removeItem(atPath: test.path)
         // Found out by a look each second, or by the next change.

@@ -8,15 +8,15 @@ import Testing
 @Suite(.fewAtATime) struct AnswerTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
-    private let cache: ImageCache
+    private let cache: DownloadCache
     private static let modified = Date(timeIntervalSince1970: 1_700_000_000)
     private let representation = Representation(seed: 41, size: 1_000_000, lastModified: modified)
 
     init() throws {
         directory = try TestDirectory()
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.now = { [clock] in clock.withLock { $0 } }
-        cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
     }
 
     private func origin(_ change: @escaping @Sendable (inout Behaviour, ReceivedRequest) -> Void = { _, _ in }) throws

@@ -6,12 +6,12 @@ import Testing
 /// Looking through a cache and purging, as a service's administrator does.
 @Suite(.fewAtATime) struct BrowsingTests {
     private let directory: TestDirectory
-    private let cache: ImageCache
+    private let cache: DownloadCache
     private let origin: ScriptedOrigin
 
     init() throws {
         directory = try TestDirectory()
-        cache = try ImageCache(directory: directory.path("cache"))
+        cache = try DownloadCache(directory: directory.path("cache"))
         let image = try DecodedImage(width: 200, height: 100) { memory in
             for index in memory.indices { memory[index] = index % 4 == 3 ? 255 : UInt8(index % 200) }
         }

@@ -8,14 +8,14 @@ import Testing
 @Suite(.fewAtATime) struct CachingTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
-    private let cache: ImageCache
+    private let cache: DownloadCache
     private let answers = Locked<[Behaviour]>([])
 
     init() throws {
         directory = try TestDirectory()
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.now = { [clock] in clock.withLock { $0 } }
-        cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
     }
 
     /// An origin that gives these answers in turn, and the last one from then on.

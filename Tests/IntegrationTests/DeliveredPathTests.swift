@@ -26,7 +26,7 @@ import Testing
 
     private func isThere(_ path: Substring) -> Bool { FileManager.default.fileExists(atPath: String(path)) }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [20_000, 400_000])
+    @Test(.timeLimit(.minutes(30)), arguments: [20_000, 400_000])
     func `more than the store can hold: 6, one sentence, and each path that is printed is there`(size: Int) async throws
     {
         let count = 12_000_000 / size
@@ -125,7 +125,7 @@ import Testing
         #expect(wrong.ending == .exited(2) && wrong.errorOutput.contains("IMGCACHE_CAPACITY"), "\(wrong)")
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `a directory that is deleted beside running fetches is never refused afterwards`() async throws {
         for round in 0..<2 {
             let list = try list((0..<60).map { "/20000/\(round)-\($0)" } + ["/600000/\(round)"])

@@ -44,9 +44,9 @@ import Testing
     @Test func `the library uses heuristics unless told not to`() async throws {
         for (rules, requests) in [(CacheRules(), 1), (CacheRules(usesHeuristics: false), 2)] {
             let (directory, origin) = (try TestDirectory(), try origin())
-            var configuration = ImageCache.Configuration()
+            var configuration = DownloadCache.Configuration()
             configuration.rules = rules
-            let cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+            let cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
             for _ in 0..<2 { _ = try await cache.file(for: FileRequest(origin.url())) }
             #expect(origin.requests.count == requests)
             await cache.close()
@@ -56,7 +56,7 @@ import Testing
     @Test func `the path of a stored error is nobody's file, and info tells its status`() async throws {
         let place = try Workplace()
         let origin = try ScriptedOrigin(behaviour: { _ in .status(404, fields: [("Cache-Control", "max-age=600")]) })
-        let cache = try ImageCache(directory: place.cache)
+        let cache = try DownloadCache(directory: place.cache)
         let answer = try await cache.exchange(FileRequest(origin.url()))
         if let content = answer.content { for try await _ in content {} }
         await cache.close()

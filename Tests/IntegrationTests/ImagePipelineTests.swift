@@ -35,12 +35,12 @@ import Testing
         directory = try TestDirectory()
     }
 
-    private func cache(_ change: (inout ImageCache.Configuration) -> Void = { _ in }) throws -> ImageCache {
-        var configuration = ImageCache.Configuration()
+    private func cache(_ change: (inout DownloadCache.Configuration) -> Void = { _ in }) throws -> DownloadCache {
+        var configuration = DownloadCache.Configuration()
         configuration.now = { [clock] in clock.withLock { $0 } }
         configuration.watchesMemoryPressure = false
         change(&configuration)
-        return try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        return try DownloadCache(directory: directory.path("cache"), configuration: configuration)
     }
 
     /// - Parameter waits: Whether the answers wait for the gate.
@@ -250,7 +250,7 @@ import Testing
         let url = origin.url("/a.jpg")
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [url = url as String, path = directory.path("cache") as String] in
-            let cache = try ImageCache(directory: path)
+            let cache = try DownloadCache(directory: path)
             var request = ImageRequest(url, .fit(64, 64))
             request.processors = [
                 ImageProcessor(identity: "step") { image in

@@ -6,12 +6,12 @@ import Testing
 /// The library against a real origin and a real directory.
 @Suite(.fewAtATime) struct LibraryTests {
     private let directory: TestDirectory
-    private let cache: ImageCache
+    private let cache: DownloadCache
     private let representation = Representation(seed: 111, size: 2_000_000)
 
     init() throws {
         directory = try TestDirectory()
-        cache = try ImageCache(directory: directory.path("cache"))
+        cache = try DownloadCache(directory: directory.path("cache"))
     }
 
     @Test func `100 equal requests at once are one request to the origin`() async throws {
@@ -81,9 +81,9 @@ import Testing
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: UInt64(request.path.count), size: 2_000_000))
         }
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.store.capacity = 8 << 20
-        let small = try ImageCache(directory: directory.path("small"), configuration: configuration)
+        let small = try DownloadCache(directory: directory.path("small"), configuration: configuration)
         let held = try await small.file(for: FileRequest(origin.url("/a")))
         for length in 2...10 {
             _ = try await small.file(for: FileRequest(origin.url("/" + String(repeating: "b", count: length))))
@@ -138,7 +138,7 @@ import Testing
             }
         }
         _ = first
-        let next = try ImageCache(directory: cache.directory)
+        let next = try DownloadCache(directory: cache.directory)
         #expect(representation.content.equalsFile(at: try await next.file(for: FileRequest(origin.url("/c"))).path))
     }
 
@@ -172,13 +172,13 @@ import Testing
             try await group.waitForAll()
         }
         #expect(origin.requests.count == 60)
-        #expect(origin.connections <= ImageCache.Configuration().maxTransfersPerHost)
+        #expect(origin.connections <= DownloadCache.Configuration().maxTransfersPerHost)
     }
 
     @Test func `two caches on one directory download a key once`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [representation] _ in Behaviour(representation).with { $0.gate = gate } }
-        let other = try ImageCache(directory: cache.directory)
+        let other = try DownloadCache(directory: cache.directory)
         let request = FileRequest(origin.url("/a"))
         async let first = cache.file(for: request)
         async let second = other.file(for: request)

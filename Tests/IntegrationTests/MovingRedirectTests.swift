@@ -151,7 +151,7 @@ import Testing
                     to: request.number == 1 ? "/fw-1.0.img" : "/fw-1.1.img", cacheControl: "max-age=3600")
             }
         }
-        let cache = try ImageCache(directory: work.directory.path("library"))
+        let cache = try DownloadCache(directory: work.directory.path("library"))
         let request = FileRequest(origin.url("/latest"))
         #expect(Self.old.content.equalsFile(at: try await cache.file(for: request).path))
         #expect(try await cache.file(for: request).source == .disk)
@@ -172,9 +172,9 @@ import Testing
             default: .status(503)
             }
         }
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.rules.treatsServerErrorAsUnreachable = true
-        let cache = try ImageCache(directory: work.directory.path("library"), configuration: configuration)
+        let cache = try DownloadCache(directory: work.directory.path("library"), configuration: configuration)
         var request = FileRequest(origin.url("/latest"))
         request.transfer.retry.maxRetries = 0
         _ = try await cache.file(for: request)

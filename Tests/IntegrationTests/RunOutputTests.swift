@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `a prefetch tells which failed and why`() async throws {
-        let cache = try ImageCache(directory: work.cache)
+        let cache = try DownloadCache(directory: work.cache)
         let urls = ["/a", "/missing", "/b"].map { FileRequest(origin.url($0)) }
         let prefetch = cache.prefetch(urls)
         await prefetch.finish()

@@ -13,12 +13,12 @@ import Testing
         directory = try TestDirectory()
     }
 
-    private func cache() throws -> ImageCache {
-        var configuration = ImageCache.Configuration()
+    private func cache() throws -> DownloadCache {
+        var configuration = DownloadCache.Configuration()
         configuration.now = { [clock] in clock.withLock { $0 } }
         configuration.watchesMemoryPressure = false
         configuration.rules = CacheRules(mode: .shared)
-        return try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        return try DownloadCache(directory: directory.path("cache"), configuration: configuration)
     }
 
     private static func picture(_ encoder: ImageEncoder, alpha: UInt8 = 255) throws -> [UInt8] {
@@ -87,10 +87,10 @@ import Testing
         clock.withLock { $0 += 20 }
         #expect(made.freshness.cacheControl(at: clock.withLock { $0 }) == "public, max-age=10, s-maxage=40")
         #expect(made.lastModified == "Sun, 06 Nov 1994 08:49:37 GMT")
-        let other = try ImageCache(
+        let other = try DownloadCache(
             directory: directory.path("cache"),
             configuration: { [clock] in
-                var configuration = ImageCache.Configuration()
+                var configuration = DownloadCache.Configuration()
                 configuration.now = { clock.withLock { $0 } }
                 configuration.rules = CacheRules(mode: .shared)
                 return configuration

@@ -8,13 +8,13 @@ import Testing
 @Suite(.fewAtATime) struct ServerCachingTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
-    private let cache: ImageCache
+    private let cache: DownloadCache
 
     init() throws {
         directory = try TestDirectory()
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.now = { [clock] in clock.withLock { $0 } }
-        cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
     }
 
     private func pass(_ seconds: Double) { clock.withLock { $0 += seconds } }

@@ -10,13 +10,13 @@ import Testing
 
     init() throws { directory = try TestDirectory() }
 
-    private func cache(_ name: String, _ change: (inout ImageCache.Configuration) -> Void = { _ in }) throws
-        -> ImageCache
+    private func cache(_ name: String, _ change: (inout DownloadCache.Configuration) -> Void = { _ in }) throws
+        -> DownloadCache
     {
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.watchesMemoryPressure = false
         change(&configuration)
-        return try ImageCache(directory: directory.path(name), configuration: configuration)
+        return try DownloadCache(directory: directory.path(name), configuration: configuration)
     }
 
     private static func image(_ width: Int, _ height: Int, alpha: Bool = false) throws -> DecodedImage {

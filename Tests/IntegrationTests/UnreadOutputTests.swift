@@ -28,7 +28,7 @@ import Testing
         case openingTarget, unreadTarget, unreadStandardOutput, unreadStandardError, openingList, unwrittenList, thumb
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Hang.allCases, [SIGINT, SIGTERM])
+    @Test(.timeLimit(.minutes(30)), arguments: Hang.allCases, [SIGINT, SIGTERM])
     func `one signal ends it, whatever it hangs on`(hang: Hang, signal: Int32) async throws {
         let fifo = try fifo()
         let url = origin.url("/a")

@@ -33,7 +33,7 @@ final class ImagePipeline: Sendable {
         var source: ImageSourceKind
     }
 
-    init(fetcher: Fetcher, configuration: ImageCache.Configuration) {
+    init(fetcher: Fetcher, configuration: DownloadCache.Configuration) {
         self.fetcher = fetcher
         var pressure = MemoryPressureMonitor.Configuration()
         pressure.logger = configuration.logger

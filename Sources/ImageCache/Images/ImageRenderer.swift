@@ -20,7 +20,7 @@ final class ImageRenderer: Sendable {
     /// Those that may still be joined.
     private let batches = Locked<[RenderBatch.Key: RenderBatch]>([:])
 
-    init(configuration: ImageCache.Configuration, rules: CacheRules, counts: Locked<ImageStatistics>) {
+    init(configuration: DownloadCache.Configuration, rules: CacheRules, counts: Locked<ImageStatistics>) {
         self.counts = counts
         self.rules = rules
         now = configuration.now

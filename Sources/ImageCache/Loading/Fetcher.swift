@@ -24,7 +24,7 @@ struct Fetcher: Sendable {
     let executor: BlockingExecutor
     let warnings: StoreWarnings
 
-    init(store: DiskStore, configuration: ImageCache.Configuration, executor: BlockingExecutor) {
+    init(store: DiskStore, configuration: DownloadCache.Configuration, executor: BlockingExecutor) {
         self.executor = executor
         self.store = store
         warnings = StoreWarnings(logger: configuration.logger)
@@ -153,7 +153,7 @@ struct Fetcher: Sendable {
 }
 
 extension TransferEngine.Configuration {
-    fileprivate init(_ configuration: ImageCache.Configuration) {
+    fileprivate init(_ configuration: DownloadCache.Configuration) {
         self.init()
         maxTransfers = configuration.maxTransfers
         maxPerHost = configuration.maxTransfersPerHost

@@ -12,7 +12,7 @@ package protocol ThumbnailRendering: Sendable {
     ) async throws(ImageCacheError) -> Thumbnail
 }
 
-extension ImageCache: ThumbnailRendering {}
+extension DownloadCache: ThumbnailRendering {}
 
 /// Answers `/image/OPTIONS/PATH` with an image made of what is at PATH.
 ///

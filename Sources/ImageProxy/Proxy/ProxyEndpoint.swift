@@ -27,11 +27,11 @@ package struct ProxyEndpoint: RequestHandler {
     }
 
     let options: Options
-    let cache: ImageCache
+    let cache: DownloadCache
     /// This proxy's member of Via.
     private let via: String
 
-    package init(options: Options, cache: ImageCache) {
+    package init(options: Options, cache: DownloadCache) {
         self.options = options
         self.cache = cache
         via = "1.1 \(options.name)"

@@ -12,7 +12,7 @@ struct CacheMetrics: Sendable {
     var running: Int
 
     /// Reads them. A look into the index: on a thread that may wait.
-    init(_ cache: ImageCache) throws(ImageCacheError) {
+    init(_ cache: DownloadCache) throws(ImageCacheError) {
         store = try cache.statistics()
         evictions = cache.evictions
         transfers = cache.transferTotals

@@ -7,7 +7,7 @@ import NIOPosix
 
 /// The routes of the admin listener: health, metrics, purging, and the page with what it shows.
 struct AdminRoutes: Sendable {
-    let cache: ImageCache
+    let cache: DownloadCache
     let rules: CacheRules
     let history: TrafficHistory
     let registry: MetricsRegistry

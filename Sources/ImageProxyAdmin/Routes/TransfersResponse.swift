@@ -20,7 +20,7 @@ struct TransfersResponse: Encodable {
         var because: String?
     }
 
-    /// - Parameter running: as ``ImageCache/ImageCache/running`` has it.
+    /// - Parameter running: as ``ImageCache/DownloadCache/running`` has it.
     init(_ running: [(url: String, progress: DownloadProgress)], limit: Int = 100) {
         let sorted = running.sorted {
             ($0.progress.received, $1.url) > ($1.progress.received, $0.url)

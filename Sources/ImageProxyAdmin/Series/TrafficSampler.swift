@@ -5,7 +5,7 @@ import ImageCache
 struct TrafficSampler: Sendable {
     let history: TrafficHistory
     let registry: MetricsRegistry
-    let cache: ImageCache
+    let cache: DownloadCache
 
     /// Until the task is cancelled.
     func run() async {

@@ -78,8 +78,8 @@ extension ServerConfiguration {
     }
 
     /// A shared cache's configuration (RFC 9111 section 3.5).
-    func cacheConfiguration() throws(SettingError) -> ImageCache.Configuration {
-        var cache = ImageCache.Configuration()
+    func cacheConfiguration() throws(SettingError) -> DownloadCache.Configuration {
+        var cache = DownloadCache.Configuration()
         cache.rules = CacheRules(mode: .shared)
         cache.rules.alwaysVaryingNames = Set(passedFields.map { $0.lowercased() })
         cache.rules.signatures.schemes += signatureParameters.map { .init(parameter: $0) }

@@ -17,7 +17,7 @@ struct ServerConfiguration: Sendable {
     var adminHosts: [String] = []
 
     // The cache.
-    var cacheDirectory = ImageCache.defaultDirectory
+    var cacheDirectory = DownloadCache.defaultDirectory
     /// Bytes on disk; nil: the store's own default.
     var capacity: Int64?
     var memoryCapacity: Int64 = 100 << 20

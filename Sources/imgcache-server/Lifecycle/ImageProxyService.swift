@@ -130,7 +130,7 @@ extension ImageProxyService: CustomStringConvertible {
 
 /// The parts of a server.
 struct ServerParts: Sendable {
-    let cache: ImageCache
+    let cache: DownloadCache
     /// The rules that the cache goes by.
     let rules: CacheRules
     let administration = Administration()
@@ -160,7 +160,7 @@ struct ServerParts: Sendable {
             images.withLock { $0.mayAsk(endpoint) }
         }
         do {
-            cache = try ImageCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
+            cache = try DownloadCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
         } catch {
             throw SettingError(
                 setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",

@@ -5,7 +5,7 @@ import ImageCache
 /// The cache of one run, and one URL's way through it.
 struct FetchSession: Sendable {
     /// nil: it cannot be written, and everything goes past it.
-    private let cache: ImageCache?
+    private let cache: DownloadCache?
     /// What the store cannot take; nil where a path in the store is what is wanted.
     private let side: SideCache?
     private let delivery: Delivery
@@ -89,7 +89,7 @@ struct FetchSession: Sendable {
     }
 
     /// The side cache, if an earlier run has begun the request there and the store has no answer.
-    private func begunBesides(_ request: FileRequest, _ cache: ImageCache) throws -> ImageCache? {
+    private func begunBesides(_ request: FileRequest, _ cache: DownloadCache) throws -> DownloadCache? {
         guard let begun = side?.begun(request), (try? cache.storedFile(for: request)) ?? nil == nil else { return nil }
         return begun
     }
@@ -104,7 +104,7 @@ struct FetchSession: Sendable {
 
     /// Gets the file; with ``streams`` it is written to standard output while it arrives.
     private func load(
-        _ request: FileRequest, from cache: ImageCache, into result: inout FetchResult, id: Int,
+        _ request: FileRequest, from cache: DownloadCache, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
     ) async throws -> CachedFile {
         let download = cache.download(request)

@@ -45,8 +45,8 @@ struct FetchingOptions: ParsableArguments {
     func openCache(
         transfers: Int = SeveralOptions.usual, in directory: String? = nil, readOnly: Bool = false,
         holdingFiles: Bool = false
-    ) throws -> ImageCache {
-        var configuration = ImageCache.Configuration()
+    ) throws -> DownloadCache {
+        var configuration = DownloadCache.Configuration()
         configuration.store.capacity = directory == nil ? store.wantedCapacity : 1 << 60
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
@@ -57,7 +57,7 @@ struct FetchingOptions: ParsableArguments {
         configuration.revalidatesInBackground = false
         configuration.rules = caching.rules
         if messages.quiet { configuration.logger.logLevel = .critical }
-        let cache = try ImageCache(directory: directory ?? store.directory, configuration: configuration)
+        let cache = try DownloadCache(directory: directory ?? store.directory, configuration: configuration)
         if directory == nil { try cache.keepWithinSmallerCapacity(quietly: messages.quiet) }
         return cache
     }

@@ -38,10 +38,10 @@ struct PlainFetch: Equatable {
     /// Prints the path if the file is stored and fresh. `false`: nothing was printed, and whatever is wrong shows when it
     /// is done the usual way.
     func printStoredFile() -> Bool {
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.rules = CachingOptions.rules
         if isQuiet { configuration.logger.logLevel = .critical }
-        guard let cache = try? ImageCache(directory: directory, configuration: configuration),
+        guard let cache = try? DownloadCache(directory: directory, configuration: configuration),
             let file = try? cache.storedFile(for: FileRequest(url))
         else { return false }
         Output.line(file.path)

@@ -11,20 +11,20 @@ import ImageCache
 final class SideCache: Sendable {
     /// nil: a temporary folder of this run's own.
     private let directory: String?
-    private let open: @Sendable (_ directory: String) throws -> ImageCache
-    private let cache = Locked<ImageCache?>(nil)
+    private let open: @Sendable (_ directory: String) throws -> DownloadCache
+    private let cache = Locked<DownloadCache?>(nil)
     private let shared = Locked<SharedDirectory?>(nil)
     /// Whether an earlier run left it behind.
     private let wasThere: Bool
 
     /// - Parameter directory: nil for a temporary folder.
-    init(directory: String?, open: @escaping @Sendable (_ directory: String) throws -> ImageCache) {
+    init(directory: String?, open: @escaping @Sendable (_ directory: String) throws -> DownloadCache) {
         self.directory = directory
         self.open = open
         wasThere = directory.map { access($0, F_OK) == 0 } ?? false
     }
 
-    func opened() throws -> ImageCache {
+    func opened() throws -> DownloadCache {
         try cache.withLock { cache in
             if let cache { return cache }
             if let directory {
@@ -41,7 +41,7 @@ final class SideCache: Sendable {
     }
 
     /// The cache, if an earlier run has left something of the request in it.
-    func begun(_ request: FileRequest) -> ImageCache? {
+    func begun(_ request: FileRequest) -> DownloadCache? {
         guard wasThere, let cache = try? opened(), let info = try? cache.info(for: request),
             info.partial != nil || !info.entries.isEmpty
         else { return nil }

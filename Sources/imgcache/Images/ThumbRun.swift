@@ -13,7 +13,7 @@ struct ThumbRun: Sendable {
     private let format: EncodingOptions.Format
     private let encoder: ImageEncoder
     /// Opened with the first URL: files need no cache.
-    private let cache = Locked<ImageCache?>(nil)
+    private let cache = Locked<DownloadCache?>(nil)
 
     init(options: ThumbCommand) {
         self.options = options
@@ -114,7 +114,7 @@ struct ThumbRun: Sendable {
         return request
     }
 
-    private func openedCache() throws -> ImageCache {
+    private func openedCache() throws -> DownloadCache {
         try cache.withLock { cache in
             if let cache { return cache }
             let opened = try options.fetching.openCache(transfers: options.several.parallel)

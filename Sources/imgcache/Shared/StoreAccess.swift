@@ -4,27 +4,29 @@ import Units
 
 extension StoreOptions {
     /// `--cache-dir`, `$IMGCACHE_DIR`, `$XDG_CACHE_HOME/imgcache` or `~/.cache/imgcache`.
-    var directory: String { cacheDir ?? ImageCache.defaultDirectory }
+    var directory: String { cacheDir ?? DownloadCache.defaultDirectory }
 
-    fileprivate func openCache(for use: StoreUse) throws -> ImageCache {
-        var configuration = ImageCache.Configuration()
+    fileprivate func openCache(for use: StoreUse) throws -> DownloadCache {
+        var configuration = DownloadCache.Configuration()
         configuration.store.capacity = wantedCapacity
         configuration.store.remembersCapacity = use != .looking
         configuration.store.createsDirectory = use == .tidying
         do throws(ImageCacheError) {
-            let cache = try ImageCache(directory: directory, configuration: configuration)
+            let cache = try DownloadCache(directory: directory, configuration: configuration)
             if use == .changing { try cache.keepWithinSmallerCapacity(quietly: false) }
             return cache
         } catch {
             guard error.code == .store(.notWritable), use == .looking else { throw error }
             configuration.store.isReadOnly = true
-            guard let cache = try? ImageCache(directory: directory, configuration: configuration) else { throw error }
+            guard let cache = try? DownloadCache(directory: directory, configuration: configuration) else {
+                throw error
+            }
             return cache
         }
     }
 }
 
-extension ImageCache {
+extension DownloadCache {
     /// Evicts what a capacity leaves no room for that is smaller than the one before, and says how much it was.
     func keepWithinSmallerCapacity(quietly: Bool) throws(ImageCacheError) {
         guard let change = capacityChange, change.excess > 0 else { return }
@@ -48,7 +50,7 @@ enum StoreUse {
 }
 
 /// Runs the body of a command that only looks at or tidies the store; a failure is one sentence and an exit code.
-func withStore(_ options: StoreOptions, for use: StoreUse, _ body: (ImageCache) throws -> Void) throws {
+func withStore(_ options: StoreOptions, for use: StoreUse, _ body: (DownloadCache) throws -> Void) throws {
     do {
         let cache = try options.openCache(for: use)
         defer { cache.flush() }
@@ -59,7 +61,7 @@ func withStore(_ options: StoreOptions, for use: StoreUse, _ body: (ImageCache) 
 }
 
 func withStore(
-    _ options: StoreOptions, for use: StoreUse, _ body: (ImageCache) async throws -> Void
+    _ options: StoreOptions, for use: StoreUse, _ body: (DownloadCache) async throws -> Void
 ) async throws {
     do {
         let cache = try options.openCache(for: use)

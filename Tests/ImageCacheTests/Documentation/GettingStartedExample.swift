@@ -3,7 +3,7 @@ import ImageCache
 
 /// Downloads a picture and shows its progress; the second call costs a look-up.
 func downloadPicture() async throws {
-    let cache = try ImageCache()
+    let cache = try DownloadCache()
     var request = FileRequest("https://example.com/picture.jpg")
     request.transfer.retry.maxRetries = 3
 

@@ -2,7 +2,7 @@
 import ImageCache
 
 func showPicture() async throws {
-    let cache = try ImageCache()
+    let cache = try DownloadCache()
     let file = try await cache.file(for: "https://example.com/picture.jpg")
     print(file.path, file.size, file.source)  // a second call costs a look-up
 

@@ -5,15 +5,15 @@ import ImageCache
 struct Thumbnails {
     typealias Response = (status: Int, fields: [String: String], body: [UInt8])
 
-    let cache: ImageCache
+    let cache: DownloadCache
 
     init(directory: String) throws {
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.store.capacity = 20 << 30  // 20 GiB of originals and thumbnails
         configuration.memory = try MemoryCacheLimits(capacity: 512 << 20, preferredUsage: 384 << 20)
         configuration.addressPolicy = .publicOnly()  // clients choose the URLs
         configuration.maxTransfersPerClient = 4
-        cache = try ImageCache(directory: directory, configuration: configuration)
+        cache = try DownloadCache(directory: directory, configuration: configuration)
     }
 
     /// 100 requests at once for one thumbnail cost one download, one decode, one encode; the next one a look-up.

@@ -8,7 +8,7 @@ import Testing
 
 /// A cache on a directory of its own, over a scripted transport, with a clock that the test sets.
 final class Bench: Sendable {
-    let cache: ImageCache
+    let cache: DownloadCache
     let transport: ScriptedTransport
     let directory: TestDirectory
     private let clock: Locked<Date>
@@ -18,12 +18,12 @@ final class Bench: Sendable {
     /// - Parameter mode: `.shared`: a proxy's.
     init(
         _ mode: CacheMode = .private, in directory: TestDirectory? = nil,
-        _ configure: (inout ImageCache.Configuration) -> Void = { _ in },
+        _ configure: (inout DownloadCache.Configuration) -> Void = { _ in },
         script: @escaping @Sendable (ScriptedRequest) -> ScriptedResponse
     ) throws {
         let directory = try directory ?? TestDirectory()
         let clock = Locked(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded()))
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.now = { clock.withLock { $0 } }
         configuration.rules = CacheRules(mode: mode)
         configuration.sweepsInBackground = false
@@ -32,7 +32,7 @@ final class Bench: Sendable {
         configure(&configuration)
         transport = ScriptedTransport(now: configuration.now, script)
         configuration.transport = transport
-        cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
         self.directory = directory
         self.clock = clock
     }

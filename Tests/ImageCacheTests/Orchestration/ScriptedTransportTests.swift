@@ -55,10 +55,10 @@ import Testing
     }
 
     @Test func `a transport of a dozen lines is enough`() async throws {
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.transport = FixtureTransport(fixtures: [Bench.url: bytes])
         let directory = try TestDirectory()
-        let cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        let cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
         #expect(try Bench.body(of: try await cache.file(for: FileRequest(Bench.url))) == Body(bytes))
         await #expect(throws: ImageCacheError.self) { try await cache.file(for: "http://origin.example/other") }
     }

@@ -8,21 +8,21 @@ import Testing
 struct ProxyCache {
     let directory: TestDirectory
     let clock: Locked<Date>
-    let cache: ImageCache
+    let cache: DownloadCache
 
     /// - Parameter directory: that of another one, to share it as another process does; default: a new one.
     init(in directory: TestDirectory? = nil, clock: Locked<Date> = Locked(Date())) throws {
         let directory = try directory ?? TestDirectory()
         self.directory = directory
         self.clock = clock
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.now = { clock.withLock { $0 } }
         configuration.rules = CacheRules(mode: .shared)
         configuration.maxTransfersPerHost = 64
         configuration.maxTransfers = 64
         configuration.store.capacity = 16 << 20
         configuration.watchesMemoryPressure = false
-        cache = try ImageCache(directory: directory.path("cache"), configuration: configuration)
+        cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
     }
 }
 
@@ -34,7 +34,7 @@ protocol ForwardingSuite {
 extension ForwardingSuite {
     var directory: TestDirectory { proxy.directory }
     var clock: Locked<Date> { proxy.clock }
-    var cache: ImageCache { proxy.cache }
+    var cache: DownloadCache { proxy.cache }
 
     func request(
         _ url: String, _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], body: [UInt8]? = nil

@@ -9,7 +9,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(20))) struct InvalidationTests: ForwardingSuite {
     let proxy: ProxyCache
     /// Another one on the same directory, as another process has it.
-    private let other: ImageCache
+    private let other: DownloadCache
     private let version = Locked(1)
     private let command: CommandRunner
 
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// Which version a proxied GET brings.
-    private func get(_ url: String, _ fields: HTTPFields = [:], from cache: ImageCache? = nil) async throws -> Int? {
+    private func get(_ url: String, _ fields: HTTPFields = [:], from cache: DownloadCache? = nil) async throws -> Int? {
         let answer = try await (cache ?? self.cache).exchange(request(url, .get, fields))
         return Self.version(try await bytes(of: answer))
     }
@@ -72,7 +72,7 @@ import Testing
 
     /// Which version a thumbnail is made of.
     private func thumbnail(
-        _ url: String, from cache: ImageCache? = nil, _ change: (inout ImageRequest) -> Void = { _ in }
+        _ url: String, from cache: DownloadCache? = nil, _ change: (inout ImageRequest) -> Void = { _ in }
     ) async throws -> Int {
         var request = ImageRequest(url, .fit(8, 8))
         change(&request)
@@ -89,7 +89,7 @@ import Testing
         case purge, purgeHost, purgePrefix, purgeAll, remove, clear, command, post
     }
 
-    private func invalidate(_ url: String, _ way: Way, by cache: ImageCache) async throws {
+    private func invalidate(_ url: String, _ way: Way, by cache: DownloadCache) async throws {
         if way != .post { version.withLock { $0 += 1 } }
         switch way {
         case .purge: try await cache.purge(.url(url))

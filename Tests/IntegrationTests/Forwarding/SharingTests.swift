@@ -129,9 +129,9 @@ import Testing
     // MARK: Priority (D13)
 
     @Test func `joining with a higher priority brings the shared transfer forward`() async throws {
-        var configuration = ImageCache.Configuration()
+        var configuration = DownloadCache.Configuration()
         configuration.maxTransfers = 1
-        let cache = try ImageCache(directory: directory.path("other"), configuration: configuration)
+        let cache = try DownloadCache(directory: directory.path("other"), configuration: configuration)
         let gate = Gate()
         let origin = try origin(gate)
         func request(_ path: String, _ priority: TransferPriority) -> FileRequest {

@@ -13,9 +13,9 @@ struct History {
     let paths: [String]
     private var model: HistoryModel
     private var random: SeededGenerator
-    private var cache: ImageCache
+    private var cache: DownloadCache
     /// Caches that were left open, as a killed process leaves its directory.
-    private var abandoned: [ImageCache] = []
+    private var abandoned: [DownloadCache] = []
     private(set) var log: [String] = []
     private(set) var tally = Tally()
     /// How much the origin had sent of each path, and of all others, when the request was made whose load may still be under way:
@@ -50,8 +50,8 @@ struct History {
         for path in paths { change(path) }
     }
 
-    private static func open(_ directory: String, _ origin: HistoryOrigin, _ isShared: Bool) throws -> ImageCache {
-        var configuration = ImageCache.Configuration()
+    private static func open(_ directory: String, _ origin: HistoryOrigin, _ isShared: Bool) throws -> DownloadCache {
+        var configuration = DownloadCache.Configuration()
         configuration.rules = CacheRules(mode: isShared ? .shared : .private)
         configuration.now = { origin.state.withLock { $0.now } }
         configuration.store.capacity = 4 << 20
@@ -59,7 +59,7 @@ struct History {
         configuration.watchesMemoryPressure = false
         configuration.sweepsInBackground = false
         configuration.maxVariants = 3
-        return try ImageCache(directory: directory, configuration: configuration)
+        return try DownloadCache(directory: directory, configuration: configuration)
     }
 
     mutating func run(steps: Int) async throws {

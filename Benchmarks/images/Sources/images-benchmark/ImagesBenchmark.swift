@@ -53,7 +53,7 @@ struct ImagesBenchmark {
 
     /// Prints microseconds a call, wall and CPU, as JSON.
     static func warm(directory: String, url: String, calls: Int) async throws {
-        let cache = try ImageCache(directory: directory)
+        let cache = try DownloadCache(directory: directory)
         let sizing = ImageSizing.fit(256, 256)
         let request = ImageRequest(url, sizing)
         _ = try await cache.thumbnail(for: request)

@@ -14,7 +14,7 @@ public enum PurgeTarget: Sendable, Hashable {
     case everything
 }
 
-extension ImageCache {
+extension DownloadCache {
     /// Removes what the target names: originals, what was made of them, and what is unfinished of them. A file that
     /// somebody reads stays readable for them.
     ///

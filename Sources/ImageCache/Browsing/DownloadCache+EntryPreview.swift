@@ -9,7 +9,7 @@ public struct EntryPreview: Sendable {
     public let format: ImageFormat
 }
 
-extension ImageCache {
+extension DownloadCache {
     /// A small picture of a stored image, for somebody who looks through the cache. The origin is not asked, nothing is
     /// stored, and it does not count as an access.
     ///

@@ -1,7 +1,7 @@
 public import ImageCodec
 public import MemoryCache
 
-extension ImageCache {
+extension DownloadCache {
     /// A decoded image: from memory, from disk, or decoded now, straight to the size that was asked for.
     ///
     /// Equal requests share one download and one decode, and requests for several sizes of one original the download and, where they

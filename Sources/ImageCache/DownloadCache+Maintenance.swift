@@ -8,7 +8,7 @@ public struct CacheEntry: Sendable, Identifiable {
     /// The entry's number; never used twice in one cache directory.
     public let id: Int64
     public var url: String
-    /// Where the body is. It may be evicted at any time; ``ImageCache/file(for:)`` gives one that stays.
+    /// Where the body is. It may be evicted at any time; ``DownloadCache/file(for:)`` gives one that stays.
     public var path: String
     /// The body's length in bytes.
     public var size: Int64
@@ -80,7 +80,7 @@ public struct CacheInfo: Sendable {
     public var partial: CachePartial?
 }
 
-extension ImageCache {
+extension DownloadCache {
     /// All entries, in order.
     public func entries(by order: EntryOrder = .age, descending: Bool = false) throws(ImageCacheError) -> [CacheEntry] {
         var entries: [CacheEntry] = []

@@ -9,7 +9,7 @@ import Transfer
 
 /// A cache of files from the web: ask for a URL, get a file that is complete, fresh by RFC 9111, and one version.
 ///
-///     let cache = try ImageCache()
+///     let cache = try DownloadCache()
 ///     let file = try await cache.file(for: "https://example.com/picture.jpg")
 ///     print(file.path, file.size, file.source)
 ///
@@ -18,7 +18,7 @@ import Transfer
 /// * The store keeps within its capacity; the least recently used goes first.
 ///
 /// A cache is safe to use from any thread and task. Several caches may share a directory.
-public final class ImageCache: Sendable {
+public final class DownloadCache: Sendable {
     /// The directory of the disk store.
     public let directory: String
 

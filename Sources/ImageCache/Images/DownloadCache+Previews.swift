@@ -8,7 +8,7 @@ public struct ImagePreview: Sendable {
     public let isFinal: Bool
 }
 
-extension ImageCache {
+extension DownloadCache {
     /// Ever better images while a progressive JPEG arrives, and at last the image; of any other file only that.
     ///
     /// A slow reader gets only the newest. Ending the iteration early stops the download, unless somebody else waits for it.

@@ -10,7 +10,7 @@ public struct CacheEntryPage: Sendable {
     public var next: Int64?
 }
 
-extension ImageCache {
+extension DownloadCache {
     /// What is cached, the newest first, page by page, for somebody who looks through it.
     ///
     /// Does not count as an access, and holds up nobody: the index is read in small steps.

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import Transfer
 
-extension ImageCache {
+extension DownloadCache {
     /// The wall clock that the cache reckons by.
     package var now: @Sendable () -> Date { fetcher.now }
 
