@@ -47,7 +47,8 @@ struct CrashPointTests {
             let content = Content(seed: UInt64(point), size: Self.size)
             #expect(content.equalsFile(at: outcome.lines.first ?? ""), "after a kill at call \(point)")
             let sent = origin.requests(to: "/\(point)").reduce(0) { $0 + $1.bodyBytesSent }
-            #expect(sent <= Self.size + blockSize + (64 << 10), "after a kill at call \(point)")
+            // What the origin had sent and the process had not yet read is lost with it: the sockets' buffers, on a busy machine.
+            #expect(sent <= Self.size + blockSize + (256 << 10), "after a kill at call \(point)")
             if point % 16 == 0 { _ = try await work.run("clear") }
         }
         print("command: \(killed) of \(calls) system calls")

@@ -45,7 +45,10 @@ import Testing
         let answers = both.map { $0.answer() }
         #expect(Set(answers.map { $0?.status }) == [200, 429])
         #expect(answers.contains { $0?.status == 429 && $0?["Retry-After"] == "1" })
-        #expect(try post("127.0.0.2", sending: 90_000).answer()?.status == 200, "what was held is given back")
+        // A client has its response a moment before the server is done with the request.
+        var status: Int?
+        for _ in 0..<1000 where status != 200 { status = try post("127.0.0.2", sending: 90_000).answer()?.status }
+        #expect(status == 200, "what was held is given back")
     }
 
     @Test func `one client does not take all connections, and is told when to come again`() async throws {

@@ -123,7 +123,7 @@ extension Fetcher {
             result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
         if !file.isStored, resolved.request.unstorable == .refuse {
             // A later request's response is in its place, or somebody purges again and again.
-            if let later = try storedSince(file.response.requestTime, resolved, status) { return later }
+            if let later = try storedSince(file.response.requestTime, besides: [], resolved, status) { return later }
             throw ImageCacheError(
                 .notStorable, url: resolved.request.url, message: "was purged while it was downloaded; try again")
         }

@@ -55,14 +55,19 @@ extension Fetcher {
     /// A file that somebody stored while we waited for them. Received after `began`, and not after now: what lies in the future
     /// was received before the clock was set back.
     ///
-    /// - Parameter status: how the cache came to ask the origin, had the other not done so.
-    func storedSince(_ began: Date, _ resolved: ResolvedRequest, _ status: CacheStatus) throws(ImageCacheError)
-        -> CachedFile?
-    {
+    /// - Parameters:
+    ///   - known: the candidates that were there before, and are none unless somebody has confirmed them.
+    ///   - status: how the cache came to ask the origin, had the other not done so.
+    func storedSince(
+        _ began: Date, besides known: [Candidate], _ resolved: ResolvedRequest, _ status: CacheStatus
+    ) throws(ImageCacheError) -> CachedFile? {
         let now = now()
-        let fresh = try candidates(for: resolved).filter {
-            $0.record.response.responseTime >= began
-                && !CacheRules.clockWentBack(since: $0.record.response.responseTime, now: now)
+        let fresh = try candidates(for: resolved).filter { candidate in
+            let received = candidate.record.response.responseTime
+            return received >= began && !CacheRules.clockWentBack(since: received, now: now)
+                && !known.contains {
+                    $0.entry.id == candidate.entry.id && $0.entry.metadata == candidate.entry.metadata
+                }
         }
         guard !fresh.isEmpty else { return nil }
         var request = resolved.cacheRequest

@@ -110,7 +110,9 @@ struct Fetcher: Sendable {
             lock = try await self.lock(resolved, consumer.waiting)
             generation = store.generation(of: resolved.url)
             // The other one may have brought what we came for, whatever our policy says of older entries.
-            if let file = try storedSince(began, resolved, conditional.status) { return file }
+            if let file = try storedSince(began, besides: conditional.candidates, resolved, conditional.status) {
+                return file
+            }
             switch try plan(resolved) {
             case .serve(let file): return file
             case .ask(let request): conditional = request

@@ -11,7 +11,7 @@ import Testing
         for _ in 0..<1000 {
             var run = try RandomTransfer(&generator)
             for _ in 0..<150 where !run.isFinished { run.step(&generator) }
-            run.cancel()
+            run.cancel(&generator)
             #expect(run.isFinished)
             #expect(!run.isBodyOpen)
             if !run.violations.isEmpty {
@@ -44,8 +44,7 @@ private struct RandomTransfer {
         perform(machine.start(at: now, date: Date(timeIntervalSince1970: 0)), &generator)
     }
 
-    mutating func cancel() {
-        var generator = SeededGenerator(for: "RandomTransferTests.cancel")
+    mutating func cancel(_ generator: inout SeededGenerator) {
         if !isFinished { perform(machine.cancel(), &generator) }
     }
 
