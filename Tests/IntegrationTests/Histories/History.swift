@@ -196,7 +196,8 @@ struct History {
         tally.resumptions += emissions[start.0...].count { $0.kind == .part }
         let isCollapsed = response.how.contains("collapsed")
         let joined = isCollapsed ? loadBegan[request.path] ?? 0 : start.0
-        loadBegan[request.path] = joined
+        // A request that the origin was not asked for begins no load.
+        if response.how.contains("fwd=") { loadBegan[request.path] = joined }
         // What has no body of the resource: not in the cache, a range beyond the end, the client's own condition.
         if [504, 416, 304].contains(response.status) { return }
         let objection = model.objection(
