@@ -44,7 +44,7 @@ final class ScriptedControl: TransferControl {
         while !bytes.isEmpty, !Task.isCancelled {
             // Before the sink is asked: it may resume before it has answered.
             gate.close()
-            if case .taken = try bytes.withUnsafeBytes({ try sink.write($0) }) { return }
+            if case .accepted = try bytes.withUnsafeBytes({ try sink.write($0) }) { return }
             await gate.wait()
         }
     }

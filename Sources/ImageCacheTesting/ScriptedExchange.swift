@@ -157,7 +157,7 @@ final class ScriptedExchange {
             return .again
         case .restart(let reason):
             isSinkOpen = true
-            try await closeSink(.void)
+            try await closeSink(.discarded)
             noteRestart(reason)
             (resumedFrom, held, provingTotal) = (0, nil, nil)
             return .again
@@ -196,7 +196,7 @@ final class ScriptedExchange {
                 received += Int64(bytes.count)
                 bytesReceived += Int64(bytes.count)
                 transport.noteBytes(bytes.count)
-                if !bytes.isEmpty { sink.lull() }
+                if !bytes.isEmpty { sink.writeBatchComplete() }
                 events(.received(base + received, total: total))
             }
             if isCut || Task.isCancelled { break }
@@ -215,7 +215,7 @@ final class ScriptedExchange {
         guard request.options.retry.maxRetries > 0, RetryState.isIdempotent(method: request.method.rawValue) else {
             return ""
         }
-        guard sink.takesAnother() else { return "the response was handed on, and cannot be continued" }
+        guard sink.canRestart() else { return "the response was handed on, and cannot be continued" }
         askHeld()
         provingTotal = nil
         let held = held?.heldBytes ?? 0

@@ -72,7 +72,7 @@ extension HTTPTransport {
 ///
 /// Usable on any thread; without effect when the transfer has ended.
 public protocol TransferControl: AnyObject, Sendable {
-    /// Continues after the sink returned ``SinkVerdict/pause``. Without effect when the transfer is not paused.
+    /// Continues after the sink returned ``WriteResult/pause``. Without effect when the transfer is not paused.
     func resume()
 
     /// Ends the transfer with ``TransferError/Code/cancelled``.

@@ -60,9 +60,9 @@ public final class TransferEngine: HTTPTransport {
         let id = mailbox.nextID()
         let result: Result<TransferResult, TransferError> = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                let order = Mailbox.Order(
+                let submission = Mailbox.Submission(
                     id: id, prepared: prepared, sink: sink, events: events, continuation: continuation)
-                mailbox.post(.start(order))
+                mailbox.post(.start(submission))
             }
         } onCancel: {
             prepared.isCancelled.store(true, ordering: .releasing)

@@ -170,9 +170,7 @@ final class Forwarder: Sendable {
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
         let subscription = fetcher.pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {
             [fetcher] (task) async throws(ImageCacheError) in
-            try await fetcher.starting(task.context, resolved) { () async throws(ImageCacheError) in
-                try await fetcher.passOn(resolved, status, task.context)
-            }
+            try await fetcher.passOn(resolved, status, task)
         }
         subscription.context.raise(to: resolved.request.priority)
         guard let start = await subscription.context.start.value() else { throw .cancelled }

@@ -109,22 +109,22 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         record?.validator != nil && (isStorable || resolved.request.unstorable == .handOutKeepingPartial)
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         try writer.write(bytes)
         if let digest {
             digest.update(bytes)
             digested += Int64(bytes.count)
         }
-        return .taken
+        return .accepted
     }
 
-    func lull() { growth.advance(by: writer) }
+    func writeBatchComplete() { growth.advance(by: writer) }
 
     func end(_ ending: AttemptEnding) throws {
         switch ending {
         case .complete: try writer.endRange(complete: true)
         case .cut: try writer.endRange(complete: false)
-        case .void: record = nil  // the next `begin` starts the writer anew
+        case .discarded: record = nil  // the next `begin` starts the writer anew
         }
     }
 

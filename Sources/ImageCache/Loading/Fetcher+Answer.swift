@@ -153,6 +153,6 @@ extension CacheDecision {
 private final class NoBody: BodySink {
     func held() -> HeldPartial? { nil }
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) {}
-    func write(_ bytes: UnsafeRawBufferPointer) -> SinkVerdict { .taken }
+    func write(_ bytes: UnsafeRawBufferPointer) -> WriteResult { .accepted }
     func end(_ ending: AttemptEnding) {}
 }

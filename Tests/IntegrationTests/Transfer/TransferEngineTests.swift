@@ -378,7 +378,7 @@ import Transfer
                     TransferRequest(testing: origin.url(path)) { $0.options.maxFileSize = 199_999 }, into: sink)
             }
             #expect(error?.code == .tooLarge)
-            #expect(sink.calls.last == (path == "/known" ? .held : .end(.void)))
+            #expect(sink.calls.last == (path == "/known" ? .held : .end(.discarded)))
         }
         let result = try await engine.run(
             TransferRequest(testing: origin.url("/chunked")) { $0.options.maxFileSize = 200_000 }, into: PartialSink())

@@ -125,14 +125,14 @@ private struct RandomTransfer {
                 isBodyOpen = sinkAgrees
                 action = sinkAgrees ? machine.sinkSucceeded(at: now) : machine.sinkFailed(MachineUnderTest.Refusal())
             case .endBody(let ending):
-                check(isBodyOpen || ending == .void, "an end without a body")
+                check(isBodyOpen || ending == .discarded, "an end without a body")
                 isBodyOpen = false
                 action = sinkAgrees ? machine.sinkSucceeded(at: now) : machine.sinkFailed(MachineUnderTest.Refusal())
             case .askHeld: action = machine.learned(held: randomHeld(&generator))
             case .askForAnother:
                 let held = randomHeld(&generator)
                 action =
-                    sinkAgrees ? machine.sinkTakesAnother(held: held, random: 0.5, at: now) : machine.sinkTakesNone()
+                    sinkAgrees ? machine.sinkCanRestart(held: held, random: 0.5, at: now) : machine.sinkCannotRestart()
             case .again, .wait: action = machine.start(at: now, date: Date(timeIntervalSince1970: 0))
             case .finish:
                 check(!isFinished, "finished twice")

@@ -85,7 +85,7 @@ enum BodyStories {
             [
                 (Sample.ok(10), "begin whole of 10"), (.sinkOK, "none"), (.piece(4), "write"), (.wrote(4), "none"),
                 (.end, "end cut"), (.sinkOK, "ask for another"),
-                (.takesAnother(nil), "wait 0.5 s: the body is shorter than its head says"),
+                (.canRestart(nil), "wait 0.5 s: the body is shorter than its head says"),
             ]),
         Story(
             "a body whose length is beyond the limit is refused before it begins",
@@ -101,7 +101,7 @@ enum BodyStories {
             after: Story.begins,
             [
                 (Sample.ok(nil), "begin whole of ?"), (.sinkOK, "none"), (.piece(9), "write"), (.wrote(9), "none"),
-                (.piece(1), "stop"), (.fails(.cut), "end void"),
+                (.piece(1), "stop"), (.fails(.cut), "end discarded"),
                 (.sinkOK, "failed tooLarge: the body is larger than the limit of 9 bytes"),
             ]),
         Story(
