@@ -64,7 +64,9 @@ final class ResponseSink: BodySink, @unchecked Sendable {
             target = whole
             return try whole.download.begin(head, placement)
         }
-        if head.status.kind == .serverError, request.mayServeStale(after: head.status, by: fetcher) { throw StaleIsBetter(head: head) }
+        if head.status.kind == .serverError, request.mayServeStale(after: head.status, by: fetcher) {
+            throw StaleIsBetter(head: head)
+        }
         guard isStorable(head, placement), let storing = storing(for: head), passed == nil else {
             // Nobody would read another one that is passed on.
             guard !hasBegun else {

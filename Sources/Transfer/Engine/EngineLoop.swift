@@ -86,7 +86,9 @@ final class EngineLoop {
 
     private func start(_ submission: Mailbox.Submission) {
         let transfer = RunningTransfer(submission, mailbox: mailbox, startedAt: now)
-        if submission.prepared.isCancelled.load(ordering: .acquiring) { return end(transfer, transfer.cancel(now: now)) }
+        if submission.prepared.isCancelled.load(ordering: .acquiring) {
+            return end(transfer, transfer.cancel(now: now))
+        }
         transfers[submission.id] = transfer
         enqueue(transfer)
         transfer.attach()
@@ -218,7 +220,8 @@ final class EngineLoop {
         _ = mailbox.collect(into: &commands)
         for case .start(let submission) in commands {
             submission.continuation.resume(
-                returning: .failure(TransferError(.libcurl, url: submission.prepared.url.text, "libcurl is out of memory")))
+                returning: .failure(
+                    TransferError(.libcurl, url: submission.prepared.url.text, "libcurl is out of memory")))
         }
     }
 }

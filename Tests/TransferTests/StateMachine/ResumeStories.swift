@@ -85,7 +85,8 @@ enum ResumeStories {
             "any other 416 starts over",
             after: Story.continues,
             [
-                (Sample.head(416), "none"), (.end, "end discarded"), (.sinkOK, "again: 416: the server has no such range"),
+                (Sample.head(416), "none"), (.end, "end discarded"),
+                (.sinkOK, "again: 416: the server has no such range"),
                 (.start, "GET \(Sample.url)"),
             ]),
         Story(
