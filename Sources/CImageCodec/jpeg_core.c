@@ -15,7 +15,7 @@ void icodec_jpeg_leave(icodec_jpeg_core *core, int code, const char *reason) {
     longjmp(core->jump, 1);
 }
 
-void icodec_jpeg_look(icodec_jpeg_core *core) {
+void icodec_jpeg_check_watch(icodec_jpeg_core *core) {
     if (!icodec_watch_allows(&core->watch, core->error)) longjmp(core->jump, 1);
 }
 
@@ -135,7 +135,7 @@ static void on_progress(j_common_ptr info) {
     icodec_jpeg_core *core = info->client_data;
     if ((uint32_t)core->info.input_scan_number > core->limits.scans)
         icodec_jpeg_leave(core, ICODEC_LIMIT, "more scans than allowed");
-    icodec_jpeg_look(core);
+    icodec_jpeg_check_watch(core);
 }
 
 void icodec_jpeg_prepare(icodec_jpeg_core *core, const icodec_limits *limits, icodec_error *error) {

@@ -20,7 +20,7 @@ static boolean refill_coarsely(icodec_jpeg *jpeg) {
     icodec_jpeg_core *core = &jpeg->core;
     size_t count = 0;
     while (count == 0) {
-        icodec_jpeg_look(core);
+        icodec_jpeg_check_watch(core);
         ssize_t got = icodec_read(&jpeg->source, core->position, jpeg->buffer, sizeof jpeg->buffer);
         if (got < 0) icodec_jpeg_leave(core, ICODEC_IO, "the file cannot be read");
         if (got == 0) {
@@ -45,7 +45,7 @@ static boolean refill(j_decompress_ptr info) {
     icodec_jpeg_core *core = &jpeg->core;
     if (core->coarse) return refill_coarsely(jpeg);
     // Markers, of which there may be millions, make no progress otherwise.
-    icodec_jpeg_look(core);
+    icodec_jpeg_check_watch(core);
     uint64_t rest = jpeg->source.size > core->position ? jpeg->source.size - core->position : 0;
     // Of what lies behind the pixels it is enough to see how it begins.
     if (core->finishes) rest = 0;

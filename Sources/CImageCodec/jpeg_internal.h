@@ -40,7 +40,7 @@ bool icodec_jpeg_may_be_coarse(const icodec_jpeg_core *core);
 /// Where libjpeg is in the input.
 int64_t icodec_jpeg_offset(const icodec_jpeg_core *core);
 /// Ends the call that runs when its time is over or nobody wants the result.
-void icodec_jpeg_look(icodec_jpeg_core *core);
+void icodec_jpeg_check_watch(icodec_jpeg_core *core);
 /// Ends the call that runs with an error.
 void icodec_jpeg_leave(icodec_jpeg_core *core, int code, const char *reason) __attribute__((noreturn));
 /// The data are missing: an error, or with `allow_truncated` a fault.

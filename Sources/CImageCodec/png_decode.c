@@ -192,7 +192,7 @@ void icodec_png_describe(const icodec_png *self, icodec_description *description
 void icodec_png_set_watch(icodec_png *self, const icodec_watch *watch) { self->watch = *watch; }
 
 /// After how many rows the time is looked at.
-static uint32_t rows_between_looks(icodec_png *self) {
+static uint32_t rows_between_checks(icodec_png *self) {
     uint32_t rows = icodec_watch_step / png_get_image_width(self->png, self->info);
     return rows < 1 ? 1 : rows > 64 ? 64 : rows;
 }
@@ -235,7 +235,7 @@ bool icodec_png_rows(
     if (self->has_ended) return true;
     if (setjmp(self->jump)) return keeps_rest(self);
     uint32_t height = png_get_image_height(self->png, self->info);
-    uint32_t between = rows_between_looks(self);
+    uint32_t between = rows_between_checks(self);
     while (*got < count && self->row < height) {
         if (*got % between == 0) check_time(self);
         if (self->row == height - 1) hurry(self);
@@ -249,7 +249,7 @@ bool icodec_png_rows(
 bool icodec_png_image(icodec_png *self, uint8_t *pixels, size_t stride, icodec_error *error) {
     self->error = error;
     if (setjmp(self->jump)) return keeps_rest(self);
-    uint32_t height = png_get_image_height(self->png, self->info), between = rows_between_looks(self);
+    uint32_t height = png_get_image_height(self->png, self->info), between = rows_between_checks(self);
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
         for (uint32_t row = 0; row < height; row++) {
             if (row % between == 0) check_time(self);

@@ -46,17 +46,17 @@ package struct ShareLimiter: Sendable {
 
     package mutating func take(_ count: Int = 1, for client: String?) throws(Shortage) {
         if let shortage = shortage(of: count, for: client) { throw shortage }
-        takeRegardless(count, for: client)
+        takeUnconditionally(count, for: client)
     }
 
     /// Takes units that are granted whatever the limits say.
-    package mutating func takeRegardless(_ count: Int = 1, for client: String?) {
+    package mutating func takeUnconditionally(_ count: Int = 1, for client: String?) {
         used += count
         if let client, count > 0 { shares[client, default: 0] += count }
     }
 
     /// Gives back units that were taken for the same client.
-    package mutating func giveBack(_ count: Int = 1, for client: String?) {
+    package mutating func release(_ count: Int = 1, for client: String?) {
         used -= count
         guard let client, let share = shares[client] else { return }
         shares[client] = share > count ? share - count : nil

@@ -148,7 +148,7 @@ public final class DiskStore: Sendable {
     @discardableResult
     public func remove(_ key: EntryKey) throws(StoreError) -> Int {
         try withIndex { (index) throws(StoreError) in
-            index.tidyPartialsOnce()
+            index.recoverPartialsOnce()
             let count = try index.remove(index.catalogue().entries(of: key).map(\.id))
             for row in try index.catalogue().partials(of: key) { _ = try index.dropIfIdle(row) }
             return count
@@ -171,7 +171,7 @@ public final class DiskStore: Sendable {
     public func beginBody(for key: EntryKey) throws(StoreError) -> BodyWriter {
         let claimed = ClaimedPartial()
         try withIndex { (index) throws(StoreError) in
-            index.tidyPartialsOnce()
+            index.recoverPartialsOnce()
             claimed.partial = try index.claimPartial(for: key)
         }
         return try BodyWriter(key: key, store: self, partial: claimed.partial)

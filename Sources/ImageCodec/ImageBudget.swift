@@ -89,7 +89,7 @@ public final class ImageCancellation: @unchecked Sendable {
     public func cancel() { icodec_stop(flag) }
 
     /// Cancels once the work has looked so many times more whether it is cancelled: for tests.
-    func cancel(afterLooks looks: Int32) { icodec_stop_after(flag, looks) }
+    func cancel(afterChecks checks: Int32) { icodec_stop_after(flag, checks) }
 
     public var isCancelled: Bool {
         var error = icodec_error()

@@ -44,9 +44,9 @@ extension MemoryCache {
             switch pressure {
             case .warning:
                 makeRoom { limits in
-                    Room(above: limits.preferredUsage, free: limits.preferredUsage, pinned: limits.capacity)
+                    PurgeThresholds(above: limits.preferredUsage, free: limits.preferredUsage, pinned: limits.capacity)
                 }.purge
-            case .critical: makeRoom { _ in Room(above: -1, free: -1, pinned: -1) }.purge
+            case .critical: makeRoom { _ in PurgeThresholds(above: -1, free: -1, pinned: -1) }.purge
             }
         if purge.bytes > 0 { clinux_trim_heap() }
         return purge
@@ -76,13 +76,13 @@ extension MemoryCache {
     @inlinable
     func purgeAboveCapacity(watching: UInt64?) -> (purge: MemoryCachePurge, isWatchedPurged: Bool) {
         makeRoom(watching: watching) { limits in
-            Room(above: limits.capacity, free: limits.preferredUsage, pinned: limits.capacity)
+            PurgeThresholds(above: limits.capacity, free: limits.preferredUsage, pinned: limits.capacity)
         }
     }
 
     /// When to purge, and how far, in bytes.
     @usableFromInline
-    struct Room {
+    struct PurgeThresholds {
         /// Above this usage,
         @usableFromInline var above: Int
         /// entries go until this,
@@ -100,9 +100,9 @@ extension MemoryCache {
 
     @inlinable
     func makeRoom(
-        watching: UInt64? = nil, _ room: (MemoryCacheLimits) -> Room
+        watching: UInt64? = nil, _ room: (MemoryCacheLimits) -> PurgeThresholds
     ) -> (purge: MemoryCachePurge, isWatchedPurged: Bool) {
-        var leaving: [Shard<Key, Value>.Leaving] = []
+        var evicted: [Shard<Key, Value>.Evicted] = []
         var purge = MemoryCachePurge()
         var isWatchedPurged = false
         withAllShards { shards in
@@ -115,8 +115,8 @@ extension MemoryCache {
                 var order = Oldest(shards, arePinned: isPinned)
                 while bytes > target, let (shard, slot, sequence) = order.next() {
                     let cost = shards[shard].pointee.slots[slot]?.cost ?? 0
-                    if let value = shards[shard].pointee.letGo(slot, remembering: context.held) {
-                        leaving.append(value)
+                    if let value = shards[shard].pointee.evict(slot, remembering: context.held) {
+                        evicted.append(value)
                     }
                     order.advance(shard)
                     bytes -= cost

@@ -4,7 +4,7 @@ public import HTTPTypes
 ///
 /// `Range` and `If-Range` are the engine's own business (see ``BodySink/held()``): a request that carries one of them
 /// fails with ``TransferError/Code/invalidRequest``, unless it is to be passed on
-/// (``TransferOptions/passesEveryStatus``). Other preconditions (`If-None-Match`, `If-Modified-Since`) are
+/// (``TransferOptions/forwardsErrorResponses``). Other preconditions (`If-None-Match`, `If-Modified-Since`) are
 /// sent as they are, to each redirect's target too, and may end in ``TransferResult/Outcome/notModified``; those about a stored
 /// body belong into ``conditions``.
 public struct TransferRequest: Sendable {
@@ -91,7 +91,7 @@ public struct TransferOptions: Sendable, Hashable {
         case path(String)
     }
 
-    /// The `User-Agent` field; nil sends `imgcache` (none with ``passesEveryStatus``), an empty string sends none. One in the
+    /// The `User-Agent` field; nil sends `imgcache` (none with ``forwardsErrorResponses``), an empty string sends none. One in the
     /// request's fields wins.
     public var userAgent: String?
     /// Sent at once (no round trip for a challenge), to the URL's own origin only.
@@ -126,7 +126,7 @@ public struct TransferOptions: Sendable, Hashable {
     /// which an error is an answer like any other. A status is then never a reason to try again, and no `Accept` or
     /// `User-Agent` is added to what the request has. Default: an error
     /// status ends in ``TransferResult/Outcome/status``, and its body is nobody's.
-    public var passesEveryStatus = false
+    public var forwardsErrorResponses = false
     /// Reports ``TransferEvent/requestHead(_:)`` and ``TransferEvent/responseHead(_:)``.
     public var reportsHeads = false
 

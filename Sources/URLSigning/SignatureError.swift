@@ -1,5 +1,5 @@
 /// Why a request is not served: its URL was not signed by anybody who has a key, or no longer counts.
-public enum SignatureRefusal: Error, Equatable, Sendable {
+public enum SignatureError: Error, Equatable, Sendable {
     /// There is no signature.
     case missing
     /// The signature's parameters are not as `SignedTarget` writes them.
@@ -14,7 +14,7 @@ public enum SignatureRefusal: Error, Equatable, Sendable {
     case unavailable
 }
 
-extension SignatureRefusal: CustomStringConvertible {
+extension SignatureError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .missing: "the URL is not signed"

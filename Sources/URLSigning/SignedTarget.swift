@@ -16,7 +16,7 @@ struct SignedTarget {
     /// Twelve digits last until the year 33658.
     static let expiryRange: ClosedRange<Int64> = 0...999_999_999_999
 
-    init(_ whole: String) throws(SignatureRefusal) {
+    init(_ whole: String) throws(SignatureError) {
         guard UnsignedTarget(whole).hasOwnParameters else { throw .missing }
         guard let mark = whole[...].lastRange(of: Self.signatureMark) else { throw .malformed }
         guard let signature = Base64.decodeURL(whole.utf8[mark.upperBound...]),

@@ -26,7 +26,7 @@ public struct URLSigner: Sendable {
     ///   - expiry: the last second, since 1970, in which the URL is served; nil: for ever.
     ///   - keyID: which key signs; nil: the first.
     public func sign(target: String, expiry: Int64? = nil, keyID: String? = nil) throws(SigningError) -> String {
-        if let change = UnsignedTarget(target).changeOnTheWay { throw .unfit(change) }
+        if let change = UnsignedTarget(target).transitProblem { throw .unsignable(change) }
         let target = UnsignedTarget(target)
         guard !target.hasOwnParameters else { throw .alreadySigned }
         var key = keys.first
@@ -34,7 +34,9 @@ public struct URLSigner: Sendable {
             guard let named = keys[id: keyID] else { throw .unknownKey(keyID) }
             key = named
         }
-        if let expiry, !SignedTarget.expiryRange.contains(expiry) { throw .unfit("the expiry is not a sensible time") }
+        if let expiry, !SignedTarget.expiryRange.contains(expiry) {
+            throw .unsignable("the expiry is not a sensible time")
+        }
         let signed = target.signedText(keyID: key.id, expiry: expiry)
         do throws(DigestUnavailable) {
             return signed + SignedTarget.signatureMark
@@ -49,7 +51,7 @@ public struct URLSigner: Sendable {
     /// - Parameters:
     ///   - target: path and query as they arrived.
     ///   - now: seconds since 1970.
-    public func verify(target: String, now: Int64) throws(SignatureRefusal) -> VerifiedTarget {
+    public func verify(target: String, now: Int64) throws(SignatureError) -> VerifiedTarget {
         let signed = try SignedTarget(target)
         guard let key = keys[id: signed.keyID] else { throw .unknownKey(String(signed.keyID)) }
         let isRight: Bool
@@ -77,17 +79,17 @@ public struct VerifiedTarget: Sendable, Equatable {
 /// Why a URL cannot be signed.
 public enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
     /// It would not arrive as it was signed; why, and what to do.
-    case unfit(String)
+    case unsignable(String)
     case alreadySigned
     case unknownKey(String)
     case unavailable
 
     public var description: String {
         switch self {
-        case .unfit(let reason): reason
+        case .unsignable(let reason): reason
         case .alreadySigned: "the URL has parameters of a signature already"
         case .unknownKey(let id): "there is no key \(id) in the key file"
-        case .unavailable: SignatureRefusal.unavailable.description
+        case .unavailable: SignatureError.unavailable.description
         }
     }
 }

@@ -27,7 +27,7 @@ struct UnsignedTarget<Text: StringProtocol> {
     ///
     /// Browsers encode some characters and take dot segments out (the URL standard's path and query states); proxies and
     /// libraries do as well.
-    var changeOnTheWay: String? {
+    var transitProblem: String? {
         guard text.utf8.first == UInt8(ascii: "/") else { return "what is signed begins with a slash: path and query" }
         let path = text.utf8.prefix { $0 != UInt8(ascii: "?") }
         for byte in text.utf8 {

@@ -9,7 +9,7 @@ import Glibc
 enum Program {
     static func main() {
         Output.holdStandardDescriptors()
-        if PlainFetch(arguments: CommandLine.arguments.dropFirst())?.printStoredFile() == true { Output.exit(.done) }
+        if FetchFastPath(arguments: CommandLine.arguments.dropFirst())?.printStoredFile() == true { Output.exit(.done) }
         // Detached: `main` counts as the main actor's, whose thread only waits.
         Task.detached {
             await Main.main()

@@ -3,7 +3,7 @@ import Testing
 @testable import imgcache
 
 @Suite("The short way to a hit")
-struct PlainFetchTests {
+struct FetchFastPathTests {
     @Test(
         "takes a command line with one URL and nothing that changes the answer",
         arguments: [
@@ -12,7 +12,7 @@ struct PlainFetchTests {
             (["fetch", "http://h/a", "--quiet", "--cache-dir", "/c"], "http://h/a", "/c"),
         ] as [([String], String, String?)])
     func takes(arguments: [String], url: String, directory: String?) throws {
-        let plain = try #require(PlainFetch(arguments: arguments))
+        let plain = try #require(FetchFastPath(arguments: arguments))
         #expect(plain.url == url)
         #expect(plain.directory == directory)
     }
@@ -27,5 +27,5 @@ struct PlainFetchTests {
             ["fetch", "http://h/a", "-H", "Accept: x"], ["fetch", "-i", "list"], ["fetch", "-qv", "http://h/a"],
             ["help", "fetch"],
         ])
-    func leaves(arguments: [String]) { #expect(PlainFetch(arguments: arguments) == nil) }
+    func leaves(arguments: [String]) { #expect(FetchFastPath(arguments: arguments) == nil) }
 }

@@ -155,13 +155,13 @@ private let block = Int(BlockMap.blockSize)
     @Test("Verifying finds what was changed, cut, and deleted, and removes it when told to")
     func verify() throws {
         let test = try StoreUnderTest()
-        var expected: [String: Verdict] = [:]
-        for (name, verdict) in [
-            ("sound", Verdict.sound), ("changed", .corrupt), ("cut", .wrongLength(299_999)), ("gone", .missing),
+        var expected: [String: EntryIntegrity] = [:]
+        for (name, integrity) in [
+            ("sound", EntryIntegrity.intact), ("changed", .corrupt), ("cut", .wrongLength(299_999)), ("gone", .missing),
         ] {
             let entry = try test.store.put(name, pattern(300_000))
             let path = test.store.paths.body(entry.id)
-            expected[name] = verdict
+            expected[name] = integrity
             chmod(path, 0o600)
             switch name {
             case "changed":
@@ -173,9 +173,9 @@ private let block = Int(BlockMap.blockSize)
             default: break
             }
         }
-        var found: [String: Verdict] = [:]
-        let result = try test.store.verify { entry, verdict in
-            found[entry.key.value] = verdict
+        var found: [String: EntryIntegrity] = [:]
+        let result = try test.store.verify { entry, integrity in
+            found[entry.key.value] = integrity
             return true
         }
         #expect(found == expected)

@@ -193,7 +193,7 @@ struct StoringTests {
 
     @Test("3: what a response is stored on is told")
     func terms() {
-        func terms(_ response: HTTPResponse, _ rules: CacheRules) -> StoreTerms? {
+        func terms(_ response: HTTPResponse, _ rules: CacheRules) -> StorageTerms? {
             if case .store(let terms) = rules.storability(of: response, to: get(), receivedAt: now) {
                 terms
             } else {
@@ -201,8 +201,8 @@ struct StoringTests {
             }
         }
         let answer = response(200, ("Cache-Control", "max-age=60, s-maxage=90"), ("ETag", "W/\"a\""))
-        #expect(terms(answer, privateRules) == StoreTerms(lifetime: 60, source: .maxAge, hasValidator: true))
-        #expect(terms(answer, sharedRules) == StoreTerms(lifetime: 90, source: .sharedMaxAge, hasValidator: true))
+        #expect(terms(answer, privateRules) == StorageTerms(lifetime: 60, source: .maxAge, hasValidator: true))
+        #expect(terms(answer, sharedRules) == StorageTerms(lifetime: 90, source: .sharedMaxAge, hasValidator: true))
     }
 
     @Test(

@@ -261,7 +261,7 @@ struct ValidationResponseTests {
     func clientTags() throws {
         let request = get(("If-None-Match", "\"x\""))
         let response = old(("ETag", "\"a\""))
-        #expect(after(("ETag", "\"x\""), request: request, stored: [response]) == .answersClient)
+        #expect(after(("ETag", "\"x\""), request: request, stored: [response]) == .forwardToClient)
         guard case .refreshed(let all) = after(("ETag", "\"a\""), request: request, stored: [response]),
             let first = all.first
         else {

@@ -8,7 +8,7 @@ import Testing
 /// What comes out of a connection's bytes.
 private func read(
     _ bytes: String, limits: RequestLimits = RequestLimits(), cut: Int? = nil
-) throws(RequestFault) -> [(head: RequestHead, content: [UInt8])] {
+) throws(RequestError) -> [(head: RequestHead, content: [UInt8])] {
     var reader = RequestReader(limits: limits)
     var requests: [(RequestHead, [UInt8])] = []
     var head: RequestHead?

@@ -3,7 +3,7 @@ import Transfer
 
 @testable import ImageCache
 
-@Suite struct KeyPatienceTests {
+@Suite struct KeyWaitTests {
     private let start = ContinuousClock.now
 
     private func options(_ change: (inout TransferOptions) -> Void = { _ in }) -> TransferOptions {

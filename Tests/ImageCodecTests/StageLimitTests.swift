@@ -149,7 +149,7 @@ import Testing
         #expect(try code(stage, ImageBudget(cancellation: cancellation)) == .cancelled)
         // It looks at the start, and again and again.
         let later = ImageCancellation()
-        later.cancel(afterLooks: 3)
+        later.cancel(afterChecks: 3)
         #expect(try code(stage, ImageBudget(cancellation: later)) == .cancelled)
     }
 

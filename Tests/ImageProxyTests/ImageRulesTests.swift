@@ -15,25 +15,26 @@ struct ImageRulesTests {
         return rules
     }
 
-    private func order(_ target: String, _ rules: ImageRules, accept: String = "*/*") throws(ImageRequestError)
+    private func operation(_ target: String, _ rules: ImageRules, accept: String = "*/*") throws(ImageRequestError)
         -> ImageOperation
     {
-        try rules.order(target: target, accept: [accept], now: 1000)
+        try rules.operation(target: target, accept: [accept], now: 1000)
     }
 
     @Test("those of the origin, whose path stands behind the options")
     func origin() throws {
-        let order = try order("/image/w=9/a.jpg?v=1", rules)
-        #expect(order.request.file.url == "https://origin.example/base/a.jpg?v=1")
-        #expect(order.request.sizing == .init(width: 9, height: 8192))
-        #expect(order.variesOnAccept && order.expiry == nil)
-        #expect(order.encoding == .likeOriginal(.init(quality: 80)))
+        let operation = try operation("/image/w=9/a.jpg?v=1", rules)
+        #expect(operation.request.file.url == "https://origin.example/base/a.jpg?v=1")
+        #expect(operation.request.sizing == .init(width: 9, height: 8192))
+        #expect(operation.variesOnAccept && operation.expiry == nil)
+        #expect(operation.encoding == .likeOriginal(.init(quality: 80)))
         #expect(
-            try self.order("/image/w=9/a.jpg", rules, accept: "image/webp").encoding == .encoder(.webp(quality: 80)))
-        let fixed = try self.order("/image/w=9,f=png/a.jpg", rules, accept: "image/webp")
+            try self.operation("/image/w=9/a.jpg", rules, accept: "image/webp").encoding == .encoder(.webp(quality: 80))
+        )
+        let fixed = try self.operation("/image/w=9,f=png/a.jpg", rules, accept: "image/webp")
         #expect(!fixed.variesOnAccept && fixed.encoding == .encoder(.png()))
         #expect(
-            try self.order("/image/w=9/https://origin.example/base/x.jpg", rules).request.file.url
+            try self.operation("/image/w=9/https://origin.example/base/x.jpg", rules).request.file.url
                 == "https://origin.example/base/x.jpg")
     }
 
@@ -46,27 +47,28 @@ struct ImageRulesTests {
         var rules = rules
         // Nor where a pattern would allow it.
         rules.allowedHosts = AllowedHosts(["*.example", "origin.example"])
-        #expect(throws: ImageRequestError.self) { try order("/image/w=9/\(original)", rules) }
+        #expect(throws: ImageRequestError.self) { try operation("/image/w=9/\(original)", rules) }
     }
 
     @Test("and those of the hosts that are allowed")
     func hosts() throws {
         var rules = rules
-        #expect(throws: ImageRequestError.host) { try order("/image/w=9/https://b.example/a.jpg", rules) }
-        #expect(throws: ImageRequestError.host) { try order("/image/w=9/https://origin.example:8443/a.jpg", rules) }
+        #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://b.example/a.jpg", rules) }
+        #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://origin.example:8443/a.jpg", rules) }
         rules.allowedHosts = AllowedHosts(["b.example"])
-        #expect(try order("/image/w=9/https://b.example/a.jpg", rules).request.file.url == "https://b.example/a.jpg")
-        #expect(throws: ImageRequestError.host) { try order("/image/w=9/https://c.example/a.jpg", rules) }
-        #expect(throws: ImageRequestError.host) { try order("/image/w=9/http://169.254.169.254/", rules) }
+        #expect(
+            try operation("/image/w=9/https://b.example/a.jpg", rules).request.file.url == "https://b.example/a.jpg")
+        #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://c.example/a.jpg", rules) }
+        #expect(throws: ImageRequestError.host) { try operation("/image/w=9/http://169.254.169.254/", rules) }
     }
 
     @Test("only in the widths that are allowed, where some are")
     func widths() throws {
         var rules = rules
         rules.widths = [64, 128]
-        #expect(try order("/image/w=64,h=5/a.jpg", rules).request.sizing?.width == 64)
-        #expect(throws: ImageRequestError.width(65)) { try order("/image/w=65/a.jpg", rules) }
-        #expect(throws: ImageRequestError.width(nil)) { try order("/image/h=64/a.jpg", rules) }
+        #expect(try operation("/image/w=64,h=5/a.jpg", rules).request.sizing?.width == 64)
+        #expect(throws: ImageRequestError.width(65)) { try operation("/image/w=65/a.jpg", rules) }
+        #expect(throws: ImageRequestError.width(nil)) { try operation("/image/h=64/a.jpg", rules) }
     }
 
     @Test("only by URLs that are signed, where there are keys")
@@ -74,16 +76,16 @@ struct ImageRulesTests {
         var rules = rules
         let signer = URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw=="))
         rules.signer = signer
-        #expect(throws: ImageRequestError.signature(.missing)) { try self.order("/image/w=9/a.jpg", rules) }
+        #expect(throws: ImageRequestError.signature(.missing)) { try self.operation("/image/w=9/a.jpg", rules) }
         let signed = try signer.sign(target: "/image/w=9/a.jpg?v=1", expiry: 1000)
-        let order = try self.order(signed, rules)
-        #expect(order.request.file.url == "https://origin.example/base/a.jpg?v=1")
-        #expect(order.expiry == 1000)
+        let operation = try self.operation(signed, rules)
+        #expect(operation.request.file.url == "https://origin.example/base/a.jpg?v=1")
+        #expect(operation.expiry == 1000)
         #expect(throws: ImageRequestError.signature(.expired(at: 1000))) {
-            try rules.order(target: signed, accept: [], now: 1001)
+            try rules.operation(target: signed, accept: [], now: 1001)
         }
         let other = signed.replacingOccurrences(of: "w=9", with: "w=8")
-        #expect(throws: ImageRequestError.signature(.wrong)) { try self.order(other, rules) }
+        #expect(throws: ImageRequestError.signature(.wrong)) { try self.operation(other, rules) }
     }
 
     @Test("whatever stands in a URL, it is an order for a host that is allowed, or a refusal")
@@ -106,9 +108,9 @@ struct ImageRulesTests {
             }
             rules.signer =
                 round % 10 == 0 ? URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw==")) : nil
-            guard let order = try? order(target, rules) else { continue }
+            guard let operation = try? operation(target, rules) else { continue }
             orders += 1
-            #expect(order.request.file.url.hasPrefix("https://origin.example/base/"), "\(target)")
+            #expect(operation.request.file.url.hasPrefix("https://origin.example/base/"), "\(target)")
             #expect(rules.signer == nil, "\(target)")
         }
         #expect(orders > 1000)
@@ -116,8 +118,8 @@ struct ImageRulesTests {
 
     @Test("nothing of a client's own fields goes to the origin, so that all share one image")
     func fields() throws {
-        let order = try order("/image/w=9/a.jpg", rules, accept: "image/png")
-        #expect(order.request.file.fields == [.accept: "image/webp, image/png, image/jpeg"])
+        let operation = try operation("/image/w=9/a.jpg", rules, accept: "image/png")
+        #expect(operation.request.file.fields == [.accept: "image/webp, image/png, image/jpeg"])
     }
 }
 
@@ -171,7 +173,7 @@ struct ImageFailureTests {
             (.host, 403), (.signature(.missing), 403), (.signature(.malformed), 403),
             (.signature(.unknownKey("k")), 403),
             (.signature(.expired(at: 5)), 403), (.signature(.wrong), 403), (.signature(.unavailable), 503),
-            (.width(5), 400), (.width(nil), 400), (.mistake(.init(code: "bad-option", message: "m")), 400),
+            (.width(5), 400), (.width(nil), 400), (.invalidOption(.init(code: "bad-option", message: "m")), 400),
         ]
         for (refusal, status) in table {
             #expect(Response(refusal).head.status.code == status, "\(refusal)")

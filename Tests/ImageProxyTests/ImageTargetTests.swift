@@ -52,7 +52,7 @@ struct ImageTargetTests {
             "https://b.example\\@c/a", "https://[::1/a", "https://::1/a", "https://b.example:80:80/a", "ftp://a/b",
             "file:///etc/passwd", "file:/etc/passwd", "gopher://127.0.0.1:70/", "x-y+z.1:/a",
         ])
-    func unfit(url: String) throws { #expect(try ImageTarget("w=1/\(url)").original == .unfit) }
+    func unfit(url: String) throws { #expect(try ImageTarget("w=1/\(url)").original == .invalidURL) }
 
     @Test("may name hosts that are allowed, at the ports that are allowed")
     func allowed() {

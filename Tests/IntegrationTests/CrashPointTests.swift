@@ -27,7 +27,7 @@ struct CrashPointTests {
 
     @Test(.timeLimit(.minutes(240)))
     func `the command is killed at a system call, and the next run completes the file`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: UInt64(request.path.dropFirst()) ?? 0, size: Self.size))
         }
@@ -61,7 +61,7 @@ struct CrashPointTests {
 
     /// Fetches, and dies at a system call; 0: at none.
     private func traced(
-        _ work: Workplace, _ url: String, at point: Int
+        _ work: TestWorkspace, _ url: String, at point: Int
     ) async throws -> (ending: ChildProcess.Ending, calls: Int) {
         var environment = ProcessInfo.processInfo.environment.merging(work.command.environment) { $1 }
         environment["IMGCACHE_DIR"] = work.cache

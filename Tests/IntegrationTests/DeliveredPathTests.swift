@@ -4,12 +4,12 @@ import Testing
 
 /// No path is printed that is not there when the command ends; and the store keeps to the capacity that it was given once.
 @Suite(.fewAtATime) struct DeliveredPathTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
     private let gate = Gate()
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin { [gate] request in
             // "/SIZE/name"
             let parts = request.path.split(separator: "/")

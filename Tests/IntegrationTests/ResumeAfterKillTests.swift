@@ -9,11 +9,11 @@ import Testing
     /// What may be between the origin and the command when it dies: in the sockets' buffers and in libcurl's.
     private static let inFlight: Int64 = 64 << 10
 
-    private let work: Workplace
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         // Each path is a file of its own: "/SEED/SIZE".
         origin = try ScriptedOrigin { request in
             let parts = request.path.split(separator: "/").compactMap { UInt64($0) }

@@ -111,7 +111,7 @@ import Testing
 
     @Test(arguments: branches)
     func `the answer to a continued download`(branch: Branch) async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             request.number == 1 ? branch.first.with { $0.cutAfter = Self.cut } : branch.second
         }
@@ -147,7 +147,7 @@ import Testing
 
     @Test(arguments: [404, 403, 410, 500, 503])
     func `an error status leaves the partial as it is`(status: Int) async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             switch request.number {
             case 1: Behaviour(Self.original).with { $0.cutAfter = Self.cut }
@@ -165,7 +165,7 @@ import Testing
 
     @Test func `416 whose total is what is held, by the same validator, means complete`() async throws {
         let whole = Representation(seed: 53, size: 12 * blockSize)
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(whole).with {
                 $0.framing = .chunked
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func `an origin that answers 416 to everything is asked anew once, and is an error`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             request.number == 1 ? Behaviour(Self.original).with { $0.cutAfter = Self.cut } : .status(416)
         }
@@ -198,7 +198,7 @@ import Testing
         let elsewhere = Representation(seed: 54, size: Self.size, etag: "\"v51\"")
         let other = try ScriptedOrigin(serving: elsewhere)
         let third = try ScriptedOrigin { _ in Behaviour(Self.original).with { $0.cutAfter = Self.cut } }
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             if request.number > 1 { return .redirect(to: other.url()) }
             if redirected == "before" { return .redirect(to: third.url()) }
@@ -215,7 +215,7 @@ import Testing
         let place = try ScriptedOrigin { request in
             Behaviour(Self.original).with { if request.number == 1 { $0.cutAfter = Self.cut } }
         }
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in .redirect(to: place.url("/there")) }
         try await work.fetchUntilCut(origin.url())
         let answer = try await work.fetchJSON(origin.url()).answer
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test func `a Content-Length that promises more than comes is a cut, and nothing is stored`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in
             Behaviour(Self.original).with { $0.framing = .lyingContentLength(by: 100) }
         }
@@ -235,7 +235,7 @@ import Testing
     }
 
     @Test func `a Content-Length that promises less than comes is the length`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in
             Behaviour(Self.original).with { $0.framing = .lyingContentLength(by: -100) }
         }
@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test func `a 206 that ends before its range does is a cut, judged against the total`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Self.original).with {
                 if request.number == 1 { $0.cutAfter = Self.cut }
@@ -262,7 +262,7 @@ import Testing
     }
 
     @Test func `cut again and again, each attempt continues where the last one stopped`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Self.original).with {
                 $0.cutAfter = 800_000
@@ -288,7 +288,7 @@ import Testing
         first.fields = [("Vary", "Accept-Language, User-Agent")]
         second.fields = first.fields
         let variants = [first, second]
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             let isOther = request["Accept-Language"] == "fr" || request["User-Agent"] == "other/1.0"
             if request.number == 2 { return .status(404) }
@@ -308,13 +308,13 @@ import Testing
         }
         try await work.fetchUntilCut(next.url())
         let outcome = try await work.command.run(["fetch", "--json"] + other + [next.url()])
-        let answer = try Answer(outcome)
+        let answer = try FetchReport(outcome)
         #expect(next.requests.last?["Range"] == nil)
         #expect(second.content.equalsFile(at: answer.path ?? ""), "spliced: \(outcome)")
     }
 
     @Test func `--no-resume drops what is there and starts over`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Self.original).with { if request.number == 1 { $0.cutAfter = Self.cut } }
         }

@@ -6,12 +6,12 @@ import Testing
 
 /// What `fetch` and `thumb` print of several URLs.
 @Suite(.fewAtATime) struct RunOutputTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
     private let gate = Gate()
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin { [gate] request in
             switch request.path {
             case "/missing": .status(404)

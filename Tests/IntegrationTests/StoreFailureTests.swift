@@ -11,11 +11,11 @@ struct StoreFailureTests {
     /// Large enough that the store's own reserve (64 MiB of the disk stay free) leaves room for the test's files.
     private static let diskSize: Int64 = 192 << 20
     private let disk: Tmpfs
-    private let work: Workplace
+    private let work: TestWorkspace
 
     init() throws {
         disk = try Tmpfs(size: Self.diskSize)
-        work = try Workplace(cache: disk.path + "/cache")
+        work = try TestWorkspace(cache: disk.path + "/cache")
     }
 
     /// Fills the disk but for so many bytes.

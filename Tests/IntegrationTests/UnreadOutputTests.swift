@@ -5,12 +5,12 @@ import Testing
 
 /// Pipes, FIFOs, devices and links as places to write to, and signals while one of them hangs.
 @Suite(.fewAtATime) struct UnreadOutputTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let content = Content(seed: 71, size: 3_000_000)
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin(serving: Representation(seed: 71, size: 3_000_000), sendBuffer: nil)
     }
 

@@ -53,7 +53,7 @@ struct CgroupTests {
         await #expect(processExitsWith: .success) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
             var configuration = MemoryPressureMonitor.Configuration()
-            configuration.lookInterval = .milliseconds(20)
+            configuration.checkInterval = .milliseconds(20)
             configuration.warningUsage = 0.5
             configuration.criticalUsage = 0.6
             let monitor = MemoryPressureMonitor(configuration: configuration)

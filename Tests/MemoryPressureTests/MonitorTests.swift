@@ -8,9 +8,9 @@ import Testing
 @Suite struct MonitorTests {
     @Test("A change of memory.events makes the monitor look")
     func events() async throws {
-        let stand = try StandInFiles.version2()
+        let stand = try FakeSystemFiles.version2()
         var configuration = MemoryPressureMonitor.Configuration()
-        configuration.lookInterval = .seconds(3600)
+        configuration.checkInterval = .seconds(3600)
         let monitor = MemoryPressureMonitor(configuration: configuration, files: stand.files)
         let reports = Reports(monitor)
         monitor.start()
@@ -25,9 +25,9 @@ import Testing
 
     @Test("Growth that nobody tells of is seen at the next look")
     func interval() async throws {
-        let stand = try StandInFiles.version1()
+        let stand = try FakeSystemFiles.version1()
         var configuration = MemoryPressureMonitor.Configuration()
-        configuration.lookInterval = .milliseconds(1)
+        configuration.checkInterval = .milliseconds(1)
         let monitor = MemoryPressureMonitor(configuration: configuration, files: stand.files)
         let reports = Reports(monitor)
         monitor.start()
@@ -39,7 +39,7 @@ import Testing
 
     @Test("A report by a call reaches every observer that lives, before it returns")
     func call() throws {
-        let monitor = MemoryPressureMonitor(configuration: .init(), files: try StandInFiles.version1().files)
+        let monitor = MemoryPressureMonitor(configuration: .init(), files: try FakeSystemFiles.version1().files)
         let (one, two) = (Reports(monitor), Reports(monitor))
         do {
             let gone = Reports(monitor)
@@ -56,7 +56,7 @@ import Testing
 
     @Test("Stop waits for the thread's end; so does the release of a monitor that runs")
     func end() throws {
-        let stand = try StandInFiles.version2()
+        let stand = try FakeSystemFiles.version2()
         let watch = PressureWatch(
             PressureSources(files: stand.files, configuration: .init()), configuration: .init())
         weak var thread: PressureThread?
@@ -81,10 +81,10 @@ import Testing
 
     @Test("A monitor can be stopped by its own observer, and be started again")
     func stoppedByObserver() async throws {
-        let stand = try StandInFiles.version1()
+        let stand = try FakeSystemFiles.version1()
         try stand.write("990", to: "/memory/job/memory.usage_in_bytes")
         var configuration = MemoryPressureMonitor.Configuration()
-        configuration.lookInterval = .milliseconds(1)
+        configuration.checkInterval = .milliseconds(1)
         let monitor = MemoryPressureMonitor(configuration: configuration, files: stand.files)
         let reports = Reports()
         monitor.observe(by: reports) { [weak monitor] reports, pressure in
@@ -100,7 +100,7 @@ import Testing
 
     @Test("Growth, reports, starts and stops on many threads at once")
     func threads() async throws {
-        let stand = try StandInFiles.version1()
+        let stand = try FakeSystemFiles.version1()
         try stand.write("850", to: "/memory/job/memory.usage_in_bytes")
         let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)
         let cache = MemoryCache<LimitTests.Number, Int>(monitor: monitor)

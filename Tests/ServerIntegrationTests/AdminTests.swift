@@ -38,16 +38,16 @@ import Testing
 
     private func ask(
         _ method: String, _ path: String, _ fields: [String] = [], body: String? = nil, at port: UInt16? = nil
-    ) throws -> Client.Answer {
+    ) throws -> Client.Response {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         for field in fields { head += field + "\r\n" }
         if let body { head += "Content-Length: \(body.utf8.count)\r\n" }
         return try #require(try Client(port ?? admin).ask(head + "\r\n" + (body ?? "")))
     }
 
-    private func get(_ path: String, _ fields: String...) throws -> Client.Answer { try ask("GET", path, fields) }
+    private func get(_ path: String, _ fields: String...) throws -> Client.Response { try ask("GET", path, fields) }
 
-    private func json(_ answer: Client.Answer) throws -> [String: Any] {
+    private func json(_ answer: Client.Response) throws -> [String: Any] {
         try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
     }
 
@@ -399,7 +399,7 @@ struct FullStoreTests {
             origin: origin.url(""), "--admin", "127.0.0.1:0", "--capacity", "32MiB", "--cache-dir",
             disk.path + "/cache")
         let admin = try server.adminPort()
-        func readiness() throws -> Client.Answer? {
+        func readiness() throws -> Client.Response? {
             try Client(admin).ask("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         }
         #expect(try Client(server.port).get("/a100")?.body.count == 100)

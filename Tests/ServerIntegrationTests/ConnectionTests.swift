@@ -60,7 +60,7 @@ import Testing
         let file = Representation(seed: 9, size: 250_000)
         let origin = try ScriptedOrigin(serving: file)
         let server = try await ServerProcess(origin: origin.url(""))
-        var answer: Client.Answer?
+        var answer: Client.Response?
         // Memory answers for a second after the store was looked at: on a machine that is too slow for that, once more.
         for _ in 0..<20 where answer == nil {
             let warming = try Client(server.port)
@@ -143,7 +143,7 @@ import Testing
         gate.open()
         #expect(holding.answer()?.status == 200)
         // The client may have the answer before the server has put the content away.
-        var again: Client.Answer?
+        var again: Client.Response?
         for _ in 0..<1000 where again?.status != 200 {
             again = try Client(server.port).ask(
                 "PUT /c HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n1234567890")

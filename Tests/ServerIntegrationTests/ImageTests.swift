@@ -33,7 +33,7 @@ import URLSigning
         }
     }
 
-    private func info(_ answer: Client.Answer) throws -> ImageInfo { try ImageInfo.read(ImageSource(answer.body)) }
+    private func info(_ answer: Client.Response) throws -> ImageInfo { try ImageInfo.read(ImageSource(answer.body)) }
 
     @Test("an image is made once, in the size that is asked for, and lives as long as its original")
     func made() async throws {
@@ -81,7 +81,7 @@ import URLSigning
         let path = "/image/w=50,f=jpeg/a.jpg"
         let whole = try #require(Client(server.port).get(path))
         let tag = try #require(whole["ETag"])
-        func ask(_ fields: String, method: String = "GET") throws -> Client.Answer {
+        func ask(_ fields: String, method: String = "GET") throws -> Client.Response {
             // Another quality is another image, which is not in memory.
             let path = isWarm ? path : "/image/w=50,f=jpeg,q=\(80 - fields.utf8.count % 20)/a.jpg"
             return try #require(Client(server.port).ask("\(method) \(path) HTTP/1.1\r\nHost: x\r\n\(fields)\r\n"))

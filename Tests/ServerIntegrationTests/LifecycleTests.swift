@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.fewAtATime) struct LifeTests {
+@Suite(.fewAtATime) struct LifecycleTests {
     @Test("SIGTERM: what runs is finished, nothing new is accepted, and the exit code is 0")
     func gracefulShutdown() async throws {
         let gate = Gate()

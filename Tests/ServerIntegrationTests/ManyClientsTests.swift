@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.serialized, .fewAtATime) struct CrowdTests {
+@Suite(.serialized, .fewAtATime) struct ManyClientsTests {
     @Test(
         "500 clients of one cold file of 50 MB: one request to the origin, resumed three times, and 100 MiB of memory")
     func coldFile() async throws {

@@ -141,7 +141,7 @@ import Testing
         let statuses = clients.indices.map { clients[$0].get("/a")?.status }
         #expect(statuses.contains(200) && statuses.contains { $0 != 200 }, "\(statuses)")
         clients = []
-        var answer: Client.Answer?
+        var answer: Client.Response?
         for _ in 0..<2000 where answer?.status != 200 { answer = try Client(server.port).get("/a") }
         #expect(answer?.status == 200)
     }

@@ -45,7 +45,7 @@ struct URLSignerTests {
     func expiry() throws {
         let signed = try signer.sign(target: "/a", expiry: 1000)
         #expect(try signer.verify(target: signed, now: 1000).expiry == 1000)
-        #expect(throws: SignatureRefusal.expired(at: 1000)) { try signer.verify(target: signed, now: 1001) }
+        #expect(throws: SignatureError.expired(at: 1000)) { try signer.verify(target: signed, now: 1001) }
     }
 
     @Test("are refused when any one byte is another")
@@ -55,20 +55,20 @@ struct URLSignerTests {
             for other in ["A", "0", "&", "=", "?", "-"] where signed[index] != Character(other) {
                 var changed = signed
                 changed.replaceSubrange(index...index, with: other)
-                #expect(throws: SignatureRefusal.self, "\(changed)") { try signer.verify(target: changed, now: 0) }
+                #expect(throws: SignatureError.self, "\(changed)") { try signer.verify(target: changed, now: 0) }
             }
             var shortened = signed
             shortened.remove(at: index)
-            #expect(throws: SignatureRefusal.self, "\(shortened)") { try signer.verify(target: shortened, now: 0) }
+            #expect(throws: SignatureError.self, "\(shortened)") { try signer.verify(target: shortened, now: 0) }
         }
-        #expect(throws: SignatureRefusal.self) { try signer.verify(target: signed + "&c=2", now: 0) }
-        #expect(throws: SignatureRefusal.self) { try signer.verify(target: signed + "A", now: 0) }
+        #expect(throws: SignatureError.self) { try signer.verify(target: signed + "&c=2", now: 0) }
+        #expect(throws: SignatureError.self) { try signer.verify(target: signed + "A", now: 0) }
     }
 
     @Test("say why they are refused")
     func refusals() throws {
         let signature = "imgcache-sig=" + String(repeating: "A", count: 43)
-        let table: [(String, SignatureRefusal)] = [
+        let table: [(String, SignatureError)] = [
             ("/a", .missing), ("/a?b=1", .missing), ("/imgcache-sig=x", .missing), ("/a?\(signature)x", .malformed),
             ("/a?imgcache-kid=new", .malformed), ("/a?imgcache-exp=5", .malformed),
             ("/a?\(signature)", .malformed), ("/a?imgcache-kid=&\(signature)", .malformed),
@@ -97,7 +97,7 @@ struct URLSignerTests {
         let other = URLSigner(
             try SigningKeys([SigningKey(id: "new", secret: [UInt8](repeating: 1, count: 32))]))
         let signed = try other.sign(target: "/a")
-        #expect(throws: SignatureRefusal.wrong) { try signer.verify(target: signed, now: 0) }
+        #expect(throws: SignatureError.wrong) { try signer.verify(target: signed, now: 0) }
     }
 
     @Test(
@@ -111,7 +111,7 @@ struct URLSignerTests {
         #expect {
             try signer.sign(target: target)
         } throws: { error in
-            if case .unfit = error as? SigningError { true } else { false }
+            if case .unsignable = error as? SigningError { true } else { false }
         }
     }
 

@@ -35,7 +35,7 @@ double icodec_cpu_seconds(void);
 void icodec_stop(int32_t *flag);
 
 /// Stops it once the flag has been looked at `looks` times more: for tests.
-void icodec_stop_after(int32_t *flag, int32_t looks);
+void icodec_stop_after(int32_t *flag, int32_t checks);
 
 /// Whether work may go on; else fills in the error.
 bool icodec_watch_allows(const icodec_watch *watch, icodec_error *error);

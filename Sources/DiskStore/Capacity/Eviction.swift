@@ -1,7 +1,7 @@
 // Decisions about what goes. They see numbers, no files and no rows.
 
 /// An entry as eviction sees it.
-struct UnusedEntry: Equatable, Sendable {
+struct EvictionCandidate: Equatable, Sendable {
     let id: Int64
     let allocated: Int64
     /// In milliseconds since 1970.
@@ -9,7 +9,7 @@ struct UnusedEntry: Equatable, Sendable {
 }
 
 /// Makes room for a body: what goes, in which order, and when it is enough or too little.
-struct MakingRoom {
+struct EvictionPlan {
     enum Action: Equatable {
         /// The bytes fit.
         case done
@@ -89,7 +89,7 @@ struct MakingRoom {
     }
 
     /// The first of a batch, the longest unused first, that have so many bytes together, or all of them.
-    static func victims(_ batch: [UnusedEntry], atLeast bytes: Int64) -> ArraySlice<UnusedEntry> {
+    static func victims(_ batch: [EvictionCandidate], atLeast bytes: Int64) -> ArraySlice<EvictionCandidate> {
         var sum: Int64 = 0
         let end = batch.firstIndex { entry in
             defer { sum += entry.allocated }
@@ -116,7 +116,7 @@ struct PruneSelection {
     /// Takes the next entry, the longest unused first.
     ///
     /// - Returns: False when no later one is of interest.
-    mutating func consider(_ entry: UnusedEntry) -> Bool {
+    mutating func consider(_ entry: EvictionCandidate) -> Bool {
         let isOld = before.map { entry.lastUse < $0 } ?? false
         // A clock that stepped back leaves old dates behind newer ones, so all are looked at.
         guard isOld || bytes < excess else { return before != nil }

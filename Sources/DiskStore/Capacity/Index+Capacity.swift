@@ -3,7 +3,7 @@ import ConcurrencyPrimitives
 /// A capacity that differs from what the store kept to before.
 public struct CapacityChange: Sendable, Equatable {
     /// The capacity that the store remembered; nil if none was ever asked for.
-    public let former: Int64?
+    public let previous: Int64?
     public let capacity: Int64
     /// By how much the store exceeds the new capacity now: at least so much will be evicted.
     public let excess: Int64
@@ -12,7 +12,7 @@ public struct CapacityChange: Sendable, Equatable {
 extension Index {
     /// Finds the capacity for an index that was just opened: what the configuration asks for, else what the index remembers, else
     /// the default.
-    func settleCapacity() throws(StoreError) {
+    func resolveCapacity() throws(StoreError) {
         let totals = try readTotals()
         guard let wanted = configuration.capacity else {
             return setCapacity(totals.capacity > 0 ? totals.capacity : defaultCapacity(totals))
@@ -21,7 +21,7 @@ extension Index {
         guard totals.capacity != wanted, !configuration.isReadOnly else { return }
         let excess = max(0, try usage(totals).used - wanted)
         capacityChange = CapacityChange(
-            former: totals.capacity > 0 ? totals.capacity : nil, capacity: wanted, excess: excess)
+            previous: totals.capacity > 0 ? totals.capacity : nil, capacity: wanted, excess: excess)
         guard configuration.remembersCapacity else { return }
         do throws(StoreError) {
             try change { (totals) throws(StoreError) in totals.capacity = wanted }
@@ -48,7 +48,7 @@ extension Index {
     }
 
     /// Notices that another process was asked for another capacity; it holds from the next call on.
-    func noticeCapacity(_ totals: Totals) {
+    func refreshCapacity(_ totals: Totals) {
         guard configuration.capacity == nil, totals.capacity > 0, totals.capacity != budget.capacity else { return }
         announcedCapacity = totals.capacity
     }

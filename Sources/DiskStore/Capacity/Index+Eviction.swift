@@ -28,7 +28,7 @@ extension Index {
             var missing: Int64 = 0
             do throws(StoreError) {
                 let result: Result? = try change { (totals) throws(StoreError) in
-                    if totals.hasStrangers == 0 {
+                    if totals.hasUncountedFiles == 0 {
                         missing = bytes > 0 ? try usage(totals, beforeWriting: bytes).shortage(of: bytes) : 0
                         if missing <= 0 { return try body(&totals) }
                     }
@@ -48,10 +48,10 @@ extension Index {
     /// Evicts until `bytes` more fit, and at least `minimum`; throws ``StoreError/Code/full`` or ``StoreError/Code/held`` when that
     /// cannot be, before anything was evicted for it.
     func makeRoom(for bytes: Int64, atLeast minimum: Int64 = 0) throws(StoreError) {
-        try clearStrangers()
+        try removeUncountedFiles()
         try releaseDeadRuns()
         diskUsage.forget()
-        var room = MakingRoom(for: bytes, atLeast: minimum)
+        var room = EvictionPlan(for: bytes, atLeast: minimum)
         while true {
             let usage = try usage(beforeWriting: bytes)
             switch room.next(usage) {
@@ -70,7 +70,7 @@ extension Index {
             case .dropPartials(let missing):
                 room.performed(freed: try dropPartials(olderThan: nil, atLeast: missing))
             case .shrinkIndex:
-                room.shrankIndex(freed: try giveBackFreePages())
+                room.shrankIndex(freed: try vacuumFreePages())
             }
             diskUsage.forget()
         }
@@ -89,7 +89,7 @@ extension Index {
     /// The error for `bytes` that neither fit nor can be made room for.
     private func noRoom(for bytes: Int64, _ usage: StoreUsage) throws(StoreError) -> StoreError {
         let (needed, capacity) = (ByteSize(bytes), ByteSize(budget.capacity))
-        switch usage.refusal(of: bytes, idlePartials: try idlePartialBytes()) {
+        switch usage.noRoomReason(for: bytes, idlePartials: try idlePartialBytes()) {
         case .held(let loading):
             var uses = "\(ByteSize(usage.totals.held)) are files that runs under way have delivered"
             if loading > 0 { uses += ", and \(ByteSize(loading)) are set aside for downloads" }
@@ -117,7 +117,7 @@ extension Index {
         try flush()
         let victims = try change { (totals) throws(StoreError) in
             let batch = try catalogue().longestUnused(limit: budget.evictionBatch)
-            let victims = MakingRoom.victims(batch, atLeast: bytes)
+            let victims = EvictionPlan.victims(batch, atLeast: bytes)
             for victim in victims { _ = try doom(victim.id, &totals) }
             return victims
         }

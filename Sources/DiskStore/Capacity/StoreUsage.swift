@@ -65,7 +65,7 @@ struct StoreUsage: Equatable {
     /// Tells if so much can be freed: when all that can go would not be enough, nothing is evicted.
     ///
     /// - Parameter idlePartials: Bytes of partials that nobody uses, if they were counted.
-    func canFree(_ bytes: Int64, countsDoomed: Bool = true, idlePartials: Int64?) -> Answer {
+    func canFree(_ bytes: Int64, countsDoomed: Bool = true, idlePartials: Int64?) -> Feasibility {
         let rest = bytes - freeableBodies(countsDoomed: countsDoomed) - freeableIndex
         if rest <= 0 { return .yes }
         guard rest <= totals.partials else { return .no }
@@ -73,7 +73,7 @@ struct StoreUsage: Equatable {
         return rest <= idlePartials ? .yes : .no
     }
 
-    enum Answer: Equatable {
+    enum Feasibility: Equatable {
         case yes, no
         /// It takes a look at the partials: those in use stay.
         case dependsOnPartials
@@ -82,14 +82,14 @@ struct StoreUsage: Equatable {
     // MARK: Refusing
 
     /// The reason why so many bytes have no room.
-    enum Refusal: Equatable {
+    enum NoRoomReason: Equatable {
         /// Runs hold what would have to go; so much is set aside for downloads.
         case held(loading: Int64)
         case capacity
         case disk
     }
 
-    func refusal(of bytes: Int64, idlePartials: Int64) -> Refusal {
+    func noRoomReason(for bytes: Int64, idlePartials: Int64) -> NoRoomReason {
         if totals.held > 0, excess(with: bytes) > 0 { return .held(loading: totals.partials - idlePartials) }
         let isDiskFull = diskFree - minimumFreeSpace < bytes + budget.logAllowance + Self.indexGrowth
         return isDiskFull ? .disk : .capacity

@@ -101,22 +101,22 @@ extension Catalogue {
     }
 
     /// The entries that no run holds and that were not used for the longest time.
-    func longestUnused(limit: Int64) throws(StoreError) -> [UnusedEntry] {
-        try all(.longestUnused, { $0.bind(1, limit) }, row: UnusedEntry.init)
+    func longestUnused(limit: Int64) throws(StoreError) -> [EvictionCandidate] {
+        try all(.longestUnused, { $0.bind(1, limit) }, row: EvictionCandidate.init)
     }
 
     /// Calls `body` with each entry, the longest unused first, until it returns false.
-    func forEachByUse(_ body: (UnusedEntry) -> Bool) throws(StoreError) {
+    func forEachByUse(_ body: (EvictionCandidate) -> Bool) throws(StoreError) {
         let select = try connection.prepare(
             "SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence")
         defer { select.finalize() }
         while try select.step() {
-            if !body(UnusedEntry(select)) { return }
+            if !body(EvictionCandidate(select)) { return }
         }
     }
 }
 
-extension UnusedEntry {
+extension EvictionCandidate {
     fileprivate init(_ row: Statement) {
         self.init(id: row.integer(0), allocated: row.integer(1), lastUse: row.integer(2))
     }

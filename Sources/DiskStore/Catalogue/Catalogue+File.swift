@@ -25,14 +25,14 @@ extension Catalogue {
             """)
     }
 
-    func createTables(firstNumber: Int64, hasStrangers: Bool) throws(StoreError) {
+    func createTables(firstNumber: Int64, hasUncountedFiles: Bool) throws(StoreError) {
         try connection.execute(
             """
             BEGIN IMMEDIATE;
             \(Schema.tables)
             INSERT INTO totals (
                 id, entries, bodies, partials, doomed, folders, next_number, next_sequence, swept, has_strangers
-            ) VALUES (1, 0, 0, 0, 0, 0, \(firstNumber), 1, 0, \(hasStrangers ? 1 : 0));
+            ) VALUES (1, 0, 0, 0, 0, 0, \(firstNumber), 1, 0, \(hasUncountedFiles ? 1 : 0));
             PRAGMA application_id = \(Schema.applicationID);
             PRAGMA user_version = \(Schema.version);
             COMMIT;
@@ -46,7 +46,7 @@ extension Catalogue {
     func freePageCount() throws(StoreError) -> Int64 { try first(.freePages, row: { $0.integer(0) }) ?? 0 }
 
     /// Gives at most so many free pages back: the file is shorter after the next checkpoint.
-    func giveBack(pages: Int64) throws(StoreError) { try connection.execute("PRAGMA incremental_vacuum(\(pages))") }
+    func vacuum(pages: Int64) throws(StoreError) { try connection.execute("PRAGMA incremental_vacuum(\(pages))") }
 
     // MARK: Log
 

@@ -12,7 +12,7 @@ struct Totals: Equatable, Sendable {
     /// When the last sweep ended, in milliseconds since 1970.
     var swept: Int64 = 0
     /// 1: the folders may hold files that this index has never counted; they are swept before anything is written.
-    var hasStrangers: Int64 = 0
+    var hasUncountedFiles: Int64 = 0
     /// Allocated bytes of entries' bodies that runs hold: see `Index+Holds`. Part of `bodies`.
     var held: Int64 = 0
     /// The capacity that was last asked for; 0: none.
@@ -48,14 +48,14 @@ extension Totals {
         nextNumber = row.integer(5)
         nextSequence = row.integer(6)
         swept = row.integer(7)
-        hasStrangers = row.integer(8)
+        hasUncountedFiles = row.integer(8)
         held = row.integer(9)
         capacity = row.integer(10)
     }
 
     func bind(to statement: Statement) {
         statement.bind(1, entries).bind(2, bodies).bind(3, partials).bind(4, doomed).bind(5, folders)
-        statement.bind(6, nextNumber).bind(7, nextSequence).bind(8, swept).bind(9, hasStrangers)
+        statement.bind(6, nextNumber).bind(7, nextSequence).bind(8, swept).bind(9, hasUncountedFiles)
         statement.bind(10, held).bind(11, capacity)
     }
 }

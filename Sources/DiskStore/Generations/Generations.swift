@@ -5,16 +5,16 @@ import Glibc
 /// The generations of a cache directory's resources, from the file that lies there now.
 ///
 /// Someone may delete the directory under us, or replace the file. Whoever changes the store looks whether the mapped file is
-/// still the one that the others see; whoever only reads looks once in ``lookInterval``.
+/// still the one that the others see; whoever only reads looks once in ``checkInterval``.
 final class Generations: Sendable {
     private struct State {
         var table: GenerationTable?
         /// Milliseconds of the monotonic clock.
-        var lookedAt: Int64 = 0
+        var checkedAt: Int64 = 0
     }
 
     /// Milliseconds after which a look at the directory is due.
-    private static let lookInterval: Int64 = 1000
+    private static let checkInterval: Int64 = 1000
 
     private let paths: Paths
     private let isReadOnly: Bool
@@ -26,11 +26,11 @@ final class Generations: Sendable {
     }
 
     /// The table that the processes on the directory share, looked for at most so long ago.
-    func table(within interval: Int64 = lookInterval) -> GenerationTable {
+    func table(within interval: Int64 = checkInterval) -> GenerationTable {
         let now = Self.now
         return state.withLock { state in
-            if let table = state.table, table.identity != nil, now - state.lookedAt < interval { return table }
-            state.lookedAt = now
+            if let table = state.table, table.identity != nil, now - state.checkedAt < interval { return table }
+            state.checkedAt = now
             if let table = state.table, isInPlace(table) { return table }
             let table = opened() ?? state.table.flatMap { $0.identity == nil ? $0 : nil } ?? GenerationTable()
             state.table = table

@@ -79,7 +79,7 @@ extension Index {
             if FileStatus(at: paths.data(number)) != nil { continue }
             let path = paths.body(number)
             if FileStatus(at: path) == nil { return number }
-            if totals.hasStrangers == 0, try !exists(number), deleteUnlessRead(path) { return number }
+            if totals.hasUncountedFiles == 0, try !exists(number), deleteUnlessRead(path) { return number }
         }
     }
 

@@ -23,7 +23,7 @@ extension Index {
         } else {
             try openForWriting()
         }
-        try settleCapacity()
+        try resolveCapacity()
         countAside()
     }
 
@@ -65,7 +65,7 @@ extension Index {
         } catch  where error.code == .damaged {
             openCatalogue = nil
             try moveAside(because: error)
-            if try !use(createdIndex(), create: true, hasStrangers: true) {
+            if try !use(createdIndex(), create: true, hasUncountedFiles: true) {
                 throw StoreError(.damaged, "the index could not be rebuilt", path: paths.index)
             }
         }
@@ -86,7 +86,8 @@ extension Index {
     private var absent: StoreError { StoreError(.absent, "there is no cache", path: paths.root) }
 
     /// Takes the connection if its index is ours. False if it is not, or empty and not to be created.
-    private func use(_ connection: Connection, create: Bool, hasStrangers: Bool = false) throws(StoreError) -> Bool {
+    private func use(_ connection: Connection, create: Bool, hasUncountedFiles: Bool = false) throws(StoreError) -> Bool
+    {
         if connection.isReadOnly {
             let reason =
                 FileStatus.isReadOnly(at: paths.root) ? "the file system is read-only" : "the index may not be written"
@@ -101,7 +102,7 @@ extension Index {
             // Numbers start at a random place: bodies of a lost index may still lie there under theirs.
             let firstNumber = Int64.random(in: 0..<(1 << 30)) << 20
             let holdsBodies = try holdsBodies()
-            try catalogue.createTables(firstNumber: firstNumber, hasStrangers: hasStrangers || holdsBodies)
+            try catalogue.createTables(firstNumber: firstNumber, hasUncountedFiles: hasUncountedFiles || holdsBodies)
         } else if application == Schema.applicationID && version == Schema.version {
             try catalogue.configure()
         } else if application == Schema.applicationID && SchemaMigration.versions.contains(version) {
@@ -171,7 +172,7 @@ extension Index {
             // Unless another process has done it already.
             if let status = FileStatus(at: paths.index), status.identity == damaged { try moveAside(because: error) }
             // The empty folder of the moved index must not pass for a fresh directory, so it is made under the lock.
-            if try use(createdIndex(), create: true, hasStrangers: true) { return }
+            if try use(createdIndex(), create: true, hasUncountedFiles: true) { return }
         }
         throw StoreError(.damaged, "the index could not be rebuilt", path: paths.index)
     }

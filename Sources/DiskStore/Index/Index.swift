@@ -68,7 +68,7 @@ final class Index {
         try catalogue.begin()
         do throws(StoreError) {
             let before = try catalogue.totals()
-            noticeCapacity(before)
+            refreshCapacity(before)
             var totals = before
             let result = try body(&totals)
             if totals != before { try catalogue.save(totals) }

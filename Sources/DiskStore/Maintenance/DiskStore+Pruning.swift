@@ -42,7 +42,7 @@ extension DiskStore {
     }
 
     /// What ``clear(_:)`` removes.
-    public enum Clearing: Sendable {
+    public enum ClearScope: Sendable {
         /// All entries and all partials that are not in use.
         case everything
         /// Only partials that are not in use.
@@ -52,12 +52,12 @@ extension DiskStore {
     /// Empties the store, and invalidates everything if everything goes. Bodies that are being read stay readable, and go when
     /// their readers have gone.
     @discardableResult
-    public func clear(_ what: Clearing = .everything) throws(StoreError) -> PruneResult {
+    public func clear(_ what: ClearScope = .everything) throws(StoreError) -> PruneResult {
         guard what == .everything else { return try clearFiles(.partials) }
         return try invalidating(.everything) { () throws(StoreError) in try clearFiles(.everything) }
     }
 
-    private func clearFiles(_ what: Clearing) throws(StoreError) -> PruneResult {
+    private func clearFiles(_ what: ClearScope) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
         if what == .everything {
             let ids = try withIndex { (index) throws(StoreError) in try index.victims(excess: .max, before: nil).ids }
@@ -124,17 +124,17 @@ extension Index {
     func shrink() throws(StoreError) {
         let catalogue = try catalogue()
         let free = try catalogue.freePageCount()
-        if free > 64, try free * 4 > catalogue.pageCount() { _ = try giveBackFreePages() }
+        if free > 64, try free * 4 > catalogue.pageCount() { _ = try vacuumFreePages() }
     }
 
     /// Gives the index file's free pages back to the disk, in steps that the log has room for. Returns what became free.
-    func giveBackFreePages() throws(StoreError) -> Int64 {
+    func vacuumFreePages() throws(StoreError) -> Int64 {
         let catalogue = try catalogue()
         let before = try catalogue.pageCount()
         let step = max(budget.checkpointPages / 4, 8)
         var left = try catalogue.freePageCount()
         while left > 0 {
-            try catalogue.giveBack(pages: step)
+            try catalogue.vacuum(pages: step)
             left -= step
         }
         return try (before - catalogue.pageCount()) * Budget.page

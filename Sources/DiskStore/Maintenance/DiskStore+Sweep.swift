@@ -50,7 +50,7 @@ extension DiskStore {
             try index.shrink()
             try index.change { (totals) throws(StoreError) in
                 totals.swept = now
-                totals.hasStrangers = 0
+                totals.hasUncountedFiles = 0
             }
             return after
         }

@@ -1,8 +1,8 @@
 import Glibc
 
 /// What a verification found of one entry.
-public enum Verdict: Sendable, Equatable {
-    case sound
+public enum EntryIntegrity: Sendable, Equatable {
+    case intact
     /// The body is not there.
     case missing
     /// The body has this length instead of the entry's.
@@ -12,7 +12,7 @@ public enum Verdict: Sendable, Equatable {
     /// The body cannot be read.
     case unreadable(String)
 
-    public var isSound: Bool { self == .sound }
+    public var isIntact: Bool { self == .intact }
 }
 
 /// How many entries were verified, and how many of them failed.
@@ -29,31 +29,31 @@ extension DiskStore {
     ///   - repair: remove the entries that fail, which makes them misses.
     ///   - report: called with each entry; return false to stop.
     public func verify(
-        repair: Bool = false, _ report: (StoredEntry, Verdict) throws -> Bool = { _, _ in true }
+        repair: Bool = false, _ report: (StoredEntry, EntryIntegrity) throws -> Bool = { _, _ in true }
     ) throws -> VerifyResult {
         var result = VerifyResult()
         try list(by: .created) { entry in
-            guard let verdict = try verdict(on: entry) else { return true }
+            guard let integrity = try integrity(of: entry) else { return true }
             result.checked += 1
             result.bytes += entry.size
-            if !verdict.isSound {
+            if !integrity.isIntact {
                 result.failed += 1
                 if repair { try remove(entry) }
             }
-            return try report(entry, verdict)
+            return try report(entry, integrity)
         }
         return result
     }
 
     /// nil if the entry went away meanwhile.
-    private func verdict(on entry: StoredEntry) throws(StoreError) -> Verdict? {
-        let verdict = try examine(entry)
-        if verdict.isSound { return verdict }
+    private func integrity(of entry: StoredEntry) throws(StoreError) -> EntryIntegrity? {
+        let integrity = try examine(entry)
+        if integrity.isIntact { return integrity }
         // Evicted or replaced while we looked: nothing is wrong with that.
-        return try withIndex { (index) throws(StoreError) in try index.exists(entry.id) } ? verdict : nil
+        return try withIndex { (index) throws(StoreError) in try index.exists(entry.id) } ? integrity : nil
     }
 
-    private func examine(_ entry: StoredEntry) throws(StoreError) -> Verdict {
+    private func examine(_ entry: StoredEntry) throws(StoreError) -> EntryIntegrity {
         let file: File
         do throws(StoreError) {
             file = try File(paths.body(entry.id), O_RDONLY)
@@ -63,6 +63,6 @@ extension DiskStore {
         guard file.tryLock(exclusive: false), let status = file.status else { return .missing }
         guard status.isRegular, status.size == entry.size else { return .wrongLength(status.size) }
         guard let checksum = try checksum(of: file, size: entry.size) else { return .unreadable("it cannot be read") }
-        return checksum == entry.checksum ? .sound : .corrupt
+        return checksum == entry.checksum ? .intact : .corrupt
     }
 }

@@ -102,7 +102,7 @@ extension Index {
         if FileStatus(at: path) == nil {
             // Killed between the rename and the row: the whole body stands in its place, and nobody knows it.
             let isBack = try change { (totals) throws(StoreError) in
-                if try putBack(row.id) { return true }
+                if try restorePartial(row.id) { return true }
                 totals.partials -= try catalogue().deletePartial(row.id)
                 return false
             }
@@ -123,7 +123,7 @@ extension Index {
 
     /// Gives a whole body that was killed on its way to its row the partial's name again. Inside a transaction, because a
     /// commit is in one; false if there is no such body, or no partial of that number.
-    func putBack(_ id: Int64) throws(StoreError) -> Bool {
+    func restorePartial(_ id: Int64) throws(StoreError) -> Bool {
         guard try !exists(id), try catalogue().partial(id) != nil else { return false }
         return clinux_rename_exclusive(paths.body(id), paths.data(id)) == 0
             || (errno == EINVAL || errno == ENOSYS) && rename(paths.body(id), paths.data(id)) == 0

@@ -8,7 +8,7 @@ public final class PartialBody: Sendable {
     public let header: [UInt8]
     /// The whole body's length, if it is known.
     public let total: Int64?
-    /// What the record says is there: ascending, disjoint, not empty. See ``isSound(_:)``.
+    /// What the record says is there: ascending, disjoint, not empty. See ``isIntact(_:)``.
     public let held: [Range<Int64>]
     /// Open for reading; closed with this value. Read with `pread`.
     public var descriptor: Int32 { data.descriptor }
@@ -32,7 +32,7 @@ public final class PartialBody: Sendable {
     }
 
     /// Whether every block that the range touches is there and matches its checksum. Reads them through.
-    public func isSound(_ range: Range<Int64>) throws(StoreError) -> Bool {
+    public func isIntact(_ range: Range<Int64>) throws(StoreError) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(BlockMap.blockSize), alignment: 64)
         defer { buffer.deallocate() }
         var block = BlockMap.index(of: range.lowerBound)

@@ -30,7 +30,7 @@ extension Index {
             for id in suspects {
                 let path = paths.body(id)
                 guard let status = FileStatus(at: path), !status.isFolder else { continue }
-                guard try fate(ofBody: id) == .orphan else { continue }
+                guard try action(forBody: id) == .orphan else { continue }
                 if try !deleteUnlessInUse(id) {
                     // Read by somebody who opened it before its row was lost: it counts until it is free.
                     try catalogue().insertDoomed(id, allocated: status.allocated)
@@ -44,9 +44,9 @@ extension Index {
         result = swept
     }
 
-    private func fate(ofBody id: Int64) throws(StoreError) -> BodyFate {
+    private func action(forBody id: Int64) throws(StoreError) -> BodyRecoveryAction {
         let catalogue = try catalogue()
-        return try BodyFate(
+        return try BodyRecoveryAction(
             isEntry: catalogue.hasEntry(id), isDoomed: catalogue.isDoomed(id), isPartial: catalogue.partial(id) != nil)
     }
 
@@ -59,7 +59,7 @@ extension Index {
 
     /// Sets the folder of partials right, once in the life of this store: what a kill left there waits no longer than for the next
     /// process that writes. What fails here is left to the next one.
-    func tidyPartialsOnce() {
+    func recoverPartialsOnce() {
         if hasTidiedPartials || configuration.isReadOnly { return }
         hasTidiedPartials = true
         var result = SweepResult()
@@ -82,10 +82,10 @@ extension Index {
         }
         let catalogue = try catalogue()
         // What has its row is the usual case, and costs no transaction.
-        var strays = Strays(small: small)
-        for id in data where records[id] == nil { if try catalogue.partial(id) == nil { strays.data.append(id) } }
-        for (id, claim) in records { if try catalogue.partial(id) == nil { strays.records.append((id, claim)) } }
-        if !strays.isEmpty { try sweep(strays, &swept) }
+        var unindexed = UnindexedPartialFiles(small: small)
+        for id in data where records[id] == nil { if try catalogue.partial(id) == nil { unindexed.data.append(id) } }
+        for (id, claim) in records { if try catalogue.partial(id) == nil { unindexed.records.append((id, claim)) } }
+        if !unindexed.isEmpty { try sweep(unindexed, &swept) }
         for row in try catalogue.partials() {
             let record = records[row.id].map { paths.record(row.id, claim: $0) }
             swept.bytes += try recover(row, hasData: data.contains(row.id), record: record)
@@ -99,11 +99,11 @@ extension Index {
     private func recover(_ row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> Int64 {
         var hasData = hasData
         while true {
-            switch try fate(of: row, hasData: hasData, record: record) {
+            switch try action(for: row, hasData: hasData, record: record) {
             case .keep: return 0
-            case .putBack:
+            case .restore:
                 // Looked at again inside the transaction: its commit may have ended.
-                if try !change({ (_) throws(StoreError) in try putBack(row.id) }) { return 0 }
+                if try !change({ (_) throws(StoreError) in try restorePartial(row.id) }) { return 0 }
                 hasData = true
             // Killed between the unlinking of the two, or its record was not flushed when the power went.
             case .drop: return try dropIfIdle(row, unlessRecorded: hasData)
@@ -111,18 +111,19 @@ extension Index {
         }
     }
 
-    private func fate(of row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> PartialFate {
+    private func action(for row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> PartialRecoveryAction
+    {
         if hasData {
-            guard let record else { return PartialFate(data: true, isRecorded: false, body: .none) }
-            return try PartialFate(data: true, isRecorded: isRecorded(row, at: record), body: .none)
+            guard let record else { return PartialRecoveryAction(data: true, isRecorded: false, body: .none) }
+            return try PartialRecoveryAction(data: true, isRecorded: isRecorded(row, at: record), body: .none)
         }
         let hasBody = FileStatus(at: paths.body(row.id)) != nil
-        let body: PartialFate.Body = hasBody ? try exists(row.id) ? .entry : .unknown : .none
-        return PartialFate(data: false, isRecorded: false, body: body)
+        let body: PartialRecoveryAction.Body = hasBody ? try exists(row.id) ? .entry : .unknown : .none
+        return PartialRecoveryAction(data: false, isRecorded: false, body: body)
     }
 
     /// Files in the folder of partials that have no row.
-    private struct Strays {
+    private struct UnindexedPartialFiles {
         var small: [String]
         var data: [Int64] = []
         var records: [(id: Int64, claim: Int64)] = []
@@ -131,19 +132,19 @@ extension Index {
     }
 
     /// Deletes them, or takes them back; they are looked at again inside the transaction.
-    private func sweep(_ strays: Strays, _ result: inout SweepResult) throws(StoreError) {
+    private func sweep(_ unindexed: UnindexedPartialFiles, _ result: inout SweepResult) throws(StoreError) {
         var swept = result
         try change { (totals) throws(StoreError) in
-            for name in strays.small { delete("\(paths.partials)/\(name)", &swept) }
-            for id in strays.data where try catalogue().partial(id) == nil { delete(paths.data(id), &swept) }
-            for (id, claim) in strays.records where try catalogue().partial(id) == nil {
+            for name in unindexed.small { delete("\(paths.partials)/\(name)", &swept) }
+            for id in unindexed.data where try catalogue().partial(id) == nil { delete(paths.data(id), &swept) }
+            for (id, claim) in unindexed.records where try catalogue().partial(id) == nil {
                 let path = paths.record(id, claim: claim)
                 // Without a row it may be one that is just being made: then its data is locked.
                 let file = try? File(paths.data(id), O_RDONLY)
                 defer { withExtendedLifetime(file) {} }
                 let isLocked = file.map { !$0.tryLock(exclusive: true) } ?? false
                 let record = try file == nil ? nil : recordToAdopt(id, claim: claim)
-                switch StrayFate(data: file != nil, isLocked: isLocked, isRecorded: record != nil) {
+                switch UnindexedPartialAction(data: file != nil, isLocked: isLocked, isRecorded: record != nil) {
                 case .keep: break
                 case .adopt:
                     guard let record else { break }
@@ -176,8 +177,8 @@ extension Index {
     // MARK: All at once
 
     /// After an index was lost: what lies in the folders is not counted, so it goes before anything is written.
-    func clearStrangers() throws(StoreError) {
-        if try readTotals().hasStrangers == 0 { return }
+    func removeUncountedFiles() throws(StoreError) {
+        if try readTotals().hasUncountedFiles == 0 { return }
         var result = SweepResult()
         for folder in Int64(0)..<256 {
             var names: [String] = []
@@ -187,7 +188,7 @@ extension Index {
         }
         try sweepPartials(&result)
         try countFolder(Self.partialsFolder)
-        try change { (totals) throws(StoreError) in totals.hasStrangers = 0 }
+        try change { (totals) throws(StoreError) in totals.hasUncountedFiles = 0 }
         logger.info(
             "files of a lost index were removed",
             metadata: ["count": "\(result.orphans)", "bytes": "\(result.bytes)", "partials kept": "\(result.adopted)"])

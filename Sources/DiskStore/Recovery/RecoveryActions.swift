@@ -1,5 +1,5 @@
 /// The decision about a file that lies among the bodies.
-enum BodyFate: Equatable {
+enum BodyRecoveryAction: Equatable {
     /// It is an entry's; or it was removed while it was read, and goes later; or it is a whole body that was killed on its way to
     /// its row, and becomes a partial again.
     case keep
@@ -12,10 +12,10 @@ enum BodyFate: Equatable {
 }
 
 /// The decision about a partial that has its row.
-enum PartialFate: Equatable {
+enum PartialRecoveryAction: Equatable {
     case keep
     /// Its whole body stands among the bodies without a row: a kill came between the two. It gets its partial's name again.
-    case putBack
+    case restore
     /// Files and row go, unless somebody works on it.
     case drop
 
@@ -32,7 +32,7 @@ enum PartialFate: Equatable {
         self =
             switch (data, body) {
             case (true, _): isRecorded ? .keep : .drop
-            case (false, .unknown): .putBack
+            case (false, .unknown): .restore
             case (false, .entry): .keep
             case (false, .none): .drop
             }
@@ -40,7 +40,7 @@ enum PartialFate: Equatable {
 }
 
 /// The decision about files of a partial that has no row.
-enum StrayFate: Equatable {
+enum UnindexedPartialAction: Equatable {
     /// The row is made anew: the record says all that is needed.
     case adopt
     /// It is just being made.

@@ -54,7 +54,7 @@ extension CacheRules {
     ) -> CacheDecision {
         let response = stored[chosen.index]
         let use = use(of: chosen, response, request, directives)
-        guard case .answer(let status, let body) = answer(from: response, facts: chosen.facts, to: request) else {
+        guard case .response(let status, let body) = evaluate(response, facts: chosen.facts, for: request) else {
             return .forward(
                 CacheForward(
                     reason: .partial, completingValidator: completingValidator(response, for: request)))

@@ -3,22 +3,22 @@ import HTTPSemantics
 import HTTPTypes
 
 extension CacheRules {
-    enum Answer {
-        case answer(status: HTTPResponse.Status, body: ServedBody)
+    enum Evaluation {
+        case response(status: HTTPResponse.Status, body: ServedBody)
         /// What is stored does not cover what is asked for.
         case notCovered
     }
 
     /// What a stored response, taken for valid, says to the request: its own conditions first, then its range (RFC 9110
     /// section 13.2.2, RFC 9111 section 4.3.2).
-    func answer(from response: StoredResponse, facts: ResponseFacts, to request: CacheRequest) -> Answer {
+    func evaluate(_ response: StoredResponse, facts: ResponseFacts, for request: CacheRequest) -> Evaluation {
         let isSuccess = (200...299).contains(response.status.code)
         let hasConditions = response.status == .ok || response.status == .partialContent
         if hasConditions, conditionIsFalse(in: request, response, facts) {
-            return .answer(status: .notModified, body: .none)
+            return .response(status: .notModified, body: .none)
         }
         if request.method == .head {
-            return response.isComplete ? .answer(status: response.status, body: .none) : .notCovered
+            return response.isComplete ? .response(status: response.status, body: .none) : .notCovered
         }
         // Range is defined for GET, and for a representation that would be sent with 200.
         let range =
@@ -28,15 +28,15 @@ extension CacheRules {
         case .complete(let length):
             guard let range, response.status == .ok, let length = length ?? ContentLength.value(of: response.fields)
             else {
-                return .answer(status: response.status, body: .whole)
+                return .response(status: response.status, body: .whole)
             }
             guard let part = range.resolved(length: length) else {
-                return .answer(status: .rangeNotSatisfiable, body: .none)
+                return .response(status: .rangeNotSatisfiable, body: .none)
             }
-            return .answer(status: .partialContent, body: .range(part, total: length))
+            return .response(status: .partialContent, body: .range(part, total: length))
         case .partial(let held, let total):
             guard let range, let part = CacheRules.resolve(range, held: held, total: total) else { return .notCovered }
-            return .answer(status: .partialContent, body: .range(part, total: total))
+            return .response(status: .partialContent, body: .range(part, total: total))
         }
     }
 
@@ -84,7 +84,7 @@ extension CacheRules {
         staleness: StaleReason? = nil
     ) -> ServedResponse? {
         let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
-        guard case .answer(let status, let body) = answer(from: stored, facts: facts, to: request) else { return nil }
+        guard case .response(let status, let body) = evaluate(stored, facts: facts, for: request) else { return nil }
         let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
         return ServedResponse(
             candidate: candidate, status: status, body: body, age: freshness.age,

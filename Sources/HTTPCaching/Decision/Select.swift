@@ -42,11 +42,11 @@ extension CacheRules {
     }
 
     private func isCovered(by response: StoredResponse, _ facts: ResponseFacts, _ request: CacheRequest) -> Bool {
-        if case .answer = answer(from: response, facts: facts, to: request) { true } else { false }
+        if case .response = evaluate(response, facts: facts, for: request) { true } else { false }
     }
 
     /// Whether a response may be chosen for the request at all, its freshness apart.
-    func couldAnswer(_ response: StoredResponse, _ request: CacheRequest, now: Date) -> Bool {
+    func isCandidate(_ response: StoredResponse, _ request: CacheRequest, now: Date) -> Bool {
         guard CacheRules.methodMatches(response, request) else { return false }
         let facts = ResponseFacts(response.fields, receivedAt: response.responseTime, rules: self)
         return isVisible(response, facts, to: request, now: now) && isSelected(response, by: request.fields)

@@ -37,10 +37,10 @@ public struct RequestDirectives: Sendable, Hashable {
         var hasCacheControl = false
         var hasPragma = false
         for field in fields {
-            if field.name.isCalled("cache-control") {
+            if field.name.isNamed("cache-control") {
                 hasCacheControl = true
                 field.withUnsafeBytesOfValue { line in forEachDirective(line) { add($0) } }
-            } else if field.name.isCalled("pragma") {
+            } else if field.name.isNamed("pragma") {
                 hasPragma = true
             }
         }

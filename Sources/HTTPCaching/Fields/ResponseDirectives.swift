@@ -38,7 +38,7 @@ public struct ResponseDirectives: Sendable, Hashable {
 
     /// The directives of all `Cache-Control` lines of a response.
     public init(_ fields: HTTPFields) {
-        for field in fields where field.name.isCalled("cache-control") {
+        for field in fields where field.name.isNamed("cache-control") {
             field.withUnsafeBytesOfValue { read($0) }
         }
     }

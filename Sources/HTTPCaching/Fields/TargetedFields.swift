@@ -9,10 +9,10 @@ extension ResponseDirectives {
     /// A targeted field is a dictionary (RFC 8941): where a key occurs twice the last one counts, parameters are ignored,
     /// and a field that cannot be parsed is ignored as a whole.
     init?(targeted names: [String], in fields: HTTPFields) {
-        for name in names where fields.contains(where: { $0.name.isCalled(name) }) {
+        for name in names where fields.contains(where: { $0.name.isNamed(name) }) {
             // The lines of a field are joined before they are parsed: RFC 8941 section 4.2.
             var value: [UInt8] = []
-            for field in fields where field.name.isCalled(name) {
+            for field in fields where field.name.isNamed(name) {
                 if !value.isEmpty { value.append(UInt8(ascii: ",")) }
                 field.withUnsafeBytesOfValue { value.append(contentsOf: $0) }
             }

@@ -37,7 +37,7 @@ extension CacheRules {
             }
             merged.append(contentsOf: new)
             if mode == .shared, replaced.contains("set-cookie"),
-                !CacheRules.isForAll(ResponseFacts(merged, receivedAt: responseTime, rules: self))
+                !CacheRules.isExplicitlyShared(ResponseFacts(merged, receivedAt: responseTime, rules: self))
             {
                 merged[.setCookie] = nil
             }

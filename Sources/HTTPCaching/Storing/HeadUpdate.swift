@@ -19,7 +19,7 @@ extension CacheRules {
         for (index, old) in stored.enumerated() where old.requestMethod == .get && old.status.code / 100 == 2 {
             var getRequest = request
             getRequest.method = .get
-            guard couldAnswer(old, getRequest, now: responseTime) else { continue }
+            guard isCandidate(old, getRequest, now: responseTime) else { continue }
             var updated: StoredResponse
             if signatures.isSameResource(old.finalURL, finalURL ?? request.url),
                 agrees(response.headerFields, new, with: old, receivedAt: responseTime)

@@ -11,9 +11,9 @@ extension CacheRules {
         var tagLines: [String] = []
         var dateLine: HTTPField?
         for field in request.fields {
-            if field.name.isCalled("if-none-match") {
+            if field.name.isNamed("if-none-match") {
                 tagLines.append(field.value)
-            } else if dateLine == nil, field.name.isCalled("if-modified-since") {
+            } else if dateLine == nil, field.name.isNamed("if-modified-since") {
                 dateLine = field
             }
         }

@@ -49,10 +49,10 @@ extension CacheRules {
     /// The entity tag of another stored response that may be in the union: that of a partial response only when it covers the
     /// range that is asked for (RFC 9111 section 4.3.2).
     private func tagForUnion(_ other: StoredResponse, _ request: CacheRequest, now: Date) -> EntityTag? {
-        guard couldAnswer(other, request, now: now) else { return nil }
+        guard isCandidate(other, request, now: now) else { return nil }
         if !other.isComplete {
             let facts = ResponseFacts(other.fields, receivedAt: other.responseTime, rules: self)
-            guard case .answer = answer(from: other, facts: facts, to: request) else { return nil }
+            guard case .response = evaluate(other, facts: facts, for: request) else { return nil }
         }
         return ValidatorFields(other.fields, receivedAt: other.responseTime).entityTag
     }

@@ -15,7 +15,7 @@ public enum NotModifiedOutcome: Sendable, Hashable {
     /// It confirms the first of these, which answers the request, and updates all of them.
     case refreshed([RefreshedResponse])
     /// It answers the client's own condition, and nothing stored: pass it on.
-    case answersClient
+    case forwardToClient
     /// It names something else than what is stored: ask again, without conditions.
     case repeatUnconditionally
 }
@@ -52,7 +52,7 @@ extension CacheRules {
             // A 304 without any validator: where only one response's validator was sent, it can mean nothing else.
             identified = initial
         }
-        guard let first = identified.first else { return hasOwnCondition ? .answersClient : .repeatUnconditionally }
+        guard let first = identified.first else { return hasOwnCondition ? .forwardToClient : .repeatUnconditionally }
         // What was chosen answers, if the 304 means it; else the most recent of those that it means.
         let answering = identified.contains(validation.candidate) ? validation.candidate : first
         let order = [answering] + identified.filter { $0 != answering }

@@ -20,7 +20,7 @@ extension CacheRules {
     public func mayServeStale(
         _ stored: StoredResponse, after failure: OriginFailure, for request: CacheRequest, now: Date
     ) -> Bool {
-        guard couldAnswer(stored, request, now: now) else { return false }
+        guard isCandidate(stored, request, now: now) else { return false }
         let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
         let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
         return mayServeStale(

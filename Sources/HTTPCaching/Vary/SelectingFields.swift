@@ -50,7 +50,7 @@ public struct SelectingFields: Sendable, Hashable {
     func matches(_ name: String, in request: HTTPFields) -> Bool {
         guard let value = self[name] else { return false }
         // Absent in both is the most frequent case, and costs no digest.
-        guard let digest = value.digest else { return !request.contains { $0.name.isCalled(name) } }
+        guard let digest = value.digest else { return !request.contains { $0.name.isNamed(name) } }
         return digest == VaryValue.digest(name, in: request)
     }
 

@@ -7,7 +7,7 @@ enum VaryValue {
     /// the field is absent, which matches only an absent one.
     static func normalized(_ name: String, in fields: HTTPFields) -> String? {
         var lines: [String] = []
-        for field in fields where field.name.isCalled(name) {
+        for field in fields where field.name.isNamed(name) {
             lines.append(field.withUnsafeBytesOfValue { text($0) })
         }
         guard !lines.isEmpty else { return nil }

@@ -10,7 +10,7 @@ package enum ByteRange: Sendable, Hashable {
     /// The range that a request asks for; `nil` when there is no `Range`, several lines or ranges, another unit, or one that is
     /// invalid. In all of these a recipient may ignore the field and send the whole (RFC 9110 section 14.2).
     package init?(_ fields: HTTPFields) {
-        var lines = fields.lazy.filter { $0.name.isCalled("range") }.makeIterator()
+        var lines = fields.lazy.filter { $0.name.isNamed("range") }.makeIterator()
         guard let line = lines.next(), lines.next() == nil else { return nil }
         guard let value = line.withUnsafeBytesOfValue({ ByteRange($0) }) else { return nil }
         self = value

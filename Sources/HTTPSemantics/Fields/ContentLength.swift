@@ -10,7 +10,7 @@ package enum ContentLength: Sendable, Hashable {
     /// The value of all `Content-Length` fields; equal values, also in one line, are one.
     package init(_ fields: HTTPFields) {
         var length = ContentLength.absent
-        for field in fields where field.name.isCalled("content-length") {
+        for field in fields where field.name.isNamed("content-length") {
             field.withUnsafeBytesOfValue { line in
                 for member in line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                     length.merge(Int64(digits: member.trimmed))

@@ -17,7 +17,7 @@ public enum ContentRange: Sendable, Hashable {
 
     /// The one `Content-Range` among the fields; `nil` when there is none, several, or an invalid one.
     public init?(_ fields: HTTPFields) {
-        var lines = fields.lazy.filter { $0.name.isCalled("content-range") }.makeIterator()
+        var lines = fields.lazy.filter { $0.name.isNamed("content-range") }.makeIterator()
         guard let line = lines.next(), lines.next() == nil else { return nil }
         guard let value = line.withUnsafeBytesOfValue({ ContentRange($0) }) else { return nil }
         self = value

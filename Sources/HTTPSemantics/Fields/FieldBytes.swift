@@ -73,7 +73,7 @@ extension Slice where Base == UnsafeBufferPointer<UInt8> {
 
 extension HTTPField.Name {
     /// Whether it is `name` (given in lower case). Most names differ in length, and that is cheaper to see than equality.
-    @inlinable package func isCalled(_ name: String) -> Bool {
+    @inlinable package func isNamed(_ name: String) -> Bool {
         canonicalName.utf8.count == name.utf8.count && canonicalName == name
     }
 }
@@ -81,14 +81,14 @@ extension HTTPField.Name {
 extension HTTPFields {
     /// Calls `body` with each member of the list that all fields of that name make together.
     @inlinable package func forEachMember(of canonicalName: String, _ body: (ByteSlice) -> Void) {
-        for field in self where field.name.isCalled(canonicalName) {
+        for field in self where field.name.isNamed(canonicalName) {
             field.withUnsafeBytesOfValue { forEachListMember($0, body) }
         }
     }
 
     /// The first field of that name, without joining several.
     @inlinable package func first(_ canonicalName: String) -> HTTPField? {
-        first { $0.name.isCalled(canonicalName) }
+        first { $0.name.isNamed(canonicalName) }
     }
 }
 
@@ -107,9 +107,9 @@ extension HTTPFields {
     }
 
     /// The field of a name that a message may have once.
-    package func only(_ canonicalName: String) -> Singleton {
+    package func singleton(_ canonicalName: String) -> Singleton {
         var result = Singleton.none
-        for field in self where field.name.isCalled(canonicalName) {
+        for field in self where field.name.isNamed(canonicalName) {
             switch result {
             case .none: result = .one(field)
             case .one(let first) where first.hasSameBytes(as: field): break

@@ -1,12 +1,12 @@
 /// The segments `.` and `..` of a path, also escaped ones: who takes them out and who does not go to different places.
 public enum DotSegments {
     /// Whether a path, given without a query, has any.
-    public static func areIn(_ path: Substring.UTF8View) -> Bool {
-        mayBeIn(path) && path.split(separator: UInt8(ascii: "/")).contains { (1...2).contains(dots($0)) }
+    public static func occur(in path: Substring.UTF8View) -> Bool {
+        mayOccur(in: path) && path.split(separator: UInt8(ascii: "/")).contains { (1...2).contains(dots($0)) }
     }
 
     /// Most paths have dots only within segments.
-    private static func mayBeIn(_ path: some Collection<UInt8>) -> Bool {
+    private static func mayOccur(in path: some Collection<UInt8>) -> Bool {
         var before = UInt8(ascii: "/")
         return path.contains { byte in
             defer { before = byte }
@@ -16,7 +16,7 @@ public enum DotSegments {
 
     /// RFC 3986 section 5.2.4; a dot may be escaped (section 6.2.2.3).
     static func removed(from path: ArraySlice<UInt8>) -> [UInt8] {
-        guard mayBeIn(path) else { return Array(path) }
+        guard mayOccur(in: path) else { return Array(path) }
         var output: [ArraySlice<UInt8>] = []
         let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (index, segment) in segments.enumerated() {

@@ -36,14 +36,16 @@ public struct ValidatorFields: Sendable, Hashable {
     public init(_ fields: HTTPFields, receivedAt: Date = Date(timeIntervalSince1970: 0)) {
         let now = receivedAt.secondsSince1970
         func date(_ field: HTTPField) -> Double? { field.withUnsafeBytesOfValue { HTTPDate.parse($0, now: now) } }
-        let tag = fields.only("etag")
+        let tag = fields.singleton("etag")
         hasETag = tag != .none
         entityTag = tag.field.flatMap { EntityTag($0) }
         isLastModifiedStrong = false
-        guard let field = fields.only("last-modified").field, let modified = date(field) else { return }
+        guard let field = fields.singleton("last-modified").field, let modified = date(field) else { return }
         lastModified = field.value
         // Only an IMF-fixdate may be sent back (RFC 9110 section 5.6.7).
-        guard let sent = fields.only("date").field.flatMap(date), HTTPDate.isIMFFixdate(field.value) else { return }
+        guard let sent = fields.singleton("date").field.flatMap(date), HTTPDate.isIMFFixdate(field.value) else {
+            return
+        }
         isLastModifiedStrong = Self.isStrong(lastModified: modified, date: sent)
     }
 

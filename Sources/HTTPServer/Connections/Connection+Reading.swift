@@ -5,7 +5,7 @@ import NIOCore
 extension Connection {
     /// Takes requests out of `pending` until one must be waited for.
     func advance(_ context: ChannelHandlerContext) {
-        do throws(RequestFault) {
+        do throws(RequestError) {
             while phase == .reading, context.channel.isWritable, let step = try reader.next(&pending) {
                 switch step {
                 case .head(let head):
@@ -51,7 +51,7 @@ extension Connection {
     }
 
     /// Takes what is held of a content from the budget that all connections share.
-    private func charge(_ size: Int) throws(RequestFault) {
+    private func charge(_ size: Int) throws(RequestError) {
         guard size > charged else { return }
         do throws(ShareLimiter.Shortage) {
             try listener.budget.take(size - charged, for: requester.subscriber)
@@ -64,7 +64,7 @@ extension Connection {
     }
 
     func uncharge() {
-        listener.budget.giveBack(charged, for: requester.subscriber)
+        listener.budget.release(charged, for: requester.subscriber)
         charged = 0
     }
 
@@ -92,7 +92,7 @@ extension Connection {
     }
 
     /// Answers what could not be read as a request, and ends the connection: what follows in its bytes is anybody's guess.
-    func refuse(_ fault: RequestFault, _ context: ChannelHandlerContext) {
+    func refuse(_ fault: RequestError, _ context: ChannelHandlerContext) {
         // A HEAD gets no content even then, when it is known to be one.
         let method = head?.method ?? .get
         head = nil

@@ -57,7 +57,7 @@ package final class ConnectionRegistry: Sendable {
     private func remove(_ channel: any Channel) {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
             let id = ObjectIdentifier(channel)
-            if let client = state.admitted.removeValue(forKey: id) { state.limiter.giveBack(for: client.name) }
+            if let client = state.admitted.removeValue(forKey: id) { state.limiter.release(for: client.name) }
             state.channels[id] = nil
             guard state.channels.isEmpty else { return nil }
             defer { state.whenEmpty = nil }

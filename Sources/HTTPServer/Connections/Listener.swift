@@ -37,7 +37,7 @@ package final class Listener: Sendable {
     func response(to rejection: Admission.Rejection) -> Response {
         switch rejection {
         case .full(let shortage):
-            let fault = RequestFault.busy(
+            let fault = RequestError.busy(
                 shortage, .queue, "The requests that wait are", retryAfter: admission.retryAfter)
             observer?.requestRefused(fault.reason)
             return .failure(

@@ -59,7 +59,7 @@ package final class Admission: Sendable {
         }
 
         mutating func stopWaiting(_ client: String) {
-            waiting.giveBack(for: client)
+            waiting.release(for: client)
             if waiting.used == 0 { order.reset() }
         }
 
@@ -74,7 +74,7 @@ package final class Admission: Sendable {
                     continue
                 }
                 queue.remove(at: index)
-                running.takeRegardless(for: waiter.client)
+                running.takeUnconditionally(for: waiter.client)
                 order.begin(waiter.tag)
                 stopWaiting(waiter.client)
                 admitted.append(waiter.continuation)
@@ -105,11 +105,11 @@ package final class Admission: Sendable {
     func enter(_ client: String) async throws(Rejection) {
         let number = try state.withLock { state throws(Rejection) -> Int? in
             if state.running.shortage(for: client) == nil {
-                state.running.takeRegardless(for: client)
+                state.running.takeUnconditionally(for: client)
                 return nil
             }
             if let shortage = state.waiting.shortage(for: client) { throw .full(shortage) }
-            state.waiting.takeRegardless(for: client)
+            state.waiting.takeUnconditionally(for: client)
             state.numbers += 1
             state.arriving[state.numbers] = state.order.enter(client)
             return state.numbers
@@ -125,7 +125,7 @@ package final class Admission: Sendable {
 
     func leave(_ client: String) {
         let admitted = state.withLock { state in
-            state.running.giveBack(for: client)
+            state.running.release(for: client)
             return state.admitted()
         }
         for continuation in admitted { continuation.resume(returning: true) }

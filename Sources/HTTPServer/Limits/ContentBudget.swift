@@ -10,8 +10,8 @@ final class ContentBudget: Sendable {
         try bytes.withLock { bytes throws(ShareLimiter.Shortage) in try bytes.take(count, for: client) }
     }
 
-    func giveBack(_ count: Int, for client: String) {
+    func release(_ count: Int, for client: String) {
         guard count > 0 else { return }
-        bytes.withLock { $0.giveBack(count, for: client) }
+        bytes.withLock { $0.release(count, for: client) }
     }
 }

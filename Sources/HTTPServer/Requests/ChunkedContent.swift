@@ -27,7 +27,7 @@ struct ChunkedContent {
     init(limits: RequestLimits) { self.limits = limits }
 
     /// Takes what has come; true when the last chunk and the trailers after it are read.
-    mutating func read(_ buffer: inout ByteBuffer) throws(RequestFault) -> Bool {
+    mutating func read(_ buffer: inout ByteBuffer) throws(RequestError) -> Bool {
         while true {
             switch phase {
             case .size:
@@ -47,7 +47,7 @@ struct ChunkedContent {
         }
     }
 
-    private mutating func readSize(_ buffer: inout ByteBuffer) throws(RequestFault) -> Int? {
+    private mutating func readSize(_ buffer: inout ByteBuffer) throws(RequestError) -> Int? {
         let (size, lineLength) = try Self.size(buffer.readableBytesUInt8Span)
         guard let lineLength else { return nil }
         guard content.count + size <= limits.body else { throw .contentTooLarge(limits) }
@@ -56,7 +56,7 @@ struct ChunkedContent {
     }
 
     /// The size that a line says and the line's length; no length while its end is missing.
-    private static func size(_ bytes: Span<UInt8>) throws(RequestFault) -> (size: Int, lineLength: Int?) {
+    private static func size(_ bytes: Span<UInt8>) throws(RequestError) -> (size: Int, lineLength: Int?) {
         var size = 0
         var index = 0
         while index < bytes.count, let digit = bytes[index].hexadecimalValue {
@@ -83,13 +83,13 @@ struct ChunkedContent {
         return (size, index + 2)
     }
 
-    private func readLineEnd(_ buffer: inout ByteBuffer) throws(RequestFault) -> Bool {
+    private func readLineEnd(_ buffer: inout ByteBuffer) throws(RequestError) -> Bool {
         let isThere = try Self.beginsWithLineEnd(buffer.readableBytesUInt8Span)
         if isThere { buffer.moveReaderIndex(forwardBy: 2) }
         return isThere
     }
 
-    private static func beginsWithLineEnd(_ bytes: Span<UInt8>) throws(RequestFault) -> Bool {
+    private static func beginsWithLineEnd(_ bytes: Span<UInt8>) throws(RequestError) -> Bool {
         let isWrong =
             bytes.count > 0 && bytes[0] != .carriageReturn || bytes.count > 1 && bytes[1] != .lineFeed
         guard !isWrong else { throw .bad("bad-chunk", "A chunk's data are not followed by CRLF.") }
@@ -97,7 +97,7 @@ struct ChunkedContent {
     }
 
     /// Trailer fields are checked and dropped, as RFC 9110 section 6.5.1 allows: nothing here needs one.
-    private mutating func readTrailers(_ buffer: inout ByteBuffer) throws(RequestFault) -> Bool {
+    private mutating func readTrailers(_ buffer: inout ByteBuffer) throws(RequestError) -> Bool {
         guard let end = try scanner.end(in: buffer.readableBytesUInt8Span) else {
             guard buffer.readableBytes <= limits.head else { throw .headTooLarge(limits) }
             return false

@@ -4,7 +4,7 @@ import HTTPTypes
 /// before the colon, control characters.
 enum FieldLines {
     /// The field of one line, which comes without its CRLF.
-    static func field(_ line: Span<UInt8>) throws(RequestFault) -> HTTPField {
+    static func field(_ line: Span<UInt8>) throws(RequestError) -> HTTPField {
         var colon = 0
         while colon < line.count, ByteClass.token.contains(line[colon]) { colon += 1 }
         if colon == 0, line.count > 0, line[0] == .space || line[0] == .tab {
@@ -33,7 +33,7 @@ enum FieldLines {
     }
 
     /// The fields of a section that ends with its last line's CRLF: no more than `limit`.
-    static func fields(_ section: Span<UInt8>, limit: Int) throws(RequestFault) -> HTTPFields {
+    static func fields(_ section: Span<UInt8>, limit: Int) throws(RequestError) -> HTTPFields {
         var fields = HTTPFields()
         var start = 0
         var index = 0
@@ -45,7 +45,7 @@ enum FieldLines {
             }
             count += 1
             guard count <= limit else {
-                throw RequestFault(
+                throw RequestError(
                     status: 431, code: "too-many-fields", message: "The request has more than \(limit) fields.")
             }
             fields.append(try field(section.extracting(start..<(index - 1))))

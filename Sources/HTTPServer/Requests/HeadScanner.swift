@@ -10,7 +10,7 @@ struct HeadScanner {
     private(set) var firstLineEnd: Int?
 
     /// The length of the head, with the empty line at its end; nil while that is missing.
-    mutating func end(in bytes: Span<UInt8>) throws(RequestFault) -> Int? {
+    mutating func end(in bytes: Span<UInt8>) throws(RequestError) -> Int? {
         var index = scanned
         defer { scanned = index }
         while index < bytes.count {

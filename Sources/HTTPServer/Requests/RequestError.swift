@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 
 /// The reason for which a request is refused before anything is asked of the cache or the origin.
-package struct RequestFault: Error, Hashable {
+package struct RequestError: Error, Hashable {
     /// The kinds of refusals that are counted apart.
     package enum Reason: String, CaseIterable {
         /// It is no valid request, or too large.
@@ -29,13 +29,13 @@ package struct RequestFault: Error, Hashable {
     package var retryAfter: Int?
 
     /// 400 (Bad Request, RFC 9110 section 15.5.1).
-    static func bad(_ code: String, _ message: String) -> RequestFault {
-        RequestFault(status: 400, code: code, message: message)
+    static func bad(_ code: String, _ message: String) -> RequestError {
+        RequestError(status: 400, code: code, message: message)
     }
 
     /// 408 (Request Timeout, RFC 9110 section 15.5.9).
-    static func late(_ message: String) -> RequestFault {
-        RequestFault(status: 408, code: "timeout", message: message, reason: .timeout)
+    static func late(_ message: String) -> RequestError {
+        RequestError(status: 408, code: "timeout", message: message, reason: .timeout)
     }
 
     /// 503 (Service Unavailable) when something is used up for all, 429 (Too Many Requests, RFC 6585 section 4) when the client has
@@ -43,15 +43,15 @@ package struct RequestFault: Error, Hashable {
     ///
     /// - Parameter what: what there is too much of, as the beginning of a sentence.
     static func busy(_ shortage: ShareLimiter.Shortage, _ reason: Reason, _ what: String, retryAfter: Int)
-        -> RequestFault
+        -> RequestError
     {
         switch shortage {
         case .total:
-            RequestFault(
+            RequestError(
                 status: 503, code: "busy", message: "\(what) too many; try again later.", reason: reason,
                 retryAfter: retryAfter)
         case .client:
-            RequestFault(
+            RequestError(
                 status: 429, code: "share", message: "\(what) too many for one client; try again later.",
                 reason: .share,
                 retryAfter: retryAfter)

@@ -10,7 +10,7 @@ struct RequestLine: Hashable {
     var minorVersion: Int
 
     /// - Parameter line: the line without its CRLF.
-    init(_ line: Span<UInt8>, limits: RequestLimits) throws(RequestFault) {
+    init(_ line: Span<UInt8>, limits: RequestLimits) throws(RequestError) {
         var methodEnd = 0
         while methodEnd < line.count, ByteClass.token.contains(line[methodEnd]) { methodEnd += 1 }
         guard methodEnd > 0, methodEnd <= 64, methodEnd < line.count, line[methodEnd] == .space else {
@@ -35,8 +35,8 @@ struct RequestLine: Hashable {
         (target, authority, scheme) = try Self.target(line.extracting(targetStart..<targetEnd), of: method)
     }
 
-    static func targetTooLong(_ limits: RequestLimits) -> RequestFault {
-        RequestFault(
+    static func targetTooLong(_ limits: RequestLimits) -> RequestError {
+        RequestError(
             status: 414, code: "target-too-long",
             message: "The request target is longer than \(limits.target) bytes.")
     }
@@ -49,13 +49,13 @@ struct RequestLine: Hashable {
         return HTTPRequest.Method(bytes.text(0..<bytes.count)) ?? .get
     }
 
-    private static func minorVersion(_ bytes: Span<UInt8>) throws(RequestFault) -> Int {
+    private static func minorVersion(_ bytes: Span<UInt8>) throws(RequestError) -> Int {
         let name = "HTTP/".utf8
         guard bytes.count == 8, zip(name, 0...).allSatisfy({ bytes[$1] == $0 }),
             let major = bytes[5].digitValue, bytes[6] == UInt8(ascii: "."), let minor = bytes[7].digitValue
         else { throw .bad("bad-version", "The request line does not end in HTTP/1.1.") }
         guard major == 1 else {
-            throw RequestFault(status: 505, code: "version", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+            throw RequestError(status: 505, code: "version", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
         }
         // RFC 9110 section 2.5: a higher minor version is answered as the highest one known.
         return min(minor, 1)
@@ -64,9 +64,9 @@ struct RequestLine: Hashable {
     /// The four forms of RFC 9112 section 3.2.
     private static func target(
         _ bytes: Span<UInt8>, of method: HTTPRequest.Method
-    ) throws(RequestFault) -> (RequestHead.Target, authority: String?, scheme: String?) {
+    ) throws(RequestError) -> (RequestHead.Target, authority: String?, scheme: String?) {
         if method == .connect {
-            throw RequestFault(status: 501, code: "connect", message: "This is no tunnel: CONNECT is not supported.")
+            throw RequestError(status: 501, code: "connect", message: "This is no tunnel: CONNECT is not supported.")
         }
         if bytes[0] == UInt8(ascii: "/") { return (.path(bytes.text(0..<bytes.count)), nil, nil) }
         if bytes.count == 1, bytes[0] == UInt8(ascii: "*") {
@@ -78,7 +78,7 @@ struct RequestLine: Hashable {
 
     private static func absolute(
         _ text: String, of method: HTTPRequest.Method
-    ) throws(RequestFault) -> (RequestHead.Target, authority: String?, scheme: String?) {
+    ) throws(RequestError) -> (RequestHead.Target, authority: String?, scheme: String?) {
         let scheme = text.utf8.prefix { $0 != .colon }
         let name = String(Substring(scheme)).lowercased()
         let rest = text.utf8.dropFirst(scheme.count)

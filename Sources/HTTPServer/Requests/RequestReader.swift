@@ -36,7 +36,7 @@ struct RequestReader {
     /// The next step that the bytes allow; nil when more of them are needed.
     ///
     /// After ``Step/head(_:)`` always comes ``Step/content(_:)``, which may be empty.
-    mutating func next(_ buffer: inout ByteBuffer) throws(RequestFault) -> Step? {
+    mutating func next(_ buffer: inout ByteBuffer) throws(RequestError) -> Step? {
         switch phase {
         case .head:
             guard let head = try readHead(&buffer) else { return nil }
@@ -76,7 +76,7 @@ struct RequestReader {
         return .content(content)
     }
 
-    private mutating func readHead(_ buffer: inout ByteBuffer) throws(RequestFault) -> RequestHead? {
+    private mutating func readHead(_ buffer: inout ByteBuffer) throws(RequestError) -> RequestHead? {
         // RFC 9112 section 2.2: an empty line before a request is skipped. One: more are an attempt at something.
         if skippedLines == 0, scanner.firstLineEnd == nil, buffer.readableBytes >= 2,
             buffer.readableBytesUInt8Span[0] == .carriageReturn, buffer.readableBytesUInt8Span[1] == .lineFeed
@@ -104,9 +104,9 @@ struct RequestReader {
     }
 }
 
-extension RequestFault {
-    static func headTooLarge(_ limits: RequestLimits) -> RequestFault {
-        RequestFault(
+extension RequestError {
+    static func headTooLarge(_ limits: RequestLimits) -> RequestError {
+        RequestError(
             status: 431, code: "head-too-large", message: "The request's head is larger than \(limits.head) bytes.")
     }
 }

@@ -5,14 +5,14 @@ final class ColorConversion {
     /// The profile to hand on.
     let keptProfile: [UInt8]?
     /// CMYK pixels are needed as ink, for the profile to convert.
-    let takesInk: Bool
+    let keepsCMYK: Bool
     private let transform: OpaquePointer?
 
     init(_ header: ImageHeader, _ handling: ImageDecoder.ColorHandling) {
         let description = header.description
         guard handling == .convertToSRGB else {
             keptProfile = description.is_cmyk ? nil : header.profile
-            takesInk = false
+            keepsCMYK = false
             transform = nil
             return
         }
@@ -32,7 +32,7 @@ final class ColorConversion {
             }
         }
         transform = made
-        takesInk = description.is_cmyk && made != nil
+        keepsCMYK = description.is_cmyk && made != nil
     }
 
     deinit { icodec_transform_destroy(transform) }

@@ -7,10 +7,10 @@ extension ImageDecoder {
         }
         let header = reader.header
         let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
-        let lanes = lanes(header, pass, hasAlpha: false, linear: usesLinearLight && !conversion.takesInk)
+        let lanes = lanes(header, pass, hasAlpha: false, linear: usesLinearLight && !conversion.keepsCMYK)
         guard case .eighths(let eighths) = lanes.first?.target.scale else { return }
         try pass.shared { (watch) throws(ImageCodecError) in
-            try reader.start(eighths: eighths, rawCMYK: conversion.takesInk, &watch)
+            try reader.start(eighths: eighths, rawCMYK: conversion.keepsCMYK, &watch)
         }
         try RowFeed(lanes: lanes, pass: pass).run(reader)
         try pass.shared { (watch) throws(ImageCodecError) in try reader.finish(&watch) }

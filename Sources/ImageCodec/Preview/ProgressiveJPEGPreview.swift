@@ -104,12 +104,12 @@ public final class ProgressiveJPEGPreview {
         let conversion = ColorConversion(header, decoder.color)
         var error = icodec_error()
         var size: (UInt32, UInt32) = (0, 0)
-        guard icodec_jpeg_preview_start(handle, Int32(eighths), conversion.takesInk, &size.0, &size.1, &error) else {
+        guard icodec_jpeg_preview_start(handle, Int32(eighths), conversion.keepsCMYK, &size.0, &size.1, &error) else {
             throw ImageCodecError(error, format: .jpeg)
         }
         let resizing = Resizing(
             header, target.scale, target.plan, hasAlpha: false,
-            linear: decoder.usesLinearLight && !conversion.takesInk)
+            linear: decoder.usesLinearLight && !conversion.keepsCMYK)
         started = Started(
             plan: target.plan, resizing: resizing, conversion: conversion,
             exif: decoder.keepsMetadata ? header.exif : nil,

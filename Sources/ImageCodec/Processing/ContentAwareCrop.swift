@@ -2,7 +2,7 @@ internal import CImageCodec
 internal import Glibc
 
 /// Finds the part of an image that says most. The part spans one side of the image whole and is moved along the other.
-struct SightCrop {
+struct ContentAwareCrop {
     private let image: DecodedImage
     private let part: ResizePlan.Size
     private let position: ImageSizing.Position
@@ -31,7 +31,7 @@ struct SightCrop {
     }
 
     /// A score takes a few hundred steps even of a short line.
-    private func linesBetweenLooks(_ moves: Bool) -> Int { max(1, icodec_watch.step / (512 + line(0, moves).count)) }
+    private func linesBetweenChecks(_ moves: Bool) -> Int { max(1, icodec_watch.step / (512 + line(0, moves).count)) }
 
     private func luma(_ offset: Int) -> Int {
         let pixel = image.pixels.bytes + offset
@@ -48,7 +48,7 @@ struct SightCrop {
             let (start, step, pixels) = line(index, moves)
             for pixel in 0..<pixels { histogram[luma(start + pixel * step)] += sign }
         }
-        let between = linesBetweenLooks(moves)
+        let between = linesBetweenChecks(moves)
         for index in 0..<length {
             if index % between == between - 1 { try watch.check() }
             add(index, 1)
@@ -71,7 +71,7 @@ struct SightCrop {
         _ moves: Bool, _ count: Int, _ length: Int, _ watch: inout icodec_watch
     ) throws(ImageCodecError) -> Int {
         var sums: [Double] = [0]
-        let between = linesBetweenLooks(moves)
+        let between = linesBetweenChecks(moves)
         for index in 0..<(count + length) {
             if index % between == between - 1 { try watch.check() }
             sums.append(sums[index] + attention(line(index, moves)))

@@ -43,7 +43,7 @@ extension DecodedImage {
     ) throws(ImageCodecError) -> DecodedImage {
         if let cut = plan.cut, let position = sizing?.position {
             let (x, y) = try budget.measured { (watch) throws(ImageCodecError) in
-                try SightCrop(self, cut, position).place(&watch)
+                try ContentAwareCrop(self, cut, position).place(&watch)
             }
             return try cropped(x: x, y: y, width: cut.width, height: cut.height, within: budget)
         }

@@ -40,9 +40,11 @@ package final class ImageEndpoint: RequestHandler {
         let rules = rules
         let time = now()
         do throws(ImageRequestError) {
-            let order = try order(incoming, rules, time)
-            guard let thumbnail = cache.readyThumbnail(for: order.request, as: order.encoding) else { return nil }
-            return ServedImage(thumbnail, order, name: rules.name).response(to: incoming, rules, at: time)
+            let operation = try operation(incoming, rules, time)
+            guard let thumbnail = cache.readyThumbnail(for: operation.request, as: operation.encoding) else {
+                return nil
+            }
+            return ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: time)
         } catch {
             return Response(error)
         }
@@ -53,27 +55,27 @@ package final class ImageEndpoint: RequestHandler {
             return Self.response(toOther: incoming.method)
         }
         let rules = rules
-        let order: ImageOperation
-        do throws(ImageRequestError) { order = try self.order(incoming, rules, now()) } catch {
+        let operation: ImageOperation
+        do throws(ImageRequestError) { operation = try self.operation(incoming, rules, now()) } catch {
             return Response(error)
         }
-        var request = order.request
+        var request = operation.request
         request.file.client = incoming.client.subscriber
         do throws(ImageCacheError) {
-            let thumbnail = try await cache.thumbnail(for: request, as: order.encoding)
-            return ServedImage(thumbnail, order, name: rules.name).response(to: incoming, rules, at: now())
+            let thumbnail = try await cache.thumbnail(for: request, as: operation.encoding)
+            return ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: now())
         } catch {
             return Response(imageFailure: error)
         }
     }
 
-    private func order(
+    private func operation(
         _ incoming: Request, _ rules: ImageRules, _ now: Date
     ) throws(ImageRequestError) -> ImageOperation {
         guard case .path(let target) = incoming.head.target else {
-            throw .mistake(ImageOptionError(code: "bad-target", message: "Only a path can be asked for."))
+            throw .invalidOption(ImageOptionError(code: "bad-target", message: "Only a path can be asked for."))
         }
-        return try known.order(
+        return try known.operation(
             target: target, accept: incoming.head.fields[.accept], by: rules, now: Int64(now.timeIntervalSince1970))
     }
 

@@ -54,8 +54,8 @@ struct ImageOperation: Sendable {
 
 /// The reason why an image is not made.
 enum ImageRequestError: Error, Equatable {
-    case mistake(ImageOptionError)
-    case signature(SignatureRefusal)
+    case invalidOption(ImageOptionError)
+    case signature(SignatureError)
     /// Nobody may have images of that host.
     case host
     case width(Int?)
@@ -66,7 +66,7 @@ extension ImageRules {
     /// - Parameters:
     ///   - accept: the lines of the client's `Accept`.
     ///   - now: seconds since 1970, for signatures.
-    func order(
+    func operation(
         target: String, accept: some Sequence<String>, now: Int64
     ) throws(ImageRequestError) -> ImageOperation {
         let verified = try verify(target, now: now)
@@ -76,7 +76,7 @@ extension ImageRules {
             parsed = try ImageTarget(verified.target[...].dropFirst(Router.imagePrefix.utf8.count))
             options = try ImageOptions(parsed.options)
         } catch {
-            throw .mistake(error)
+            throw .invalidOption(error)
         }
         if !widths.isEmpty, options.width.map(widths.contains) != true { throw .width(options.width) }
         var file = FileRequest(try url(of: parsed.original))
@@ -95,7 +95,7 @@ extension ImageRules {
 
     private func verify(_ target: String, now: Int64) throws(ImageRequestError) -> (target: String, expiry: Int64?) {
         guard let signer else { return (target, nil) }
-        do throws(SignatureRefusal) {
+        do throws(SignatureError) {
             let verified = try signer.verify(target: target, now: now)
             return (verified.target, verified.expiry)
         } catch {
@@ -107,15 +107,15 @@ extension ImageRules {
     private func url(of original: ImageTarget.Original) throws(ImageRequestError) -> String {
         switch original {
         case .path(let path):
-            guard let url = origin.url(for: path) else { throw .mistake(Self.badPath) }
+            guard let url = origin.url(for: path) else { throw .invalidOption(Self.badPath) }
             return url
         case .url(let text, let endpoint):
-            guard mayAsk(endpoint) else { throw .host }
-            guard let url = try? HTTPURL(text) else { throw .mistake(Self.badPath) }
+            guard allows(endpoint) else { throw .host }
+            guard let url = try? HTTPURL(text) else { throw .invalidOption(Self.badPath) }
             // Under its own name, too, the origin has a base path.
             guard endpoint != originEndpoint || origin.contains(url) else { throw .host }
             return url.normalized
-        case .unfit: throw .host
+        case .invalidURL: throw .host
         }
     }
 
@@ -123,7 +123,7 @@ extension ImageRules {
         code: "bad-target", message: "A path must be percent-encoded, and stay below the origin's.")
 
     /// Returns true if originals may come from there.
-    package func mayAsk(_ endpoint: AllowedHosts.Endpoint) -> Bool {
+    package func allows(_ endpoint: AllowedHosts.Endpoint) -> Bool {
         endpoint == originEndpoint || allowedHosts.contains(endpoint)
     }
 }

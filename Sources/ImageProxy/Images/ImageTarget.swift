@@ -8,7 +8,7 @@ struct ImageTarget: Equatable {
         /// Somewhere else, or the origin by its name.
         case url(String, AllowedHosts.Endpoint)
         /// A URL of another scheme than http and https, or one whose host is none or is not written plainly.
-        case unfit
+        case invalidURL
     }
 
     var options: Substring
@@ -27,7 +27,7 @@ struct ImageTarget: Equatable {
         options = target[..<slash]
         let rest = target[slash...]
         let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") }
-        guard !DotSegments.areIn(path) else {
+        guard !DotSegments.occur(in: path) else {
             throw ImageOptionError(code: "bad-target", message: "A path must not have the segments . and .. in it.")
         }
         original = Self.absolute(rest.dropFirst()) ?? .path(String(rest))
@@ -39,11 +39,13 @@ struct ImageTarget: Equatable {
         // What has no slash behind its colon is a path that only begins so.
         guard !scheme.isEmpty, text.utf8[scheme.endIndex...].starts(with: ":/".utf8) else { return nil }
         let name = Substring(scheme).lowercased()
-        guard name == "https" || name == "http" else { return .unfit }
+        guard name == "https" || name == "http" else { return .invalidURL }
         var rest = text.utf8[scheme.endIndex...].dropFirst(2)
         if rest.first == UInt8(ascii: "/") { rest = rest.dropFirst() }
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        guard let endpoint = AllowedHosts.Endpoint(authority: Substring(authority), scheme: name) else { return .unfit }
+        guard let endpoint = AllowedHosts.Endpoint(authority: Substring(authority), scheme: name) else {
+            return .invalidURL
+        }
         let tail = Substring(rest[authority.endIndex...])
         return .url("\(name)://\(Substring(authority).lowercased())\(tail.hasPrefix("/") ? "" : "/")\(tail)", endpoint)
     }

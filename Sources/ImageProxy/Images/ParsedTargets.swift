@@ -11,7 +11,7 @@ final class ParsedTargets: Sendable {
     private struct State {
         /// The rules that they were read by.
         var rules: ImageRules.Identity?
-        var orders: [Key: ImageOperation] = [:]
+        var operations: [Key: ImageOperation] = [:]
     }
 
     private static let limit = 4096
@@ -21,22 +21,22 @@ final class ParsedTargets: Sendable {
     private let state = Locked(State())
 
     /// The order, read now if it is not known; what is refused is read each time.
-    func order(
+    func operation(
         target: String, accept: String?, by rules: ImageRules, now: Int64
     ) throws(ImageRequestError) -> ImageOperation {
         let accepted = CollectionOfOne(accept ?? "")
         guard target.utf8.count + (accept?.utf8.count ?? 0) <= Self.longest else {
-            return try rules.order(target: target, accept: accepted, now: now)
+            return try rules.operation(target: target, accept: accepted, now: now)
         }
         let key = Key(target: target, accept: accept)
-        let known = state.withLock { $0.rules === rules.identity ? $0.orders[key] : nil }
+        let known = state.withLock { $0.rules === rules.identity ? $0.operations[key] : nil }
         if let known, known.expiry.map({ now <= $0 }) ?? true { return known }
-        let order = try rules.order(target: target, accept: accepted, now: now)
+        let operation = try rules.operation(target: target, accept: accepted, now: now)
         state.withLock { state in
-            if state.rules !== rules.identity || state.orders.count >= Self.limit { state.orders = [:] }
+            if state.rules !== rules.identity || state.operations.count >= Self.limit { state.operations = [:] }
             state.rules = rules.identity
-            state.orders[key] = order
+            state.operations[key] = operation
         }
-        return order
+        return operation
     }
 }

@@ -8,7 +8,7 @@ extension Response {
     init(_ error: ImageRequestError) {
         self =
             switch error {
-            case .mistake(let mistake): .failure(400, mistake.code, mistake.message)
+            case .invalidOption(let error): .failure(400, error.code, error.message)
             case .host: .failure(403, "host-not-allowed", "Images of that host are not made here.")
             case .width(nil): .failure(400, "bad-option", "The option \"width\" is needed here.")
             case .width(let width?): .failure(400, "bad-option", "The option \"width\" must not be \(width) here.")

@@ -6,12 +6,12 @@ import ImageCache
 /// A made image on its way into a response.
 struct ServedImage {
     let thumbnail: Thumbnail
-    let order: ImageOperation
+    let operation: ImageOperation
     private let name: String
 
-    init(_ thumbnail: Thumbnail, _ order: ImageOperation, name: String) {
+    init(_ thumbnail: Thumbnail, _ operation: ImageOperation, name: String) {
         self.thumbnail = thumbnail
-        self.order = order
+        self.operation = operation
         self.name = name
     }
 
@@ -45,11 +45,11 @@ struct ServedImage {
         var fields = HTTPFields()
         fields.reserveCapacity(12)
         fields[.contentType] = thumbnail.format.mediaType
-        fields[.cacheControl] = thumbnail.freshness.cacheControl(at: now, notAfter: lastUse(now))
+        fields[.cacheControl] = thumbnail.freshness.cacheControl(at: now, notAfter: expiry(now))
         fields[.eTag] = thumbnail.entityTag.text
         fields[.lastModified] = thumbnail.lastModified
         fields[.acceptRanges] = "bytes"
-        if order.variesOnAccept { fields[.vary] = "Accept" }
+        if operation.variesOnAccept { fields[.vary] = "Accept" }
         // An image, whatever is in it.
         fields[.xContentTypeOptions] = "nosniff"
         fields[.contentDisposition] = "inline"
@@ -58,11 +58,11 @@ struct ServedImage {
 
     /// The time after which the image must not be used: the end of the URL's signature, and soon if the original is damaged,
     /// which its origin may mend. In seconds since 1970; nil: when its original must not.
-    private func lastUse(_ now: Date) -> Int64? {
-        guard thumbnail.damage != nil else { return order.expiry }
+    private func expiry(_ now: Date) -> Int64? {
+        guard thumbnail.damage != nil else { return operation.expiry }
         // A lifetime ends with the last second.
         let soon = Int64(now.timeIntervalSince1970) + Self.secondsOfDamaged - 1
-        return min(order.expiry ?? soon, soon)
+        return min(operation.expiry ?? soon, soon)
     }
 
     private static let secondsOfDamaged: Int64 = 60
@@ -82,7 +82,7 @@ struct ServedImage {
     ) -> (HTTPResponse.Status, Range<Int>) {
         let whole = 0..<thumbnail.bytes.count
         let stored = StoredResponse(
-            requestURL: order.request.file.url, status: .ok, fields: fields, requestTime: now, responseTime: now,
+            requestURL: operation.request.file.url, status: .ok, fields: fields, requestTime: now, responseTime: now,
             extent: .complete(length: Int64(whole.count)))
         let rules = CacheRules(mode: .shared)
         let request = CacheRequest(method: incoming.method, url: stored.requestURL, fields: incoming.head.fields)

@@ -73,7 +73,7 @@ package struct ProxyEndpoint: RequestHandler {
     private func request(for incoming: Request) -> FileRequest? {
         // Dot segments mean one thing here and another there.
         guard case .path(let path) = incoming.head.target,
-            !DotSegments.areIn(path.utf8.prefix { $0 != UInt8(ascii: "?") }),
+            !DotSegments.occur(in: path.utf8.prefix { $0 != UInt8(ascii: "?") }),
             let url = options.origin.url(for: path)
         else { return nil }
         var request = FileRequest(url)

@@ -7,7 +7,7 @@ package import Metrics
 /// * `imgcache_requests_total{cache,status}`: answers by cache outcome and class of status (`2xx` …)
 /// * `imgcache_request_duration_seconds{cache}`: from the request's last byte to the response's last
 /// * `imgcache_response_bytes_total`: bytes of content sent
-/// * `imgcache_requests_refused_total{reason}`: see ``RequestFault/Reason``
+/// * `imgcache_requests_refused_total{reason}`: see ``RequestError/Reason``
 /// * `imgcache_requests_abandoned_total`: clients that left before their answer began
 /// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: now
 package struct ServerMetrics: Sendable {
@@ -37,7 +37,7 @@ package struct ServerMetrics: Sendable {
         }
         bytes = Counter(label: "imgcache_response_bytes_total", factory: factory)
         abandoned = Counter(label: "imgcache_requests_abandoned_total", factory: factory)
-        refused = RequestFault.Reason.allCases.map {
+        refused = RequestError.Reason.allCases.map {
             Counter(
                 label: "imgcache_requests_refused_total", dimensions: [("reason", $0.rawValue)], factory: factory)
         }
@@ -47,8 +47,8 @@ package struct ServerMetrics: Sendable {
     }
 
     /// Counts a request, or a connection, that is refused before anything is asked of the cache or the origin.
-    package func refused(_ reason: RequestFault.Reason) {
-        guard let index = RequestFault.Reason.allCases.firstIndex(of: reason) else { return }
+    package func refused(_ reason: RequestError.Reason) {
+        guard let index = RequestError.Reason.allCases.firstIndex(of: reason) else { return }
         refused[index].increment()
     }
 

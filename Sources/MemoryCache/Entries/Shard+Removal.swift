@@ -1,7 +1,7 @@
 extension Shard {
     /// A value that left, to be released when the lock is free: the value itself, or the object that it was.
     @usableFromInline
-    enum Leaving: Sendable {
+    enum Evicted: Sendable {
         case value(Value)
         case object(any AnyObject & Sendable)
     }
@@ -9,9 +9,9 @@ extension Shard {
     /// Lets go of an entry's value because room is needed. Where a caller still holds it, the entry stays and can be
     /// found again.
     @inlinable
-    mutating func letGo(_ slot: Int32, remembering values: HeldValues<Value>?) -> Leaving? {
+    mutating func evict(_ slot: Int32, remembering values: HeldValues<Value>?) -> Evicted? {
         guard let values, let object = slots[slot]?.value.map(values.object) else {
-            return remove(slot).value.map(Leaving.value)
+            return remove(slot).value.map(Evicted.value)
         }
         var only = object
         _ = consume object

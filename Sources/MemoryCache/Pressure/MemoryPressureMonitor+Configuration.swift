@@ -34,7 +34,7 @@ extension MemoryPressureMonitor {
 
         /// How often usage is looked at besides, for growth that nobody tells of and the kernel has no event for. Default
         /// one second; without a limit and with PSI nothing is looked at.
-        public var lookInterval = Duration.seconds(1)
+        public var checkInterval = Duration.seconds(1)
 
         /// For the dates in ``MemoryPressureMonitor/status``.
         public var clock = MemoryCacheClock.system

@@ -39,7 +39,7 @@ public final class MemoryPressureMonitor: Sendable {
     /// Bytes that may still be allocated before it is time to look.
     private let credit: Atomic<Int>
     /// One thread looks and makes room; whoever wants to grow then waits until it has.
-    private let gate = LookingGate()
+    private let gate = ReentrancyGuard()
 
     /// Finds out what there is to listen to. The monitor listens from ``start()`` on.
     public convenience init(configuration: Configuration = Configuration()) {
@@ -134,8 +134,8 @@ public final class MemoryPressureMonitor: Sendable {
         guard gate.enter(waiting: waiting) else { return }
         defer { gate.leave() }
         if waiting && credit.load(ordering: .relaxed) >= 0 { return }
-        let judgement = sources.judge()
-        credit.store(judgement.credit, ordering: .relaxed)
-        if let pressure = judgement.pressure { report(pressure, because: judgement.reason) }
+        let reading = sources.reading()
+        credit.store(reading.credit, ordering: .relaxed)
+        if let pressure = reading.pressure { report(pressure, because: reading.reason) }
     }
 }

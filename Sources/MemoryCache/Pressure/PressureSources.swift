@@ -3,7 +3,7 @@ import Logging
 /// What there is to listen to, and what can be read at any time: the limits, or available memory.
 struct PressureSources: Sendable {
     /// What a look found.
-    struct Judgement: Sendable, Equatable {
+    struct PressureReading: Sendable, Equatable {
         var pressure: MemoryPressure?
         /// In words; empty without pressure.
         var reason = ""
@@ -49,8 +49,8 @@ struct PressureSources: Sendable {
     }
 
     /// Reads what can be read now.
-    func judge() -> Judgement {
-        var worst = Judgement()
+    func reading() -> PressureReading {
+        var worst = PressureReading()
         for group in limited {
             guard let limit = group.limit(files), let usage = group.usage(files) else { continue }
             let (warning, critical) = (
@@ -84,7 +84,7 @@ struct PressureSources: Sendable {
     }
 }
 
-extension PressureSources.Judgement {
+extension PressureSources.PressureReading {
     /// Adds what one reading says. `room`: bytes until the next level.
     fileprivate mutating func add(_ pressure: MemoryPressure?, _ reason: String, room: Int64, of limit: Int64) {
         if let pressure, self.pressure.map({ $0 < pressure }) ?? true {

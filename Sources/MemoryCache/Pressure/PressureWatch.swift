@@ -45,7 +45,7 @@ final class PressureWatch: Sendable {
         self.descriptions = descriptions
         timeout =
             sources.hasReadings
-            ? Int32(min(max(configuration.lookInterval.nanoseconds / 1_000_000, 1), 3_600_000)) : -1
+            ? Int32(min(max(configuration.checkInterval.nanoseconds / 1_000_000, 1), 3_600_000)) : -1
     }
 
     deinit {

@@ -4,7 +4,7 @@ import Synchronization
 /// Lets one thread in, and the same thread only once.
 ///
 /// `@unchecked Sendable`: the mutex is made for several threads and has an address of its own.
-final class LookingGate: @unchecked Sendable {
+final class ReentrancyGuard: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     /// The thread inside; 0: none.
     private let owner = Atomic<UInt>(0)

@@ -19,7 +19,7 @@ public struct AddressPolicy: Sendable {
     }
 
     /// No address is refused: the default.
-    public static let any = AddressPolicy(allowed: nil, mayAsk: nil)
+    public static let any = AddressPolicy(allowed: nil, isAllowed: nil)
 
     /// Only addresses of the public Internet: no private, loopback, link-local, shared (CGNAT), unique-local, multicast,
     /// broadcast, reserved, documentation or unspecified one, also as IPv4-mapped, NAT64, 6to4, Teredo or ISATAP. What a
@@ -31,25 +31,25 @@ public struct AddressPolicy: Sendable {
     /// - Parameters:
     ///   - endpoints: What may be connected to whatever its address: a service's own origin. Meant is the host and port of
     ///     the URL (of the redirect's URL, after one), so another name that leads to the same address is refused.
-    ///   - mayAsk: Asked for each other endpoint, redirects' included, before its name is resolved and again before it is
+    ///   - isAllowed: Asked for each other endpoint, redirects' included, before its name is resolved and again before it is
     ///     connected to; default: all may be asked. It is called on the engine's thread and must return at once.
     public static func publicOnly(
-        except endpoints: Set<Endpoint> = [], where mayAsk: (@Sendable (Endpoint) -> Bool)? = nil
+        except endpoints: Set<Endpoint> = [], where isAllowed: (@Sendable (Endpoint) -> Bool)? = nil
     ) -> AddressPolicy {
-        AddressPolicy(allowed: endpoints, mayAsk: mayAsk)
+        AddressPolicy(allowed: endpoints, isAllowed: isAllowed)
     }
 
     /// nil: all.
     private let allowed: Set<Endpoint>?
-    private let mayAsk: (@Sendable (Endpoint) -> Bool)?
+    private let isAllowed: (@Sendable (Endpoint) -> Bool)?
 
     var judges: Bool { allowed != nil }
 
     /// Why nothing is asked of that host, before its name is resolved; nil: its address decides.
     func refusal(of endpoint: @autoclosure () -> Endpoint) -> String? {
-        guard let allowed, let mayAsk else { return nil }
+        guard let allowed, let isAllowed else { return nil }
         let endpoint = endpoint()
-        if allowed.contains(endpoint) || mayAsk(endpoint) { return nil }
+        if allowed.contains(endpoint) || isAllowed(endpoint) { return nil }
         return "\(endpoint.host):\(endpoint.port) is none of those that may be asked"
     }
 
@@ -58,11 +58,11 @@ public struct AddressPolicy: Sendable {
     /// - Parameter address: nil: it is no IP address.
     func refusal(of address: NetworkAddress?, for endpoint: @autoclosure () -> Endpoint?) -> String? {
         guard let allowed else { return nil }
-        let endpoint = allowed.isEmpty && mayAsk == nil ? nil : endpoint()
+        let endpoint = allowed.isEmpty && isAllowed == nil ? nil : endpoint()
         if let endpoint, allowed.contains(endpoint) { return nil }
-        if let mayAsk {
+        if let isAllowed {
             guard let endpoint else { return "its host cannot be told" }
-            guard mayAsk(endpoint) else {
+            guard isAllowed(endpoint) else {
                 return "\(endpoint.host):\(endpoint.port) is none of those that may be asked"
             }
         }

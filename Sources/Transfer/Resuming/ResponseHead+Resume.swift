@@ -41,7 +41,7 @@ extension ResponseHead {
     }
 
     /// Takes out what the head says of its message's length and must not be passed on.
-    mutating func settleFraming() {
+    mutating func removeFramingFields() {
         // A server must not send either here (RFC 9110 section 8.6, RFC 9112 section 6.1).
         if status == .noContent { fields = fields.withoutFraming }
         // Chunks win over a length (RFC 9112 section 6.3): libcurl has read it so, too.

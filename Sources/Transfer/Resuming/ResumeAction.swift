@@ -20,41 +20,41 @@ package enum ResumeAction: Equatable {
 }
 
 extension ResumePlan {
-    package func judge(_ head: ResponseHead) -> ResumeAction {
-        if head.status == .notModified { return judgeNotModified() }
+    package func action(for head: ResponseHead) -> ResumeAction {
+        if head.status == .notModified { return notModifiedAction() }
         if isHead { return .status }
-        let action = judgeBody(head)
+        let action = bodyAction(for: head)
         // What is held is not continued by it, and stays as it is.
-        if passesEveryStatus, action == .status || head.status == .partialContent && question == .whole {
-            return judgeWhole(head, isHeldVoid: false)
+        if forwardsErrorResponses, action == .status || head.status == .partialContent && requestedPart == .whole {
+            return wholeAction(for: head, isHeldVoid: false)
         }
         return action
     }
 
-    private func judgeBody(_ head: ResponseHead) -> ResumeAction {
+    private func bodyAction(for head: ResponseHead) -> ResumeAction {
         switch head.status.code {
-        case 206: return judgePartial(head)
-        case 200, 203: return judgeWhole(head)
-        case 200..<300: return question == .whole ? judgeWhole(head) : .status
-        case 412 where question != .whole && !isConditional:
+        case 206: return partialAction(for: head)
+        case 200, 203: return wholeAction(for: head)
+        case 200..<300: return requestedPart == .whole ? wholeAction(for: head) : .status
+        case 412 where requestedPart != .whole && !isConditional:
             return .restart("412 to a range request: the server took If-Range for a failed precondition")
-        case 416 where question != .whole: return judgeUnsatisfied(head)
+        case 416 where requestedPart != .whole: return unsatisfiedAction(for: head)
         default: return .status
         }
     }
 
-    private func judgeNotModified() -> ResumeAction {
+    private func notModifiedAction() -> ResumeAction {
         if isConditional { return .notModified }
-        return question == .whole
+        return requestedPart == .whole
             ? .fail("304 Not Modified to a request without a precondition")
             : .restart("304 Not Modified to a range request")
     }
 
-    private func judgeWhole(_ head: ResponseHead, isHeldVoid: Bool = true) -> ResumeAction {
+    private func wholeAction(for head: ResponseHead, isHeldVoid: Bool = true) -> ResumeAction {
         let dropping =
             !isHeldVoid
             ? nil
-            : question == .whole
+            : requestedPart == .whole
                 ? refusal : "\(head.status.code) to a range request: the representation changed, or ranges are ignored"
         switch head.declaredLength {
         case .contradictory: return .fail("the response has contradictory Content-Length fields")
@@ -63,8 +63,10 @@ extension ResumePlan {
         }
     }
 
-    private func judgePartial(_ head: ResponseHead) -> ResumeAction {
-        guard let held, question != .whole else { return .fail("206 Partial Content to a request without a range") }
+    private func partialAction(for head: ResponseHead) -> ResumeAction {
+        guard let held, requestedPart != .whole else {
+            return .fail("206 Partial Content to a request without a range")
+        }
         if let type = head.fields[.contentType], type.lowercased().hasPrefix("multipart/byteranges") {
             return .restart("206 with multipart/byteranges to a request for one range")
         }
@@ -90,12 +92,12 @@ extension ResumePlan {
             return .restart("206 with Content-Length \(length) for a range of \(range.count) bytes")
         default: break
         }
-        if case .lastByte = question { return .alreadyComplete(total: total) }
+        if case .lastByte = requestedPart { return .alreadyComplete(total: total) }
         return .take(.range(range, total: total), length: Int64(range.count), dropping: nil)
     }
 
-    private func judgeUnsatisfied(_ head: ResponseHead) -> ResumeAction {
-        guard let held, case .range(let asked) = question, held.missing.count == 1,
+    private func unsatisfiedAction(for head: ResponseHead) -> ResumeAction {
+        guard let held, case .range(let asked) = requestedPart, held.missing.count == 1,
             let field = head.fields[.contentRange], case .unsatisfied(let total)? = ContentRange(field),
             total == asked.lowerBound, held.total == nil || held.total == total
         else { return .restart("416: the server has no such range") }
@@ -109,7 +111,7 @@ extension ResumePlan {
     }
 
     private func expectedRange(total: Int64) -> Range<Int64> {
-        switch question {
+        switch requestedPart {
         case .lastByte, .whole: (total - 1)..<total
         case .range(let range): range.lowerBound..<max(range.lowerBound, min(range.upperBound, total))
         }

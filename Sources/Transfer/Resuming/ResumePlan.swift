@@ -1,9 +1,9 @@
 package import HTTPSemantics
 package import HTTPTypes
 
-/// What one attempt asks for, decided from what is held. A value: ``judge(_:)`` says what the answer means.
+/// What one attempt asks for, decided from what is held. A value: ``action(for:)`` says what the answer means.
 package struct ResumePlan: Equatable {
-    package enum Question: Equatable {
+    package enum RequestedPart: Equatable {
         /// The whole body.
         case whole
         /// A missing range; `upperBound` is `Int64.max` when the total is unknown.
@@ -12,8 +12,8 @@ package struct ResumePlan: Equatable {
         case lastByte(total: Int64)
     }
 
-    package let question: Question
-    /// What the question builds on; nil with ``Question/whole``.
+    package let requestedPart: RequestedPart
+    /// What the requestedPart builds on; nil with ``RequestedPart/whole``.
     package let held: HeldPartial?
     /// Why held bytes are not used, in words.
     let refusal: String?
@@ -21,7 +21,7 @@ package struct ResumePlan: Equatable {
     let isConditional: Bool
     let isHead: Bool
     /// Every status is a body for the sink.
-    let passesEveryStatus: Bool
+    let forwardsErrorResponses: Bool
     let signatures: SignatureParameters
 
     /// - Parameters:
@@ -31,10 +31,10 @@ package struct ResumePlan: Equatable {
     ///   - provingTotal: Ask for the last byte of that many, because a 416 gave this total without a validator.
     package init(
         method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool, url: String,
-        signatures: SignatureParameters = .known, hasConditions: Bool = false, passesEveryStatus: Bool = false,
+        signatures: SignatureParameters = .known, hasConditions: Bool = false, forwardsErrorResponses: Bool = false,
         provingTotal: Int64? = nil
     ) {
-        self.passesEveryStatus = passesEveryStatus
+        self.forwardsErrorResponses = forwardsErrorResponses
         self.signatures = signatures
         isHead = method == .head
         isConditional =
@@ -42,29 +42,29 @@ package struct ResumePlan: Equatable {
             || [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince].contains { fields[$0] != nil }
         guard let held, mayResume, method == .get, held.heldBytes > 0 || held.defect != nil else {
             self.held = nil
-            question = .whole
+            requestedPart = .whole
             refusal = nil
             return
         }
         let isSameResource = signatures.isSameResource(held.url, url)
         if let defect = isSameResource ? held.defect : "the held bytes are of another resource (\(held.url))" {
             self.held = nil
-            question = .whole
+            requestedPart = .whole
             refusal = defect
             return
         }
         self.held = held
         refusal = nil
         if let total = provingTotal ?? (held.missing.isEmpty ? held.total : nil) {
-            question = .lastByte(total: total)
+            requestedPart = .lastByte(total: total)
         } else {
-            question = held.missing.first.map(Question.range) ?? .whole
+            requestedPart = held.missing.first.map(RequestedPart.range) ?? .whole
         }
     }
 
     /// The value of `CURLOPT_RANGE`. Open-ended up to the body's end: a total that has changed then shows in the answer.
     package var range: String? {
-        switch question {
+        switch requestedPart {
         case .whole: nil
         case .lastByte(let total): ByteRange.from(total - 1, through: nil).text
         case .range(let range) where range.upperBound == held?.total:
@@ -74,5 +74,5 @@ package struct ResumePlan: Equatable {
     }
 
     /// The value of `If-Range` (RFC 9110 section 13.1.5): always sent with a range.
-    package var ifRange: String? { question == .whole ? nil : held?.validator.fieldValue }
+    package var ifRange: String? { requestedPart == .whole ? nil : held?.validator.fieldValue }
 }

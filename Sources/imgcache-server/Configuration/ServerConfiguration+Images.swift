@@ -60,8 +60,8 @@ extension ServerConfiguration {
 
     /// The addresses that the cache connects to: the origin whatever its address, the allowed hosts at public addresses, and
     /// nothing else.
-    /// - Parameter mayAsk: whether a host is allowed now.
-    func addressPolicy(where mayAsk: @escaping @Sendable (AddressPolicy.Endpoint) -> Bool) -> AddressPolicy {
-        .publicOnly(except: Set([originEndpoint].compactMap(\.self)), where: mayAsk)
+    /// - Parameter isAllowed: whether a host is allowed now.
+    func addressPolicy(where isAllowed: @escaping @Sendable (AddressPolicy.Endpoint) -> Bool) -> AddressPolicy {
+        .publicOnly(except: Set([originEndpoint].compactMap(\.self)), where: isAllowed)
     }
 }

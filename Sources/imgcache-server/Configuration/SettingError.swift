@@ -7,13 +7,13 @@ struct SettingError: Error, CustomStringConvertible, Sendable, Hashable {
     var value: String?
     var problem: String
     /// True if it need not be the setting's fault: an address that is taken now, a disk that is full.
-    var mayPass: Bool
+    var isTransient: Bool
 
-    init(setting: String, value: String?, problem: String, source: String? = nil, mayPass: Bool = false) {
+    init(setting: String, value: String?, problem: String, source: String? = nil, isTransient: Bool = false) {
         self.setting = setting
         self.value = value
         self.problem = problem
-        self.mayPass = mayPass
+        self.isTransient = isTransient
         self.source = source
     }
 

@@ -62,7 +62,7 @@ struct ImageProxyService: Service {
         } catch {
             throw SettingError(
                 setting: "admin", value: address.description,
-                problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
+                problem: "cannot be listened on: \(ListenAddress.reason(error))", isTransient: true)
         }
     }
 
@@ -81,7 +81,7 @@ struct ImageProxyService: Service {
             await end(group)
             throw SettingError(
                 setting: "listen", value: configuration.listen.description,
-                problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
+                problem: "cannot be listened on: \(ListenAddress.reason(error))", isTransient: true)
         }
         if let address = data.localAddress, let ip = address.ipAddress, let port = address.port {
             logger.notice(
@@ -157,14 +157,14 @@ struct ServerParts: Sendable {
         let images = Locked(try configuration.imageRules())
         imageRules = images
         cacheConfiguration.addressPolicy = configuration.addressPolicy { endpoint in
-            images.withLock { $0.mayAsk(endpoint) }
+            images.withLock { $0.allows(endpoint) }
         }
         do {
             cache = try DownloadCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
         } catch {
             throw SettingError(
                 setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",
-                mayPass: true)
+                isTransient: true)
         }
         let base = configuration.originBase
         origin = FileRequest(base).urlWithoutUserinfo

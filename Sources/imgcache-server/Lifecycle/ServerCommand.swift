@@ -40,7 +40,7 @@ enum ServerCommand {
                 configuration, SystemdNotifier(socket: environment["NOTIFY_SOCKET"]), rereading: read)
         } catch {
             say("imgcache-server: \(error)\n")
-            return error.mayPass ? 1 : 2
+            return error.isTransient ? 1 : 2
         }
     }
 

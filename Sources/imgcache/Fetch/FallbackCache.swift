@@ -8,20 +8,20 @@ import ImageCache
 ///
 /// Opened when it is first needed, and deleted at the end of the run unless it holds something that can be continued, or another
 /// run with the same target uses it: the last one deletes it.
-final class SideCache: Sendable {
+final class FallbackCache: Sendable {
     /// nil: a temporary folder of this run's own.
     private let directory: String?
     private let open: @Sendable (_ directory: String) throws -> DownloadCache
     private let cache = Locked<DownloadCache?>(nil)
     private let shared = Locked<SharedDirectory?>(nil)
     /// Whether an earlier run left it behind.
-    private let wasThere: Bool
+    private let existed: Bool
 
     /// - Parameter directory: nil for a temporary folder.
     init(directory: String?, open: @escaping @Sendable (_ directory: String) throws -> DownloadCache) {
         self.directory = directory
         self.open = open
-        wasThere = directory.map { access($0, F_OK) == 0 } ?? false
+        existed = directory.map { access($0, F_OK) == 0 } ?? false
     }
 
     func opened() throws -> DownloadCache {
@@ -42,7 +42,7 @@ final class SideCache: Sendable {
 
     /// The cache, if an earlier run has left something of the request in it.
     func begun(_ request: FileRequest) -> DownloadCache? {
-        guard wasThere, let cache = try? opened(), let info = try? cache.info(for: request),
+        guard existed, let cache = try? opened(), let info = try? cache.info(for: request),
             info.partial != nil || !info.entries.isEmpty
         else { return nil }
         return cache

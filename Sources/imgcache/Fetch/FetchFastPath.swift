@@ -4,7 +4,7 @@ import Logging
 /// `imgcache fetch URL`, with nothing that changes how it is answered: what scripts call most, often for a file that is
 /// cached and fresh. That hit is answered before the command line's parser is set up, which takes as long as all the rest
 /// of it. Everything else goes the usual way.
-struct PlainFetch: Equatable {
+struct FetchFastPath: Equatable {
     let url: String
     let directory: String?
     let isQuiet: Bool

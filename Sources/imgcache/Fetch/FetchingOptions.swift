@@ -23,13 +23,13 @@ struct FetchingOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - named: what the command line names.
-    ///   - several: what else there is.
+    ///   - batch: what else there is.
     ///   - file: where `-o` puts it.
     ///   - noun: what `-o` takes one of.
     func validate(
-        _ named: [String], _ several: SeveralOptions, output file: String?, takes noun: String
+        _ named: [String], _ batch: BatchOptions, output file: String?, takes noun: String
     ) throws {
-        let isOne = named.count == 1 && several.inputFile == nil
+        let isOne = named.count == 1 && batch.inputFile == nil
         guard file == nil || isOne else { throw ValidationError("-o takes one \(noun); use -d DIR for several.") }
         guard file?.isEmpty != true else { throw ValidationError("-o takes the name of a file.") }
         guard request.sha256 == nil || isOne else { throw ValidationError("--sha256 takes one URL.") }
@@ -43,11 +43,11 @@ struct FetchingOptions: ParsableArguments {
     ///   - readOnly: without writing anything.
     ///   - holdingFiles: whether files that are handed out stay in the store until the cache is closed.
     func openCache(
-        transfers: Int = SeveralOptions.usual, in directory: String? = nil, readOnly: Bool = false,
+        transfers: Int = BatchOptions.usual, in directory: String? = nil, readOnly: Bool = false,
         holdingFiles: Bool = false
     ) throws -> DownloadCache {
         var configuration = DownloadCache.Configuration()
-        configuration.store.capacity = directory == nil ? store.wantedCapacity : 1 << 60
+        configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
         // One host is the usual case of a list: let it use all that was asked for.

@@ -76,7 +76,7 @@ final class FolderTargets: Sendable {
     /// - Parameter moving: out of a cache that is not used again.
     /// - Returns: its path.
     func deliver(_ file: CachedFile, of url: String, moving: Bool) throws -> String {
-        try Delivery.makeFolder(directory)
+        try OutputDestination.makeFolder(directory)
         let path = path(
             OutputName.suggested(
                 contentDisposition: file.response.fields[.contentDisposition], url: file.finalURL))

@@ -2,7 +2,7 @@ import Glibc
 import ImageCache
 
 /// Where a fetched file goes: nowhere (its cached path is printed), a file, a folder, or standard output.
-enum Delivery: Sendable {
+enum OutputDestination: Sendable {
     case cachedPath
     case file(String)
     case folder(FolderTargets)
@@ -42,7 +42,7 @@ enum Delivery: Sendable {
     var needsStoredFile: Bool { if case .cachedPath = self { true } else { false } }
 
     /// The hidden folder beside the output for what the store cannot take; nil: a temporary one.
-    var directoryForSideCache: String? {
+    var fallbackDirectory: String? {
         switch self {
         case .cachedPath, .standardOutput: return nil
         case .file(let path):

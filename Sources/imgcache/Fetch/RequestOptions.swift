@@ -88,7 +88,7 @@ struct RequestOptions: ParsableArguments {
 }
 
 /// The options of commands that get several URLs at once.
-struct SeveralOptions: ParsableArguments {
+struct BatchOptions: ParsableArguments {
     @Option(
         name: [.customShort("i"), .customLong("input-file")],
         help: ArgumentHelp(

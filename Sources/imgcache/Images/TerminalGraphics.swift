@@ -24,7 +24,7 @@ enum TerminalGraphics: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
         // In a multiplexer the outer terminal's answer would be lost, or worse.
         guard environment("TMUX").isEmpty, !environment("TERM").hasPrefix("screen") else { return .blocks }
-        return TerminalQuestion.ask(question).map(answered) ?? .blocks
+        return TerminalQuery.ask(query).map(answered) ?? .blocks
     }
 
     static func named(term: String, program: String, terminal: String, kitty: String) -> TerminalGraphics? {
@@ -35,7 +35,7 @@ enum TerminalGraphics: String, CaseIterable, ExpressibleByArgument, Sendable {
     }
 
     /// Kitty's "would you take this picture?", then "what are you?" (DA1), which every terminal answers.
-    private static let question = "\u{1B}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\\u{1B}[c"
+    private static let query = "\u{1B}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\\u{1B}[c"
 
     static func answered(_ answer: String) -> TerminalGraphics {
         if answer.contains("_Gi=31;OK") { return .kitty }
@@ -87,9 +87,9 @@ extension String {
 }
 
 /// Asks the terminal something and reads what it answers, without a line's end and without an echo.
-enum TerminalQuestion {
+enum TerminalQuery {
     /// `nil` when it does not answer within 300 ms, or cannot be asked.
-    static func ask(_ question: String) -> String? {
+    static func ask(_ query: String) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
@@ -99,7 +99,7 @@ enum TerminalQuestion {
         raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
         guard tcsetattr(terminal, TCSANOW, &raw) == 0 else { return nil }
         defer { tcsetattr(terminal, TCSANOW, &before) }
-        Output.write(question, to: terminal)
+        Output.write(query, to: terminal)
         var answer: [UInt8] = []
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(300)

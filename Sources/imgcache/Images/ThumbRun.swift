@@ -27,20 +27,20 @@ struct ThumbRun: Sendable {
         let interruption = Interruption()
         let sources: [String]
         do {
-            sources = try options.several.all(options.sources)
+            sources = try options.batch.all(options.sources)
             if let directory = options.output.directory {
-                try Delivery.check(folder: directory)
+                try OutputDestination.check(folder: directory)
                 try FolderTargets.check(sources) { path(of: $0, in: directory) }
-                try Delivery.makeFolder(directory)
+                try OutputDestination.makeFolder(directory)
             }
-            if let file = options.output.file, !writesToStandardOutput { try Delivery.check(file: file) }
+            if let file = options.output.file, !writesToStandardOutput { try OutputDestination.check(file: file) }
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)
         }
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
         let reporter = Reporter<ThumbResult>(options.result, printsLines: !writesToStandardOutput)
-        let status = await reporter.run(sources, width: options.several.parallel, interruption) { source, _ in
+        let status = await reporter.run(sources, width: options.batch.parallel, interruption) { source, _ in
             await make(source)
         }
         if let cache = cache.withLock({ $0 }) { await cache.close() }
@@ -117,7 +117,7 @@ struct ThumbRun: Sendable {
     private func openedCache() throws -> DownloadCache {
         try cache.withLock { cache in
             if let cache { return cache }
-            let opened = try options.fetching.openCache(transfers: options.several.parallel)
+            let opened = try options.fetching.openCache(transfers: options.batch.parallel)
             cache = opened
             return opened
         }
@@ -129,12 +129,12 @@ struct ThumbRun: Sendable {
                 Output.result(bytes)
                 return nil
             }
-            try WholeFile.write(bytes, to: file, overwrite: true)
+            try AtomicFile.write(bytes, to: file, overwrite: true)
             return file
         }
         guard let directory = options.output.directory else { return nil }
         let path = path(of: source, in: directory)
-        try WholeFile.write(bytes, to: path, overwrite: options.output.force)
+        try AtomicFile.write(bytes, to: path, overwrite: options.output.force)
         return path
     }
 }

@@ -38,7 +38,7 @@ struct InfoCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let now = Date()
             let request = whose.request(url)
             let url = request.urlWithoutUserinfo
@@ -115,7 +115,7 @@ struct PathCommand: ParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let request = whose.request(url)
             // A body that somebody deleted is a miss.
             let entries = try cache.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
@@ -159,7 +159,7 @@ struct StatsCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let statistics = try cache.statistics()
             let report = Report(
                 directory: cache.directory, entries: statistics.entries, bodies: statistics.bodyBytes,

@@ -3,7 +3,7 @@ import ImageCache
 /// The word for a kind of error in `kind` of `--json`: finer than the exit code, and stable.
 enum ErrorKind {
     /// Those that say that the store has no room for any more.
-    static let ofRoom: Set<String> = ["held", "full"]
+    static let outOfSpace: Set<String> = ["held", "full"]
 
     static func word(for error: any Error) -> String {
         switch error {

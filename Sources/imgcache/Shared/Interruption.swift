@@ -9,7 +9,7 @@ import ConcurrencyPrimitives
 /// The handler only writes a byte to a pipe; a thread of its own reads it, so that nothing runs in the middle of anything.
 final class Interruption: Sendable {
     private struct State {
-        var happened = false
+        var isSignalled = false
         var isReported = false
         var action: (@Sendable () -> Void)?
     }
@@ -17,7 +17,7 @@ final class Interruption: Sendable {
     private let state = Locked(State())
 
     /// Whether a signal has arrived.
-    var happened: Bool { state.withLock { $0.happened } }
+    var isSignalled: Bool { state.withLock { $0.isSignalled } }
 
     init() {
         var ends: [Int32] = [-1, -1]
@@ -51,7 +51,7 @@ final class Interruption: Sendable {
     func onSignal(_ action: @escaping @Sendable () -> Void) {
         let now = state.withLock { state in
             state.action = action
-            return state.happened
+            return state.isSignalled
         }
         if now { action() }
     }
@@ -82,8 +82,8 @@ final class Interruption: Sendable {
 
     fileprivate func signalled() {
         let (again, action) = state.withLock { state in
-            defer { state.happened = true }
-            return (state.happened, state.action)
+            defer { state.isSignalled = true }
+            return (state.isSignalled, state.action)
         }
         if again { _exit(ExitStatus.interrupted.rawValue) }
         action?()
@@ -101,7 +101,7 @@ final class Interruption: Sendable {
         func wait() {
             var byte: UInt8 = 0
             while true {
-                if interruption.happened { interruption.awaitEnd(descriptor) }
+                if interruption.isSignalled { interruption.awaitEnd(descriptor) }
                 let count = read(descriptor, &byte, 1)
                 if count == 1 { interruption.signalled() } else if count == 0 || errno != EINTR { return }
             }

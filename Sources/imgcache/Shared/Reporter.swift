@@ -39,7 +39,7 @@ final class Reporter<Result: RunResult>: Sendable {
         var firstFailure: (place: Int, status: ExitStatus)?
         var interrupted: [Result] = []
         /// Failures for want of room, the first of which was told: one sentence is enough.
-        var withoutRoom = 0
+        var outOfSpaceFailures = 0
     }
 
     private let json: Bool
@@ -68,7 +68,7 @@ final class Reporter<Result: RunResult>: Sendable {
         await withTaskGroup(of: Void.self) { group in
             var next = 0
             func startNext() {
-                guard next < sources.count, !interruption.happened else { return }
+                guard next < sources.count, !interruption.isSignalled else { return }
                 let index = next
                 next += 1
                 group.addTask { self.add(await work(sources[index], index), at: index) }
@@ -77,8 +77,10 @@ final class Reporter<Result: RunResult>: Sendable {
             while await group.next() != nil { startNext() }
         }
         return state.withLock { state in
-            if state.withoutRoom > 1 { Output.error("\(state.withoutRoom - 1) more failed for the same reason") }
-            let isInterrupted = interruption.happened || !state.interrupted.isEmpty
+            if state.outOfSpaceFailures > 1 {
+                Output.error("\(state.outOfSpaceFailures - 1) more failed for the same reason")
+            }
+            let isInterrupted = interruption.isSignalled || !state.interrupted.isEmpty
             return isInterrupted ? .interrupted : state.firstFailure?.status ?? .done
         }
     }
@@ -119,8 +121,8 @@ final class Reporter<Result: RunResult>: Sendable {
     /// What is said of a failure on standard error.
     private func message(for result: Result, _ state: inout State) -> String? {
         guard result.exitStatus != .interrupted, result.exitStatus != .brokenPipe else { return nil }
-        guard ErrorKind.ofRoom.contains(result.kind ?? "") else { return result.error }
-        state.withoutRoom += 1
-        return state.withoutRoom == 1 ? result.error : nil
+        guard ErrorKind.outOfSpace.contains(result.kind ?? "") else { return result.error }
+        state.outOfSpaceFailures += 1
+        return state.outOfSpaceFailures == 1 ? result.error : nil
     }
 }

@@ -23,7 +23,7 @@ struct StoreOptions: ParsableArguments {
     }
 
     /// What `--capacity` asks for, else `$IMGCACHE_CAPACITY`; nil: what the store remembers.
-    var wantedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
+    var requestedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
 
     func validate() throws {
         // An unset variable must not make a cache of the current folder, or `clear` one there.

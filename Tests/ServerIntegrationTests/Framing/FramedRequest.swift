@@ -40,7 +40,7 @@ struct Framing {
         var buffer = ByteBuffer(bytes: stream)
         var framing = Framing()
         var head: RequestHead?
-        do throws(RequestFault) {
+        do throws(RequestError) {
             while let step = try reader.next(&buffer) {
                 switch step {
                 case .head(let read): head = read

@@ -179,7 +179,7 @@ enum BodyStories {
         Story(
             "a proxy's sink gets the body of an error status",
             Sample.request {
-                $0.options.passesEveryStatus = true; $0.options.maxRedirects = 0
+                $0.options.forwardsErrorResponses = true; $0.options.maxRedirects = 0
             },
             after: Story.begins,
             [
@@ -189,7 +189,7 @@ enum BodyStories {
         Story(
             "where credentials may be asked for, an error's body begins with its first piece",
             Sample.request("http://user:pw@a.example/file") {
-                $0.options.passesEveryStatus = true
+                $0.options.forwardsErrorResponses = true
                 $0.options.maxRedirects = 0
             },
             [
@@ -199,7 +199,7 @@ enum BodyStories {
             ]),
         Story(
             "an empty error body that is the sink's begins when the exchange has ended",
-            Sample.request { $0.options.passesEveryStatus = true },
+            Sample.request { $0.options.forwardsErrorResponses = true },
             after: Story.begins,
             [
                 (Sample.head(404, [.contentLength: "0"]), "none"), (.end, "begin whole of 0"),
@@ -208,7 +208,7 @@ enum BodyStories {
             ]),
         Story(
             "a sink that refuses a body whose exchange has ended ends the transfer",
-            Sample.request { $0.options.passesEveryStatus = true },
+            Sample.request { $0.options.forwardsErrorResponses = true },
             after: Story.begins,
             [
                 (Sample.head(404, [.contentLength: "0"]), "none"), (.end, "begin whole of 0"),

@@ -33,7 +33,7 @@ struct Trial {
         var buffer = ByteBuffer()
         var outcome = Outcome()
         var rest = bytes[...]
-        do throws(RequestFault) {
+        do throws(RequestError) {
             while !rest.isEmpty {
                 buffer.writeBytes(rest.prefix(max(1, cut)))
                 rest = rest.dropFirst(max(1, cut))
