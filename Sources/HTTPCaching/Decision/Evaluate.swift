@@ -5,12 +5,12 @@ import HTTPTypes
 extension CacheRules {
     enum Evaluation {
         case response(status: HTTPResponse.Status, body: ServedBody)
-        /// What is stored does not cover what is asked for.
+        /// The stored part does not cover the requested one.
         case notCovered
     }
 
-    /// What a stored response, taken for valid, says to the request: its own conditions first, then its range (RFC 9110
-    /// section 13.2.2, RFC 9111 section 4.3.2).
+    /// Evaluates a stored response, assumed valid, for a request: the request's own conditions first, then its range
+    /// (RFC 9110 section 13.2.2, RFC 9111 section 4.3.2).
     func evaluate(_ response: StoredResponse, facts: ResponseFacts, for request: CacheRequest) -> Evaluation {
         let isSuccess = (200...299).contains(response.status.code)
         let hasConditions = response.status == .ok || response.status == .partialContent
@@ -40,29 +40,29 @@ extension CacheRules {
         }
     }
 
-    /// The part of a partial response that is asked for, when all of it is held.
+    /// The requested part of a partial response, if all of it is held.
     private static func resolve(_ range: ByteRange, held: [Range<Int64>], total: Int64?) -> Range<Int64>? {
         let wanted: Range<Int64>
         if let total {
             guard let part = range.resolved(length: total) else { return nil }
             wanted = part
         } else {
-            // Without the total only a range with both ends can be known to be covered.
+            // Without the total, only a range with both ends is known to be covered.
             guard case .from(let first, let last?) = range, last < Int64.max else { return nil }
             wanted = first..<(last + 1)
         }
         return held.contains { $0.lowerBound <= wanted.lowerBound && wanted.upperBound <= $0.upperBound } ? wanted : nil
     }
 
-    /// `If-Range` (RFC 9110 section 13.1.5): where its validator is not exactly and strongly that of the stored response, the
-    /// whole is sent.
+    /// Evaluates `If-Range` (RFC 9110 section 13.1.5): the range applies only if its validator exactly and strongly
+    /// matches the stored response's.
     private func rangeApplies(_ request: CacheRequest, _ response: StoredResponse) -> Bool {
         guard let condition = request.fields.first("if-range") else { return true }
         let validators = ValidatorFields(response.fields, receivedAt: response.responseTime)
         return validators.satisfies(ifRange: condition, receivedAt: response.responseTime)
     }
 
-    /// The validator by which the rest of a partial response may be asked for.
+    /// The validator with which the rest of a partial response may be requested.
     func completingValidator(_ response: StoredResponse, for request: CacheRequest) -> String? {
         guard request.method == .get, !request.fields.contains(.range), case .partial = response.extent else {
             return nil
@@ -70,15 +70,15 @@ extension CacheRules {
         return ValidatorFields(response.fields, receivedAt: response.responseTime).strongText
     }
 
-    /// The answer that a stored response gives to a request after the origin has confirmed it, or when it may be served stale:
-    /// the request's own conditions and range are looked at, freshness is not. `nil` when what is stored does not cover
-    /// what is asked for.
+    /// The response to a request from a stored response that the origin has confirmed, or that may be served stale:
+    /// evaluates the request's own conditions and range, but not freshness. `nil` if the stored part does not cover the
+    /// requested one.
     /// - Parameters:
-    ///   - stored: The response that answers.
-    ///   - candidate: What ``ServedResponse/candidate`` shall be.
+    ///   - stored: The stored response.
+    ///   - candidate: The value of ``ServedResponse/candidate``.
     ///   - request: The request, with its own conditions and range.
-    ///   - now: The time to reckon ages by.
-    ///   - staleness: Why it is served although it is stale; `nil` after a confirmation.
+    ///   - now: The time at which ages are calculated.
+    ///   - staleness: The reason for serving it stale; `nil` after a confirmation.
     public func served(
         _ stored: StoredResponse, candidate: Int = 0, for request: CacheRequest, now: Date,
         staleness: StaleReason? = nil

@@ -3,8 +3,8 @@ import HTTPTypes
 import RawStructuredFieldValues
 
 extension ResponseDirectives {
-    /// The directives of the first of the targeted fields that is there, valid and not empty (RFC 9213 section 2.1); `nil`
-    /// when there is none, so that `Cache-Control` holds.
+    /// The directives of the first targeted field that is present, valid and not empty (RFC 9213 section 2.1); `nil` if
+    /// there is none, so that `Cache-Control` applies.
     ///
     /// A targeted field is a dictionary (RFC 8941): where a key occurs twice the last one counts, parameters are ignored,
     /// and a field that cannot be parsed is ignored as a whole.
@@ -28,8 +28,8 @@ extension ResponseDirectives {
     }
 
     private mutating func add(key: String, _ member: ItemOrInnerList) {
-        // "Implementations SHOULD NOT consume values that violate these inferred constraints" (RFC 9213 section 2.1): a value
-        // of another type than the directive's is as good as none.
+        // "Implementations SHOULD NOT consume values that violate these inferred constraints" (RFC 9213 section 2.1): a
+        // value of another type is ignored.
         guard case .item(let item) = member else { return }
         switch key {
         case "max-age": maxAge = seconds(item.rfc9651BareItem)
