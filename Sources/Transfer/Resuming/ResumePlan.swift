@@ -1,34 +1,34 @@
 package import HTTPSemantics
 package import HTTPTypes
 
-/// What one attempt asks for, decided from what is held. A value: ``action(for:)`` says what the answer means.
+/// The part of a body that one attempt requests, given the held bytes. A value: ``judge(_:)`` interprets the response.
 package struct ResumePlan: Equatable {
     package enum RequestedPart: Equatable {
         /// The whole body.
         case whole
-        /// A missing range; `upperBound` is `Int64.max` when the total is unknown.
+        /// A missing range; `upperBound` is `Int64.max` if the total is unknown.
         case range(Range<Int64>)
-        /// Everything is held: only the last byte, whose 206 proves validator and total.
+        /// Everything is held: requests the last byte only, whose 206 proves validator and total.
         case lastByte(total: Int64)
     }
 
     package let requestedPart: RequestedPart
-    /// What the requestedPart builds on; nil with ``RequestedPart/whole``.
+    /// The partial that the request continues; nil with ``Question/whole``.
     package let held: HeldPartial?
-    /// Why held bytes are not used, in words.
+    /// The reason for not using held bytes, in words.
     let refusal: String?
-    /// The request has preconditions of its own, so a 304 and a 412 are answers to those.
+    /// True if the request has preconditions of its own, so that a 304 or a 412 refers to those.
     let isConditional: Bool
     let isHead: Bool
-    /// Every status is a body for the sink.
+    /// True if bodies of all statuses are passed to the sink.
     let forwardsErrorResponses: Bool
     let signatures: SignatureParameters
 
     /// - Parameters:
-    ///   - held: What the sink holds.
-    ///   - url: What is asked. Of another resource than the held bytes' the whole is asked for.
-    ///   - hasConditions: The request carries preconditions about a stored body.
-    ///   - provingTotal: Ask for the last byte of that many, because a 416 gave this total without a validator.
+    ///   - held: The bytes held by the sink.
+    ///   - url: The URL of the request. If the held bytes are of another resource, the whole body is requested.
+    ///   - hasConditions: True if the request has preconditions about a stored body.
+    ///   - provingTotal: The total from a 416 without a validator: requests the last byte of that many.
     package init(
         method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool, url: String,
         signatures: SignatureParameters = .known, hasConditions: Bool = false, forwardsErrorResponses: Bool = false,
@@ -62,7 +62,7 @@ package struct ResumePlan: Equatable {
         }
     }
 
-    /// The value of `CURLOPT_RANGE`. Open-ended up to the body's end: a total that has changed then shows in the answer.
+    /// The value of `CURLOPT_RANGE`. Open-ended up to the body's end: the response then reveals a changed total.
     package var range: String? {
         switch requestedPart {
         case .whole: nil
@@ -73,6 +73,6 @@ package struct ResumePlan: Equatable {
         }
     }
 
-    /// The value of `If-Range` (RFC 9110 section 13.1.5): always sent with a range.
+    /// The value of `If-Range` (RFC 9110 section 13.1.5), always sent with a range.
     package var ifRange: String? { requestedPart == .whole ? nil : held?.validator.fieldValue }
 }
