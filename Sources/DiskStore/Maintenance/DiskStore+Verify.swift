@@ -1,13 +1,13 @@
 import Glibc
 
-/// What a verification found of one entry.
+/// The result of verifying one entry.
 public enum EntryIntegrity: Sendable, Equatable {
     case intact
-    /// The body is not there.
+    /// The body does not exist.
     case missing
     /// The body has this length instead of the entry's.
     case wrongLength(Int64)
-    /// The body's bytes are not those that were stored.
+    /// The body's bytes are not the stored ones.
     case corrupt
     /// The body cannot be read.
     case unreadable(String)
@@ -15,7 +15,7 @@ public enum EntryIntegrity: Sendable, Equatable {
     public var isIntact: Bool { self == .intact }
 }
 
-/// How many entries were verified, and how many of them failed.
+/// The number of verified entries, and of those that failed.
 public struct VerifyResult: Sendable, Equatable {
     public var checked = 0
     public var bytes: Int64 = 0
@@ -23,11 +23,11 @@ public struct VerifyResult: Sendable, Equatable {
 }
 
 extension DiskStore {
-    /// Reads every body through and compares it with its checksum.
+    /// Reads every body and compares it with its checksum.
     ///
     /// - Parameters:
-    ///   - repair: remove the entries that fail, which makes them misses.
-    ///   - report: called with each entry; return false to stop.
+    ///   - repair: True to remove the entries that fail, which turns them into misses.
+    ///   - report: Called with each entry; return false to stop.
     public func verify(
         repair: Bool = false, _ report: (StoredEntry, EntryIntegrity) throws -> Bool = { _, _ in true }
     ) throws -> VerifyResult {
@@ -45,11 +45,11 @@ extension DiskStore {
         return result
     }
 
-    /// nil if the entry went away meanwhile.
+    /// nil if the entry was removed meanwhile.
     private func integrity(of entry: StoredEntry) throws(StoreError) -> EntryIntegrity? {
         let integrity = try examine(entry)
         if integrity.isIntact { return integrity }
-        // Evicted or replaced while we looked: nothing is wrong with that.
+        // Evicted or replaced meanwhile, which is no damage.
         return try withIndex { (index) throws(StoreError) in try index.exists(entry.id) } ? integrity : nil
     }
 

@@ -1,23 +1,23 @@
 import Glibc
 import Logging
 
-/// The findings of a sweep.
+/// The result of a sweep.
 public struct SweepResult: Sendable, Equatable {
-    /// Bodies and partials' files that nothing knew of.
+    /// The number of bodies and partials' files that belonged to nothing.
     public var orphans = 0
-    /// Bytes that became free: orphans, doomed bodies, partials past their lifetime.
+    /// The number of bytes freed: orphans, doomed bodies, partials beyond their lifetime.
     public var bytes: Int64 = 0
-    /// Partials whose rows were lost and that can be continued again.
+    /// The number of partials whose rows were lost and restored.
     public var adopted = 0
 }
 
 extension Index {
     // MARK: Bodies
 
-    /// Deletes bodies without a row from one folder's listing; other files than bodies stay.
+    /// Deletes bodies without a row from one folder's listing; other files remain.
     ///
-    /// The row is looked for again inside a write transaction, and the file deleted there: a commit puts its file in
-    /// place inside one too, so no file is in place whose row is only on its way.
+    /// The row is looked up again inside a write transaction, and the file deleted there: a commit puts its file in
+    /// place inside one too, so a file whose row is about to be inserted is never deleted.
     func sweepBodies(_ names: [String], in folder: Int64, _ result: inout SweepResult) throws(StoreError) {
         var suspects: [Int64] = []
         for name in names {
@@ -32,7 +32,7 @@ extension Index {
                 guard let status = FileStatus(at: path), !status.isFolder else { continue }
                 guard try action(forBody: id) == .orphan else { continue }
                 if try !deleteUnlessInUse(id) {
-                    // Read by somebody who opened it before its row was lost: it counts until it is free.
+                    // Open in a reader since before its row was lost: it counts until it can be deleted.
                     try catalogue().insertDoomed(id, allocated: status.allocated)
                     totals.doomed += status.allocated
                     continue
@@ -57,8 +57,8 @@ extension Index {
 
     // MARK: Partials
 
-    /// Sets the folder of partials right, once in the life of this store: what a kill left there waits no longer than for the next
-    /// process that writes. What fails here is left to the next one.
+    /// Recovers the folder of partials, once in the life of this store: leftovers of a kill wait no longer than for the
+    /// next process that writes. Failures are left to the next process.
     func recoverPartialsOnce() {
         if hasTidiedPartials || configuration.isReadOnly { return }
         hasTidiedPartials = true
@@ -66,7 +66,7 @@ extension Index {
         try? sweepPartials(&result)
     }
 
-    /// Sets right what kills and a lost index left in the folder of partials. There are few, so it is one step.
+    /// Recovers the folder of partials after kills or a lost index. There are few, so it is one step.
     func sweepPartials(_ result: inout SweepResult) throws(StoreError) {
         var swept = result
         var records: [Int64: Int64] = [:]
@@ -81,7 +81,7 @@ extension Index {
             }
         }
         let catalogue = try catalogue()
-        // What has its row is the usual case, and costs no transaction.
+        // Files with a row are the usual case, and cost no transaction.
         var unindexed = UnindexedPartialFiles(small: small)
         for id in data where records[id] == nil { if try catalogue.partial(id) == nil { unindexed.data.append(id) } }
         for (id, claim) in records { if try catalogue.partial(id) == nil { unindexed.records.append((id, claim)) } }
@@ -93,19 +93,19 @@ extension Index {
         result = swept
     }
 
-    /// Sets a partial right that has its row. Returns what became free.
+    /// Recovers a partial that has a row. Returns the bytes freed.
     ///
-    /// - Parameter record: The path of its record, as it was listed.
+    /// - Parameter record: The path of its record, from the listing.
     private func recover(_ row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> Int64 {
         var hasData = hasData
         while true {
             switch try action(for: row, hasData: hasData, record: record) {
             case .keep: return 0
             case .restore:
-                // Looked at again inside the transaction: its commit may have ended.
+                // Checked again inside the transaction: its commit may have ended.
                 if try !change({ (_) throws(StoreError) in try restorePartial(row.id) }) { return 0 }
                 hasData = true
-            // Killed between the unlinking of the two, or its record was not flushed when the power went.
+            // Killed between unlinking the two, or the record was lost in a power failure.
             case .drop: return try dropIfIdle(row, unlessRecorded: hasData)
             }
         }
@@ -131,7 +131,7 @@ extension Index {
         var isEmpty: Bool { small.isEmpty && data.isEmpty && records.isEmpty }
     }
 
-    /// Deletes them, or takes them back; they are looked at again inside the transaction.
+    /// Deletes or restores them, after checking them again inside the transaction.
     private func sweep(_ unindexed: UnindexedPartialFiles, _ result: inout SweepResult) throws(StoreError) {
         var swept = result
         try change { (totals) throws(StoreError) in
@@ -139,7 +139,7 @@ extension Index {
             for id in unindexed.data where try catalogue().partial(id) == nil { delete(paths.data(id), &swept) }
             for (id, claim) in unindexed.records where try catalogue().partial(id) == nil {
                 let path = paths.record(id, claim: claim)
-                // Without a row it may be one that is just being made: then its data is locked.
+                // Without a row it may be in creation: its data is then locked.
                 let file = try? File(paths.data(id), O_RDONLY)
                 defer { withExtendedLifetime(file) {} }
                 let isLocked = file.map { !$0.tryLock(exclusive: true) } ?? false
@@ -165,7 +165,7 @@ extension Index {
         result.bytes += status.allocated
     }
 
-    /// The contents of a lost row, from the partial's record; nil if there is nothing in it.
+    /// The contents of a lost row, from the partial's record; nil if the partial has no bytes.
     private func recordToAdopt(_ id: Int64, claim: Int64) throws(StoreError) -> (key: EntryKey, reserved: Int64)? {
         guard let file = try? File(paths.record(id, claim: claim), O_RDONLY),
             let record = try PartialRecord(reading: file), record.id == id, let status = file.status,
@@ -176,7 +176,8 @@ extension Index {
 
     // MARK: All at once
 
-    /// After an index was lost: what lies in the folders is not counted, so it goes before anything is written.
+    /// After the loss of an index: files in the folders are not counted, so they are deleted before anything is
+    /// written.
     func removeUncountedFiles() throws(StoreError) {
         if try readTotals().hasUncountedFiles == 0 { return }
         var result = SweepResult()

@@ -1,9 +1,9 @@
-/// The decision about a file that lies among the bodies.
+/// The recovery of a file found among the bodies.
 enum BodyRecoveryAction: Equatable {
-    /// It is an entry's; or it was removed while it was read, and goes later; or it is a whole body that was killed on its way to
-    /// its row, and becomes a partial again.
+    /// Belongs to an entry; or was removed while it was read, and is deleted later; or is a complete body whose commit
+    /// was killed before its row, and becomes a partial again.
     case keep
-    /// Nothing knows of it.
+    /// Belongs to nothing.
     case orphan
 
     init(isEntry: Bool, isDoomed: Bool, isPartial: Bool) {
@@ -11,23 +11,24 @@ enum BodyRecoveryAction: Equatable {
     }
 }
 
-/// The decision about a partial that has its row.
+/// The recovery of a partial that has a row.
 enum PartialRecoveryAction: Equatable {
     case keep
-    /// Its whole body stands among the bodies without a row: a kill came between the two. It gets its partial's name again.
+    /// Its complete body is among the bodies without a row, because its commit was killed: it gets its partial's name
+    /// again.
     case restore
-    /// Files and row go, unless somebody works on it.
+    /// Files and row are deleted, unless it is in use.
     case drop
 
-    /// The file among the bodies that bears the partial's number.
+    /// The file among the bodies with the partial's number.
     enum Body {
         case none
-        /// An entry's: the partial was just committed.
+        /// Of an entry: the partial was just committed.
         case entry
         case unknown
     }
 
-    /// - Parameter isRecorded: Its record is there and whole: without one nothing is known of its bytes.
+    /// - Parameter isRecorded: True if its record exists and is complete: otherwise nothing is known about its bytes.
     init(data: Bool, isRecorded: Bool, body: Body) {
         self =
             switch (data, body) {
@@ -39,17 +40,17 @@ enum PartialRecoveryAction: Equatable {
     }
 }
 
-/// The decision about files of a partial that has no row.
+/// The recovery of a partial's files without a row.
 enum UnindexedPartialAction: Equatable {
-    /// The row is made anew: the record says all that is needed.
+    /// The row is restored from the record, which contains all that is needed.
     case adopt
-    /// It is just being made.
+    /// It is being created.
     case keep
     case delete
 
     /// - Parameters:
-    ///   - isLocked: Somebody works on its data.
-    ///   - isRecorded: Its record is whole, and says that there are bytes.
+    ///   - isLocked: True if a writer uses its data.
+    ///   - isRecorded: True if its record is complete, and contains bytes.
     init(data: Bool, isLocked: Bool, isRecorded: Bool) {
         self =
             switch (data, isLocked) {
