@@ -2,12 +2,12 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// One transfer over all its attempts and redirects.
+/// One transfer with all its attempts and redirects.
 final class ScriptedExchange {
     private enum Next {
         case finished(TransferResult)
         case again
-        /// Again, if the request's policy allows a retry.
+        /// Retries, if the request's policy allows it.
         case retry(TransferError)
         case retryStatus(TransferResult)
     }
@@ -210,7 +210,7 @@ final class ScriptedExchange {
         return .finished(result(head, .body))
     }
 
-    /// The reason to give up; `nil`: another attempt is made.
+    /// The reason to give up; `nil` if another attempt is made.
     private func giveUp() -> String? {
         guard request.options.retry.maxRetries > 0, RetryState.isIdempotent(method: request.method.rawValue) else {
             return ""
