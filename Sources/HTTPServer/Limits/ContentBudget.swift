@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 
-/// The memory that the contents of requests may take, in all and of one client: each is held until its request is answered.
+/// The memory for the contents of requests, in total and for each client: each is held until its request has been
+/// handled.
 final class ContentBudget: Sendable {
     private let bytes: Locked<ShareLimiter>
 

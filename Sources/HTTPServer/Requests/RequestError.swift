@@ -1,31 +1,31 @@
 import ConcurrencyPrimitives
 
-/// The reason for which a request is refused before anything is asked of the cache or the origin.
+/// The reason for refusing a request before it reaches the handler.
 package struct RequestError: Error, Hashable {
-    /// The kinds of refusals that are counted apart.
+    /// The reasons that metrics distinguish.
     package enum Reason: String, CaseIterable {
-        /// It is no valid request, or too large.
+        /// The request is invalid or too large.
         case malformed
-        /// It did not come in time, or too slowly.
+        /// The request did not arrive in time, or too slowly.
         case timeout
-        /// There is no room in the queue.
+        /// The queue is full.
         case queue
-        /// The contents of too many requests are held.
+        /// The budget for contents is used up.
         case contents
         /// There are too many connections.
         case connections
-        /// The client has its share of whatever it asks for.
+        /// The client has used its share.
         case share
     }
 
-    /// The status to answer with: 400, 408, 413, 414, 417, 429, 431, 501, 503 or 505.
+    /// The status of the response: 400, 408, 413, 414, 417, 429, 431, 501, 503 or 505.
     package var status: Int
     /// A short name for programs and logs, such as `bad-chunk`.
     package var code: String
     /// One sentence for people.
     package var message: String
     package var reason = Reason.malformed
-    /// Seconds after which the client may try again.
+    /// The time in seconds after which the client may retry.
     package var retryAfter: Int?
 
     /// 400 (Bad Request, RFC 9110 section 15.5.1).
@@ -38,10 +38,10 @@ package struct RequestError: Error, Hashable {
         RequestError(status: 408, code: "timeout", message: message, reason: .timeout)
     }
 
-    /// 503 (Service Unavailable) when something is used up for all, 429 (Too Many Requests, RFC 6585 section 4) when the client has
-    /// its share of it.
+    /// 503 (Service Unavailable) if a resource is used up for all, 429 (Too Many Requests, RFC 6585 section 4) if the
+    /// client has used its share.
     ///
-    /// - Parameter what: what there is too much of, as the beginning of a sentence.
+    /// - Parameter what: The resource, as the beginning of a sentence.
     static func busy(_ shortage: ShareLimiter.Shortage, _ reason: Reason, _ what: String, retryAfter: Int)
         -> RequestError
     {

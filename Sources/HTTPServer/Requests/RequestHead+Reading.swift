@@ -2,7 +2,7 @@ import HTTPSemantics
 import HTTPTypes
 
 extension RequestHead {
-    /// The head that the request line and the fields make, when they agree.
+    /// Combines the request line and the fields, if they are consistent.
     init(_ line: RequestLine, fields: HTTPFields, limits: RequestLimits) throws(RequestError) {
         method = line.method
         target = line.target
@@ -20,7 +20,7 @@ extension RequestHead {
         framing = try framing(facts, limits)
         if facts.closes { keepsAlive = false } else if facts.asksToKeepAlive { keepsAlive = true }
         if let expectation = facts.expectation {
-            // RFC 9110 section 10.1.1: a 1.0 client's expectation is ignored.
+            // RFC 9110 section 10.1.1: an expectation of an HTTP/1.0 client is ignored.
             guard expectation.lowercased() == "100-continue" else {
                 throw RequestError(
                     status: 417, code: "expectation", message: "The only expectation met is 100-continue.")
@@ -29,7 +29,7 @@ extension RequestHead {
         }
     }
 
-    /// The values of some fields, and how often they occur.
+    /// The values of relevant fields, and their number of occurrences.
     private struct FieldSummary {
         var hosts = 0
         var host: String?
@@ -66,7 +66,7 @@ extension RequestHead {
         }
     }
 
-    /// RFC 9112 section 3.2: one Host, and a valid one. HTTP/1.0 knew none.
+    /// RFC 9112 section 3.2: exactly one valid Host. HTTP/1.0 did not require it.
     private mutating func checkHost(_ facts: FieldSummary) throws(RequestError) {
         guard facts.hosts <= 1 else { throw .bad("hosts", "There is more than one Host field.") }
         guard let host = facts.host else {
@@ -77,8 +77,8 @@ extension RequestHead {
         if authority == nil { authority = host }
     }
 
-    /// RFC 9112 section 6.3. Where it lets a recipient repair a request, this one refuses: a repaired request is one that somebody
-    /// else on the way may have read differently.
+    /// RFC 9112 section 6.3. Where it lets a recipient repair a request, this one refuses it: another recipient on the
+    /// way may have read it differently.
     private func framing(_ facts: FieldSummary, _ limits: RequestLimits) throws(RequestError) -> Framing {
         let framing: Framing
         if facts.transferEncodings > 0 {
@@ -88,7 +88,7 @@ extension RequestHead {
         } else {
             framing = .none
         }
-        // RFC 9110 section 9.3.1: such content means nothing, and is how requests are smuggled.
+        // RFC 9110 section 9.3.1: such content has no meaning, and is used for request smuggling.
         if framing != .none, method == .get || method == .head || method == .trace {
             throw .bad("content", "\(method.rawValue) has no content.")
         }

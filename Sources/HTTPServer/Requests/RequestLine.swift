@@ -4,12 +4,12 @@ import HTTPTypes
 struct RequestLine: Hashable {
     var method: HTTPRequest.Method
     var target: RequestHead.Target
-    /// The authority that an absolute-form names.
+    /// The authority of an absolute-form.
     var authority: String?
     var scheme: String?
     var minorVersion: Int
 
-    /// - Parameter line: the line without its CRLF.
+    /// - Parameter line: The line without its CRLF.
     init(_ line: Span<UInt8>, limits: RequestLimits) throws(RequestError) {
         var methodEnd = 0
         while methodEnd < line.count, ByteClass.token.contains(line[methodEnd]) { methodEnd += 1 }
@@ -57,7 +57,7 @@ struct RequestLine: Hashable {
         guard major == 1 else {
             throw RequestError(status: 505, code: "version", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
         }
-        // RFC 9110 section 2.5: a higher minor version is answered as the highest one known.
+        // RFC 9110 section 2.5: a higher minor version is treated as the highest one known.
         return min(minor, 1)
     }
 
@@ -93,7 +93,7 @@ struct RequestLine: Hashable {
         let path = String(Substring(afterScheme.dropFirst(authority.count)))
         let host = String(Substring(authority))
         if path.isEmpty {
-            // RFC 9112 section 3.2.4: this is how a proxy is told OPTIONS for the whole server.
+            // RFC 9112 section 3.2.4: the form in which a proxy receives OPTIONS for the whole server.
             return (method == .options ? .server : .path("/"), host, name)
         }
         return (.path(path.utf8.first == UInt8(ascii: "/") ? path : "/" + path), host, name)

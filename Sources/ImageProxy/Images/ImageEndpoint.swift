@@ -14,17 +14,18 @@ package protocol ThumbnailRendering: Sendable {
 
 extension DownloadCache: ThumbnailRendering {}
 
-/// Answers `/image/OPTIONS/PATH` with an image made of what is at PATH.
+/// Serves `/image/OPTIONS/PATH`: an image derived from the file at PATH.
 ///
-/// To its clients it is the origin of these images (RFC 9110 section 3.6), whose life is the original's: fields of a request that
-/// are about caches (`Cache-Control: no-cache` and the like) have no effect, so that a client cannot have an image made anew.
+/// To its clients it is the origin of these images (RFC 9110 section 3.6), whose lifetime is the original's: cache
+/// directives of a request (`Cache-Control: no-cache` and the like) have no effect, so that clients cannot force
+/// rendering.
 package final class ImageEndpoint: RequestHandler {
     private let cache: any ThumbnailRendering
     private let current: Locked<ImageRules>
     private let now: @Sendable () -> Date
     private let known = ParsedTargets()
 
-    /// - Parameter rules: what holds for each request when it comes.
+    /// - Parameter rules: Returns the present rules for each request.
     package init(
         rules: Locked<ImageRules>, cache: any ThumbnailRendering, now: @escaping @Sendable () -> Date = { Date() }
     ) {

@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 
-/// The operations that request targets were parsed as lately: the same few are asked for again and again, and reading one takes
-/// longer than finding its image in memory.
+/// A cache of recently parsed request targets: the same few are requested repeatedly, and parsing one takes longer than
+/// finding its image in memory.
 final class ParsedTargets: Sendable {
     private struct Key: Hashable {
         var target: String
@@ -9,18 +9,18 @@ final class ParsedTargets: Sendable {
     }
 
     private struct State {
-        /// The rules that they were read by.
+        /// The rules used for parsing.
         var rules: ImageRules.Identity?
         var operations: [Key: ImageOperation] = [:]
     }
 
     private static let limit = 4096
-    /// Bytes; what is longer is read each time.
+    /// The length in bytes above which a target is not cached.
     private static let longest = 1024
 
     private let state = Locked(State())
 
-    /// The order, read now if it is not known; what is refused is read each time.
+    /// The operation, parsed if it is not cached; refused targets are not cached.
     func operation(
         target: String, accept: String?, by rules: ImageRules, now: Int64
     ) throws(ImageRequestError) -> ImageOperation {

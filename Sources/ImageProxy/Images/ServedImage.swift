@@ -3,7 +3,7 @@ import HTTPServer
 import HTTPTypes
 import ImageCache
 
-/// A made image on its way into a response.
+/// A derived image and its conversion to a response.
 struct ServedImage {
     let thumbnail: Thumbnail
     let operation: ImageOperation
@@ -50,17 +50,17 @@ struct ServedImage {
         fields[.lastModified] = thumbnail.lastModified
         fields[.acceptRanges] = "bytes"
         if operation.variesOnAccept { fields[.vary] = "Accept" }
-        // An image, whatever is in it.
+        // The content is always treated as an image.
         fields[.xContentTypeOptions] = "nosniff"
         fields[.contentDisposition] = "inline"
         return fields
     }
 
-    /// The time after which the image must not be used: the end of the URL's signature, and soon if the original is damaged,
-    /// which its origin may mend. In seconds since 1970; nil: when its original must not.
+    /// The time after which the image must not be used: the expiry of the URL's signature, or soon if the original is
+    /// damaged, which the origin may repair. In seconds since 1970; nil: determined by the original.
     private func expiry(_ now: Date) -> Int64? {
         guard thumbnail.damage != nil else { return operation.expiry }
-        // A lifetime ends with the last second.
+        // A lifetime includes its last second.
         let soon = Int64(now.timeIntervalSince1970) + Self.secondsOfDamaged - 1
         return min(operation.expiry ?? soon, soon)
     }
@@ -88,7 +88,7 @@ struct ServedImage {
         let request = CacheRequest(method: incoming.method, url: stored.requestURL, fields: incoming.head.fields)
         guard let served = rules.served(stored, for: request, now: now) else { return (.ok, whole) }
         fields = rules.head(of: served, from: stored).headerFields
-        // It is as old as Cache-Control says.
+        // Cache-Control already contains the remaining lifetime.
         fields[.age] = nil
         switch served.body {
         case .range(let range, _): return (served.status, Int(range.lowerBound)..<Int(range.upperBound))
