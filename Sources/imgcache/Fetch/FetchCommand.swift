@@ -49,7 +49,7 @@ struct FetchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let status = await FetchRun(options: self).run()
-        // Ending here, without unwinding: every result is written, and nothing of the process is needed any more.
+        // Exits without unwinding: all results are written, and nothing else is needed.
         Output.exit(status)
     }
 }

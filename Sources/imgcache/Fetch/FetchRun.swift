@@ -3,7 +3,7 @@ import Glibc
 import ImageCache
 import Units
 
-/// Runs `imgcache fetch`: several URLs at a time, the first failure decides.
+/// Runs `imgcache fetch`: several URLs concurrently; the first failure determines the exit code.
 struct FetchRun: Sendable {
     let options: FetchCommand
 

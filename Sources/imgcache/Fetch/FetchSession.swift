@@ -2,16 +2,16 @@ import ConcurrencyPrimitives
 import Glibc
 import ImageCache
 
-/// The cache of one run, and one URL's way through it.
+/// The cache of one run, and the handling of one URL.
 struct FetchSession: Sendable {
-    /// nil: it cannot be written, and everything goes past it.
+    /// nil if it cannot be written, so that it is bypassed.
     private let cache: DownloadCache?
-    /// What the store cannot take; nil where a path in the store is what is wanted.
+    /// The cache for files that the store cannot take; nil if a path in the store is requested.
     private let fallback: FallbackCache?
     private let destination: OutputDestination
     private let template: FileRequest
     private let isQuiet: Bool
-    /// The paths in the store that were handed out.
+    /// The delivered paths in the store.
     private let handedOut = Locked<[(url: String, path: String)]>([])
 
     init(options: FetchingOptions, transfers: Int, destination: OutputDestination) throws {
@@ -28,7 +28,7 @@ struct FetchSession: Sendable {
         do {
             cache = try options.openCache(transfers: transfers, holdingFiles: holds)
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
-            // What is stored can be handed out all the same.
+            // Stored files can be delivered nevertheless.
             let mayRead = holds || template.policy == .returnCacheDataDontLoad
             if error.code == .store(.notWritable), mayRead,
                 let readable = try? options.openCache(transfers: transfers, readOnly: true)
@@ -43,7 +43,7 @@ struct FetchSession: Sendable {
         }
     }
 
-    /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
+    /// True if bytes are written while they arrive, which a checksum to verify forbids.
     private var streams: Bool { destination.isStandardOutput && template.sha256 == nil }
 
     func cancelAll() {
@@ -74,7 +74,7 @@ struct FetchSession: Sendable {
             do {
                 file = try await load(request, from: cache, into: &result, id: id, display)
             } catch let error as ImageCacheError where fallback != nil && Self.isOutOfSpace(error) {
-                // What was written to standard output cannot be taken back.
+                // Bytes written to standard output cannot be withdrawn.
                 if streams, result.kept > 0 { throw error }
                 if !isQuiet { Output.warning("not cached: \(error)".forTerminal) }
                 file = nil
@@ -88,7 +88,7 @@ struct FetchSession: Sendable {
         _ = try? cache.remove(request)
     }
 
-    /// The fallback cache, if an earlier run has begun the request there and the store has no answer.
+    /// The fallback cache, if an earlier run has begun the request there and the store has no response.
     private func fallbackHoldingPartial(_ request: FileRequest, _ cache: DownloadCache) throws -> DownloadCache? {
         guard let begun = fallback?.begun(request), (try? cache.storedFile(for: request)) ?? nil == nil else {
             return nil
@@ -96,7 +96,7 @@ struct FetchSession: Sendable {
         return begun
     }
 
-    /// Whether the store, and not the output or a limit of the request, has no room for a body.
+    /// Returns true if the store has no space for a body, as opposed to the output or a limit of the request.
     private static func isOutOfSpace(_ error: ImageCacheError) -> Bool {
         guard [.store(.tooLarge), .store(.full)].contains(error.code), let cause = error.cause as? StoreError else {
             return false
@@ -104,7 +104,7 @@ struct FetchSession: Sendable {
         return [.tooLarge, .held, .full].contains(cause.code)
     }
 
-    /// Gets the file; with ``streams`` it is written to standard output while it arrives.
+    /// Loads the file; with ``streams`` it is written to standard output while it arrives.
     private func load(
         _ request: FileRequest, from cache: DownloadCache, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
@@ -129,9 +129,9 @@ struct FetchSession: Sendable {
         }
     }
 
-    /// Puts the file where it should go, and notes what became of it.
+    /// Delivers the file, and records the result.
     ///
-    /// - Parameter isFallback: out of a cache that is not used again.
+    /// - Parameter isSide: True if it comes from a cache that is not used again.
     private func deliver(
         _ file: CachedFile, of request: FileRequest, _ result: inout FetchResult, isFallback: Bool
     ) throws {
@@ -147,11 +147,11 @@ struct FetchSession: Sendable {
         request.trace?("* Cache-Status: \(file.cacheStatus)\n")
     }
 
-    /// What went wrong, and what can be done about it.
+    /// The error with advice for the user.
     private func explained(_ error: any Error) -> any Error {
         guard let error = error as? ImageCacheError else { return error }
         let cause = error.cause as? StoreError
-        // Of a file of the store it would name the path.
+        // For a file of the store it would contain the path.
         if destination.isStandardOutput, let cause, cause.path == nil, let number = cause.errno {
             return Output.unwritable(number)
         }
@@ -170,7 +170,7 @@ struct FetchSession: Sendable {
         return error.code == .notStorable ? "with -o FILE it is handed out all the same" : nil
     }
 
-    /// A failure that names what was handed out and is gone: somebody deleted the directory, or its index was lost.
+    /// A failure if a delivered file no longer exists: the directory was deleted, or its index was lost.
     func missingPath() -> Failure? {
         let missing = handedOut.withLock { $0.filter { access($0.path, F_OK) != 0 } }
         guard let first = missing.first else { return nil }

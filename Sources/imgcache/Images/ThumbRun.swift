@@ -4,7 +4,8 @@ import Glibc
 import HTTPSemantics
 import ImageCache
 
-/// Runs `imgcache thumb`: several sources at a time, results in the order given, the first failure decides.
+/// Runs `imgcache thumb`: several sources concurrently, results in the order given; the first failure determines the
+/// exit code.
 struct ThumbRun: Sendable {
     let options: ThumbCommand
 
@@ -52,7 +53,7 @@ struct ThumbRun: Sendable {
         return file == "-" || (try? ExportTarget(file)) == .descriptor(STDOUT_FILENO)
     }
 
-    /// The name of a source's thumbnail in a folder.
+    /// The path of a source's thumbnail in a folder.
     private func path(of source: String, in directory: String) -> String {
         let name =
             source.isWebURL ? OutputName.suggested(contentDisposition: nil, url: source) : OutputName.of(file: source)
@@ -93,10 +94,10 @@ struct ThumbRun: Sendable {
         try options.decoding.check(damage, of: source, quiet: options.fetching.messages.quiet)
     }
 
-    /// A local file, with the SHA-256 that it should have.
+    /// A local file, verified by its SHA-256 if given.
     private func file(_ path: String) throws -> ImageSource {
         guard let expected = options.fetching.request.sha256?.lowercased() else { return try ImageSource(path: path) }
-        // What is decoded is what was checked, whatever becomes of the file meanwhile.
+        // The verified bytes are decoded, whatever happens to the file meanwhile.
         let bytes = try InputList.bytes(of: path)
         let actual = try SHA256.digest(of: bytes).hexadecimal
         guard actual == expected else {
@@ -106,7 +107,7 @@ struct ThumbRun: Sendable {
     }
 
     private func request(_ url: String) throws -> ImageRequest {
-        // What must not be stored may be made all the same: the thumbnail leaves the cache at once.
+        // An unstorable original may be used: the thumbnail is delivered at once.
         var file = try options.fetching.template(mayBeUnstorable: true)
         file.url = url
         var request = ImageRequest(file, sizing)
@@ -140,6 +141,6 @@ struct ThumbRun: Sendable {
 }
 
 extension String {
-    /// Whether it is a URL of the web, and not a file's name.
+    /// True for a web URL, as opposed to a file name.
     var isWebURL: Bool { URLText.hasWebScheme(self) }
 }

@@ -117,9 +117,9 @@ struct PathCommand: ParsableCommand {
     func run() throws {
         try withStore(store, for: .readOnly) { cache in
             let request = whose.request(url)
-            // A body that somebody deleted is a miss.
+            // An entry without a body, which was deleted from outside, is a miss.
             let entries = try cache.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
-            // What a proxy stored of errors is no file of that URL.
+            // Errors stored by a proxy are not files of the URL.
             guard let entry = entries.first(where: { $0.record?.response.status.kind == .successful }) else {
                 let status = entries.first?.record.map { " (only the response \($0.response.status.code))" } ?? ""
                 throw Failure(.offline, "\(request.urlWithoutUserinfo): not in the cache\(status)")
@@ -144,9 +144,9 @@ struct StatsCommand: ParsableCommand {
         var partialBytes: Int64
         var doomedBytes: Int64
         var indexBytes: Int64
-        /// What is there now.
+        /// The present size.
         var used: Int64
-        /// The same with what the folders and the index's log may grow to: eviction goes by this.
+        /// The present size with the greatest size of the folders and the index's log, which eviction is based on.
         var reserved: Int64
         var capacity: Int64
 

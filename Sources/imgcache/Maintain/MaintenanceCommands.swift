@@ -65,7 +65,7 @@ struct PruneCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await withStore(store, for: dryRun ? .readOnly : .createIfNeeded) { cache in
-            // In this order: on a full disk there is room for a sweep's notes only then.
+            // Before the sweep: on a full disk only pruning makes space for the sweep's rows.
             let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
             if !dryRun { try await cache.sweep() }
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)

@@ -27,7 +27,7 @@ extension StoreOptions {
 }
 
 extension DownloadCache {
-    /// Evicts what a capacity leaves no room for that is smaller than the one before, and says how much it was.
+    /// Evicts entries beyond a capacity that is smaller than the previous one, and reports the amount.
     func keepWithinSmallerCapacity(quietly: Bool) throws(ImageCacheError) {
         guard let change = capacityChange, change.excess > 0 else { return }
         let evicted = try keepWithinCapacity()
@@ -39,17 +39,17 @@ extension DownloadCache {
     }
 }
 
-/// What a command does with the store that it opens.
+/// The access of a command to the store.
 enum StoreAccess {
-    /// Reads, also where nothing may be written. Where there is no cache, none is made.
+    /// Reads, also if the store cannot be written. A missing cache is not created.
     case readOnly
-    /// Changes what must be there. Where there is no cache, none is made.
+    /// Modifies existing content. A missing cache is not created.
     case modifyExisting
-    /// Changes what may be there.
+    /// Modifies content; a missing cache is created.
     case createIfNeeded
 }
 
-/// Runs the body of a command that only looks at or tidies the store; a failure is one sentence and an exit code.
+/// Runs a command's body on the store; a failure is reported as one sentence and an exit code.
 func withStore(_ options: StoreOptions, for use: StoreAccess, _ body: (DownloadCache) throws -> Void) throws {
     do {
         let cache = try options.openCache(for: use)
