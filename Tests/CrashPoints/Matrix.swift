@@ -110,7 +110,7 @@ final class Matrix: Trial {
     }
 }
 
-/// What the scenario leaves when nothing disturbs it.
+/// The result of an undisturbed scenario.
 enum Golden {
     /// Versions by key, after each step.
     static func states(page: SharedPage, directory: String) throws -> [[String: UInt64]] {

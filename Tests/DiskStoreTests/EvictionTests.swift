@@ -31,7 +31,7 @@ private let block = Int(BlockMap.blockSize)
         let left = try keys(test.store)
         #expect(left.contains("k0"))
         #expect(!left.contains("k1"))
-        // What went is a run from the oldest on, and no more than the tenth that was to become free.
+        // The removed entries are consecutive from the oldest on, and at most the tenth to be freed.
         let numbers = left.filter { $0.hasPrefix("k") && $0 != "k0" }.compactMap { Int($0.dropFirst()) }
         #expect(numbers == Array((stored - numbers.count)..<stored))
         #expect(stored - numbers.count - 1 <= 8)

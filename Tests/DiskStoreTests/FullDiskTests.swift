@@ -48,7 +48,7 @@ struct FullDiskTests {
                         try writer.start(header: [], total: knowsTotal ? Int64(size) : nil)
                         try writer.write(pattern(size))
                         _ = try writer.commit(NewEntry(key: EntryKey("k\(number)"), url: "", metadata: pattern(2000)))
-                        // What was evicted made room: use that as well.
+                        // Fills the space that the eviction freed.
                         try fill(disk)
                     }
                 }

@@ -186,7 +186,7 @@ private let block = Int(BlockMap.blockSize)
     }
 }
 
-/// What kills leave in the folder of partials waits no longer than for the next process that writes.
+/// Leftovers in the folder of partials are recovered by the next process that writes.
 @Suite struct LeftoverTests {
     @Test(arguments: ["store", "remove"])
     func `the next process that writes deletes what nobody knows among the partials`(how: String) throws {

@@ -107,7 +107,7 @@ struct PolicyTests {
         #expect(stores(OwnLifetime(seconds: 60, storesDespiteNoStore: true)))
         #expect(stores(OwnLifetime(seconds: 60, storesDespiteNoStore: true), request: "no-store"))
         #expect(!stores(OwnLifetime(seconds: 60, storesDespiteNoStore: true), status: 404))
-        // Who has no own lifetime does not see it.
+        // Invisible to requests without an own lifetime.
         let kept = stored(("Cache-Control", "no-store, max-age=60"))
         #expect(privateRules.word(get(own: OwnLifetime(seconds: 60)), kept) == "fresh")
         #expect(privateRules.word(get(), kept) == "forward")

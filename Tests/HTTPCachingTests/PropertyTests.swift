@@ -26,7 +26,7 @@ struct PropertyTests {
         "https://example.org/", "//", "..", "%", "%2e", "#", "@", "9223372036854775807",
     ]
 
-    /// How many random requests are tried; a million before a release, by the environment variable.
+    /// The number of random requests; a million before a release, by the environment variable.
     static let rounds = ProcessInfo.processInfo.environment["HTTP_CACHING_PROPERTY_ROUNDS"].flatMap { Int($0) } ?? 300
 
     struct Random {

@@ -179,7 +179,7 @@ struct ClientConditionTests {
         #expect(Set(names) == ["cache-control", "content-location", "date", "etag", "expires", "vary", "age"])
         var untagged = response
         untagged.fields[.eTag] = nil
-        // Where there is no tag, Last-Modified is what the client's cache can know it by.
+        // Without a tag, the client's cache identifies it by Last-Modified.
         #expect(privateRules.head(of: served, from: untagged).headerFields.contains(.lastModified))
     }
 }

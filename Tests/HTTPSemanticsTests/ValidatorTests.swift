@@ -57,7 +57,7 @@ struct ValidatorTests {
         #expect(ValidatorFields(fields(dates + [("ETag", "\"a\"")])).strongText == "\"a\"")
         #expect(ValidatorFields(fields(dates + [("ETag", "W/\"a\"")])).strongText == nil)
         #expect(ValidatorFields(fields(dates)).isStrong)
-        // What stands there is no tag, and says nothing of what the date is worth.
+        // The value is not a tag, and does not affect the strength of the date.
         #expect(ValidatorFields(fields(dates + [("ETag", "a")])).strongText == nil)
     }
 

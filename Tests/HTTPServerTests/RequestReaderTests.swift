@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What comes out of a connection's bytes.
+/// The requests in a connection's bytes.
 private func read(
     _ bytes: String, limits: RequestLimits = RequestLimits(), cut: Int? = nil
 ) throws(RequestError) -> [(head: RequestHead, content: [UInt8])] {

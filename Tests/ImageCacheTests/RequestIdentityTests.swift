@@ -44,7 +44,7 @@ struct RequestIdentityTests {
         let terms = try requests.map { FetchTerms(try ResolvedRequest($0)) }
         #expect(Set(terms).count == terms.count)
         #expect(Set(requests.map { FileKey($0, in: nil) }).count == terms.count)
-        // Who asks for something newer, or for certain bytes, follows nobody who began before.
+        // A request for something newer, or for certain bytes, does not join an earlier one.
         #expect(
             terms.map { $0.mayFollow(terms[0], length: 1) } == [true, false, false, false, false, false, false, true])
         #expect(!terms[0].mayFollow(terms[3], length: 1))

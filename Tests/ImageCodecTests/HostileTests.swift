@@ -15,7 +15,7 @@ import Testing
         patient.allowTruncated = true
         let partial = outcome(patient, source, nil)
         _ = try? ImageInfo.read(source)
-        // What is refused is refused at every size, and never for want of patience only.
+        // A refused file is refused at every size, and not only by the time limit.
         #expect((whole == nil) == (small == nil))
         #expect(whole != nil || partial == nil)
         let isRead = file.format == nil || file.format.map { ["jpeg", "png", "webp"].contains($0) } == true

@@ -27,7 +27,7 @@ import Testing
     @Test("Each orientation puts the stored corner where Exif says")
     func orientation() throws {
         let image = try grid(4, 3)
-        // Where the stored upper left is to be seen.
+        // The displayed position of the stored upper left.
         let corners: [ImageOrientation: (Int, Int)] = [
             .up: (0, 0), .upMirrored: (3, 0), .down: (3, 2), .downMirrored: (0, 2), .leftMirrored: (0, 0),
             .right: (2, 0), .rightMirrored: (2, 3), .left: (0, 3),

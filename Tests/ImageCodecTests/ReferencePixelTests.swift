@@ -21,7 +21,7 @@ import Testing
         do throws(ImageCodecError) {
             image = try decoder.decode(source)
         } catch {
-            // Where one of the decoders shows what there is, an error is as good. Lossless JPEG needs libjpeg-turbo 3.
+            // If one of the decoders displays a part, an error is acceptable. Lossless JPEG needs libjpeg-turbo 3.
             let isLossless = error.code == .unsupportedFormat && error.reason.contains("SOF type 0xc3")
             #expect(expected.status == "lenient" || isLossless, "\(error)")
             return

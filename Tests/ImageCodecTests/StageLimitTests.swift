@@ -7,7 +7,7 @@ import Testing
     /// A step, on an image of 1024 × 1024 pixels or its file.
     struct Stage: Sendable, CustomTestStringConvertible {
         let name: String
-        /// Whether pixels are made that count for the limit on memory.
+        /// True if pixels are created that count for the limit on memory.
         var takesMemory = true
         let run: @Sendable (Inputs, ImageBudget) throws(ImageCodecError) -> Void
 

@@ -72,7 +72,7 @@ struct ImageOptionsTests {
             let sizing = try #require(try options(text).sizing)
             #expect(sizing.fit == fit && sizing.allowsEnlargement == enlarges, "\(text)")
         }
-        // What makes no difference makes no other image.
+        // An option without effect does not create another image.
         #expect(try options("w=9,g=left").sizing == options("w=9").sizing)
         #expect(try options("w=9,h=9,fit=cover,g=left").sizing?.position == .left)
         #expect(try options("w=9,h=9,fit=cover,g=auto").sizing?.position == .attention)

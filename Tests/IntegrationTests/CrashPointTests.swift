@@ -47,7 +47,8 @@ struct CrashPointTests {
             let content = Content(seed: UInt64(point), size: Self.size)
             #expect(content.equalsFile(at: outcome.lines.first ?? ""), "after a kill at call \(point)")
             let sent = origin.requests(to: "/\(point)").reduce(0) { $0 + $1.bodyBytesSent }
-            // What the origin had sent and the process had not yet read is lost with it: the sockets' buffers, on a busy machine.
+            // Bytes sent by the origin but not yet read by the process are lost: those in the sockets' buffers, on a
+            // busy machine.
             #expect(sent <= Self.size + blockSize + (256 << 10), "after a kill at call \(point)")
             if point % 16 == 0 { _ = try await work.run("clear") }
         }
@@ -90,7 +91,7 @@ enum CrashPoints {
 
     static let tool = CommandRunner.built("crash-points")
 
-    /// Why nothing can be traced here, or nil: for `.enabled(if:)`.
+    /// The reason why tracing is impossible here, or nil: for `.enabled(if:)`.
     static let unavailableReason: String? = {
         #if arch(x86_64)
             return isSanitized() ? "a sanitizer's own system calls are in the way" : nil

@@ -3,7 +3,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What nobody says to be fresh: `imgcache fetch` asks.
+/// Responses without explicit freshness: `imgcache fetch` validates them.
 @Suite(.timeLimit(.minutes(20))) struct HeuristicFreshnessTests {
     private func origin(cacheControl: String? = nil) throws -> ScriptedOrigin {
         try ScriptedOrigin(

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// What was asked of a path, about what is held or stored.
+    /// The preconditions in requests for a path.
     private func conditions(_ origin: ScriptedOrigin, _ path: String) -> [String] {
         origin.requests(to: path).flatMap { request in
             ["Range", "If-Range", "If-None-Match", "If-Modified-Since"].filter { request[$0] != nil }

@@ -6,27 +6,28 @@ import Testing
 /// and fetched again only where they must be.
 @Suite(.fewAtATime) struct ResumeBranchTests {
     static let size: Int64 = 3_000_000
-    /// Where the first answer is cut, in the middle of a block: a process that notices the cut keeps that block too.
+    /// The position at which the first response is cut, in the middle of a block: a process that detects the cut keeps
+    /// that block too.
     static let cut: Int64 = 1_500_000
     static let original = Representation(seed: 51, size: size)
 
     enum Expectation: Sendable {
-        /// What is held is continued: only the rest is fetched.
+        /// The held part is continued: only the rest is fetched.
         case continues
         /// The first answer is taken whole.
         case takenWhole
-        /// What is held is dropped, and the representation is asked for anew.
+        /// The held part is dropped, and the representation requested anew.
         case startsOver
     }
 
     struct Branch: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var expectation: Expectation
-        /// What the origin has while the partial comes to be.
+        /// The origin's behaviour while the partial is created.
         var first = Behaviour(original)
-        /// What it has when the download goes on.
+        /// The origin's behaviour when the download continues.
         var second = Behaviour(original)
-        /// Whether the second run asks for a range.
+        /// True if the second run requests a range.
         var asksForRange = true
 
         init(_ description: String, _ expectation: Expectation, _ change: (inout Branch) -> Void) {

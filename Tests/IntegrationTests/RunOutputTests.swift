@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What `fetch` and `thumb` print of several URLs.
+/// The output of `fetch` and `thumb` for several URLs.
 @Suite(.fewAtATime) struct RunOutputTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin

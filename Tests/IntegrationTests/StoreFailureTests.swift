@@ -186,7 +186,7 @@ struct StoreFailureTests {
         #expect(representation.content.equalsFile(at: work.output("file")))
         #expect(written.errorOutput.contains("warning"), "\(written)")
         #expect(work.outputNames == ["file"])
-        // What no later run could find does not stay behind either.
+        // Files that no later run could find are removed as well.
         var command = work.command
         command.environment["TMPDIR"] = work.output("")
         let cut = try ScriptedOrigin { _ in Behaviour(representation).with { $0.cutAfter = 300_000 } }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What one test works with: a cache directory, a folder for output, and the command on both.
+/// The environment of one test: a cache directory, a folder for output, and the command on both.
 struct TestWorkspace {
     let directory: TestDirectory
     var command: CommandRunner

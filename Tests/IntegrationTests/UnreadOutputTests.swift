@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Signals
 
-    /// Where a command hangs: its arguments, and whether somebody has the FIFO open without reading.
+    /// The cause of a blocked command: its arguments, and true if a process has the FIFO open without reading.
     enum Hang: String, CaseIterable {
         case openingTarget, unreadTarget, unreadStandardOutput, unreadStandardError, openingList, unwrittenList, thumb
     }

@@ -11,7 +11,7 @@ import Testing
         TestCache(limits: try MemoryCacheLimits(capacity: capacity, preferredUsage: preferred), clock: time.clock)
     }
 
-    /// What happens in order, and what is there afterwards, the next to go first.
+    /// A sequence of events, and the resulting entries, the next to be removed first.
     struct Case: Sendable, CustomTestStringConvertible {
         enum Step: Sendable {
             case insert(String, Int)

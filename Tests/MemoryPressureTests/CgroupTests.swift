@@ -5,7 +5,7 @@ import Testing
 
 @testable import MemoryCache
 
-/// What a service that decodes images does, in a real cgroup that allows it 256 MiB.
+/// A simulated service that decodes images, in a real cgroup with a limit of 256 MiB.
 @Suite(
     .enabled(if: MemoryCgroup.unavailableReason == nil, "\(MemoryCgroup.unavailableReason ?? "")"),
     .disabled(if: isSanitized(), "a sanitizer needs memory of its own, and keeps what is freed"), .serialized)

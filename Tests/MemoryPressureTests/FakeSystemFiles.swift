@@ -52,7 +52,7 @@ struct FakeSystemFiles {
     }
 }
 
-/// What a monitor reported.
+/// The reports of a monitor.
 final class Reports: Sendable {
     private let all = Locked<[MemoryPressure]>([])
 

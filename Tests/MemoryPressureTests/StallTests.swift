@@ -41,13 +41,13 @@ struct StallTests {
     }
 }
 
-/// Why there can be no such stall here, or nil.
+/// The reason why such a stall is impossible here, or nil.
 private let unavailableReason: String? = {
     if let reason = MemoryCgroup.unavailableReason { return reason }
     guard access("/proc/pressure/memory", W_OK) == 0 else {
         return "the kernel gives no pressure stall information: \(String(cString: strerror(errno)))"
     }
-    // What lies in memory cannot be dropped and read anew.
+    // Pages of a memory file system cannot be dropped and read again.
     guard let directory = try? TestDirectory(), let mounts = SystemFiles().text("/proc/self/mounts") else {
         return "no temporary folder"
     }

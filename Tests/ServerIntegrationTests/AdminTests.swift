@@ -386,7 +386,7 @@ import Testing
     }
 }
 
-/// What is served when nothing can be stored.
+/// Service while nothing can be stored.
 @Suite(.fewAtATime, .enabled(if: Tmpfs.unavailableReason == nil, "mounting a tmpfs needs root"))
 struct FullStoreTests {
     @Test("a full disk: bodies of any size are passed on whole, the log says so once, and the server is not ready")
@@ -430,7 +430,7 @@ private func until(_ condition: () throws -> Bool) async throws {
 }
 
 extension ServerProcess {
-    /// Where the admin listener is.
+    /// The port of the admin listener.
     func adminPort() throws -> UInt16 {
         let after = process.errorOutput.components(separatedBy: "administered on 127.0.0.1:").last ?? ""
         guard let port = UInt16(after.prefix { $0.isNumber }) else {

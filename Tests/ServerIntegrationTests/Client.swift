@@ -6,7 +6,7 @@ import TestSupport
 final class Client {
     private let descriptor: Int32
     private var received: [UInt8] = []
-    /// Whether the server has ended its side, or the connection was reset.
+    /// True if the server has closed its side, or the connection was reset.
     private var hasEnded = false
 
     /// - Parameters:
@@ -77,7 +77,7 @@ final class Client {
     /// Ends the client's side.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// What one answer on the wire was.
+    /// A response on the wire.
     struct Response {
         var statusLine: String
         var fields: [(name: String, value: String)]
@@ -138,14 +138,14 @@ final class Client {
         ask("GET \(path) HTTP/1.1\r\nHost: x\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n")
     }
 
-    /// What comes until the connection ends.
+    /// The bytes until the connection ends.
     func rest() -> [UInt8] {
         while fill() {}
         defer { received = [] }
         return received
     }
 
-    /// Whether the server ends the connection now, without a further byte.
+    /// True if the server closes the connection now, without a further byte.
     var isEnded: Bool { received.isEmpty && rest().isEmpty && hasEnded }
 
     /// The error by which the connection ended, 0 when in order.

@@ -84,7 +84,7 @@ import Testing
             #expect(answer?.status == 200)
             #expect(answer?["Content-Length"] == "20000")
         }
-        // What follows is read as the next answer: no content came in between.
+        // The following bytes are read as the next response: there was no content in between.
         #expect(client.get("/a")?.body.count == 20_000)
     }
 

@@ -85,7 +85,7 @@ import Testing
             "GET /a HTTP/1.1\r\nHost: me.example\r\nForwarded: for=192.0.2.1\r\n\r\n")
         #expect(answer?["Server-Timing"]?.hasPrefix("cache;desc=\"miss\";dur=") == true)
         #expect(answer?["X-Request-Id"] == nil)
-        // What a stranger says of itself is not continued.
+        // The information of an untrusted client is discarded.
         #expect(origin.requests.first?["Forwarded"] == "for=127.0.0.1;host=\"me.example\";proto=http")
         #expect(origin.requests.first?["X-Request-Id"] == nil)
     }

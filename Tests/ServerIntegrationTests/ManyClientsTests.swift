@@ -25,7 +25,7 @@ import Testing
         #expect(origin.requests.count == 4)
         #expect(origin.requests.map { $0["range"] != nil } == [false, true, true, true])
         #expect(origin.requests.dropFirst().allSatisfy { $0["if-range"] == "\"v500\"" })
-        // What was in a block that was cut is asked for again, and nothing else.
+        // Only an incomplete block is requested again.
         #expect(origin.bodyBytesSent < file.size + 3 * 262_144 + 3_000_000)
         if !isSanitized() { #expect(server.peakMemory <= 100 << 20, "\(server.peakMemory >> 20) MiB") }
     }
@@ -100,7 +100,7 @@ private struct Crowd {
 }
 
 extension Crowd.Member {
-    /// What is wrong with these bytes, or nil.
+    /// The error in these bytes, or nil.
     fileprivate mutating func take(_ buffer: [UInt8], _ count: Int, _ expected: [UInt8]) -> String? {
         var start = 0
         if !isInBody {

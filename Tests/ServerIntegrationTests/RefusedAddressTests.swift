@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What strangers may make the server ask: the origin, allowed hosts at public addresses, and nothing else, however it is
-/// written and wherever it redirects to. Everything else is 403.
+/// The addresses that clients can make the server connect to: the origin, and allowed hosts at public addresses,
+/// regardless of spelling and redirects. Everything else is 403.
 @Suite(.fewAtATime) struct RefusedAddressTests {
     private let target: ScriptedOrigin
 

@@ -99,7 +99,7 @@ struct SettingTests {
         #expect(seen.lengths == [3, 2])
     }
 
-    /// What an observer was told. `@unchecked Sendable`: one test's thread alone uses it.
+    /// The configurations received by an observer. `@unchecked Sendable`: used by one test's thread only.
     private final class Seen: @unchecked Sendable {
         var lengths: [Int] = []
     }

@@ -84,7 +84,7 @@ struct URLSignerTests {
             ("/a?ximgcache-kid=new&\(signature)", .malformed), ("/a/imgcache-kid=new&\(signature)", .missing),
             ("/a?imgcache-kid=third&\(signature)", .unknownKey("third")),
             ("/a?imgcache-kid=new&\(signature)", .wrong),
-            // What nobody signed has not expired.
+            // Without a valid signature, the expiry is not evaluated.
             ("/a?imgcache-kid=new&imgcache-exp=5&\(signature)", .wrong),
         ]
         for (target, refusal) in table {

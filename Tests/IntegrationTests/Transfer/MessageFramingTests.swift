@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfer
 
-/// Where messages end, and what is not read of them (RFC 9112 section 6).
+/// The ends of messages, and the parts that are not read (RFC 9112 section 6).
 @Suite(.fewAtATime) struct MessageFramingTests {
     private let representation = Representation(seed: 41, size: 5000)
 
@@ -24,7 +24,7 @@ import Transfer
         let result = try await TransferEngine().run(TransferRequest(testing: origin.url("/start")), into: sink)
         #expect(result.outcome == .body && sink.bytes == representation.content.bytes())
         #expect(result.bytesReceived == representation.size)
-        // What the sockets between hold.
+        // The sockets' buffers.
         #expect(origin.bodyBytesSent < 10 << 20)
     }
 
