@@ -9,8 +9,8 @@ import Testing
 private let block = Int(BlockMap.blockSize)
 
 @Suite struct SweepTests {
-    @Test("Files that nothing knows of are deleted; entries, partials and what others put there stay")
-    func orphans() async throws {
+    @Test
+    func `files that nothing knows of are deleted; entries, partials and what others put there stay`() async throws {
         let test = try StoreUnderTest()
         for number in 0..<20 { try test.store.put("k\(number)", pattern(1000)) }
         let writer = try test.store.beginBody(for: EntryKey("part"))
@@ -37,8 +37,10 @@ private let block = Int(BlockMap.blockSize)
         try writer.write(pattern(block))
     }
 
-    @Test("It says when it ended, and is not due again before its time; a clock that stepped back makes it due")
-    func stamp() async throws {
+    @Test
+    func `it says when it ended, and is not due again before its time; a clock that stepped back makes it due`()
+        async throws
+    {
         let test = try StoreUnderTest()
         let day = Duration.seconds(24 * 3600)
         #expect(try await test.store.sweep(ifOlderThan: day) != nil)
@@ -96,8 +98,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.beginBody(for: EntryKey("killed")).held?.missing == [])
     }
 
-    @Test("Partials whose rows were lost are taken back and continued")
-    func adopting() async throws {
+    @Test func `partials whose rows were lost are taken back and continued`() async throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         let writer = try test.store.beginBody(for: EntryKey("k"))
@@ -118,8 +119,8 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.read("k") == body)
     }
 
-    @Test("Idle partials go when they are past their lifetime; those in use stay whatever their age")
-    func oldPartials() async throws {
+    @Test
+    func `idle partials go when they are past their lifetime; those in use stay whatever their age`() async throws {
         let test = try StoreUnderTest()
         for name in ["idle", "busy"] {
             let writer = try test.store.beginBody(for: EntryKey(name))
@@ -139,8 +140,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test("It ends when its task is cancelled")
-    func cancelling() async throws {
+    @Test func `it ends when its task is cancelled`() async throws {
         let test = try StoreUnderTest()
         try test.store.put("k", [1])
         let store = test.store
@@ -152,8 +152,7 @@ private let block = Int(BlockMap.blockSize)
         await #expect(throws: CancellationError.self) { _ = try await task.value }
     }
 
-    @Test("Verifying finds what was changed, cut, and deleted, and removes it when told to")
-    func verify() throws {
+    @Test func `verifying finds what was changed, cut, and deleted, and removes it when told to`() throws {
         let test = try StoreUnderTest()
         var expected: [String: EntryIntegrity] = [:]
         for (name, integrity) in [

@@ -11,14 +11,12 @@ struct RequestIdentityTests {
         return request
     }
 
-    @Test("Requests whose fields differ in bytes that are no text share no load")
-    func loads() {
+    @Test func `requests whose fields differ in bytes that are no text share no load`() {
         #expect(FileKey(request(.cookie, [0xFF]), in: nil) != FileKey(request(.cookie, [0xFE]), in: nil))
         #expect(FileKey(request(.cookie, [0xFF]), in: nil) == FileKey(request(.cookie, [0xFF]), in: nil))
     }
 
-    @Test("Credentials that differ in such bytes have namespaces of their own")
-    func owners() {
+    @Test func `credentials that differ in such bytes have namespaces of their own`() {
         let owners = [[0xFF], [0xFE], Array("a".utf8)].map {
             ResolvedRequest.owner(of: request(.authorization, $0), userinfo: nil)
         }

@@ -4,8 +4,8 @@ import Testing
 
 /// Pixels on which independent decoders agree, of every still image of the corpus.
 @Suite struct ReferencePixelTests {
-    @Test("Every byte of a decoded image is what independent decoders say", arguments: Corpus.shared.files("good"))
-    func pixels(_ file: Corpus.File) throws {
+    @Test(arguments: Corpus.shared.files("good"))
+    func `every byte of a decoded image is what independent decoders say`(_ file: Corpus.File) throws {
         let expected = try #require(Corpus.shared.expectations[file.path])
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
@@ -30,10 +30,8 @@ import Testing
         if image.hash != expected.sha256 { #expect(try image.withoutHiddenColors.hash == expected.sha256_a0) }
     }
 
-    @Test(
-        "An image with an Exif orientation is turned to be seen",
-        arguments: Corpus.shared.files("good").filter { ($0.orientation ?? 1) != 1 })
-    func orientation(_ file: Corpus.File) throws {
+    @Test(arguments: Corpus.shared.files("good").filter { ($0.orientation ?? 1) != 1 })
+    func `an image with an Exif orientation is turned to be seen`(_ file: Corpus.File) throws {
         let expected = try #require(Corpus.shared.expectations[file.path]?.oriented)
         var decoder = ImageDecoder()
         decoder.color = .keepProfile

@@ -21,8 +21,7 @@ struct ImageRulesTests {
         try rules.operation(target: target, accept: [accept], now: 1000)
     }
 
-    @Test("those of the origin, whose path stands behind the options")
-    func origin() throws {
+    @Test func `those of the origin, whose path stands behind the options`() throws {
         let operation = try operation("/image/w=9/a.jpg?v=1", rules)
         #expect(operation.request.file.url == "https://origin.example/base/a.jpg?v=1")
         #expect(operation.request.sizing == .init(width: 9, height: 8192))
@@ -50,8 +49,7 @@ struct ImageRulesTests {
         #expect(throws: ImageRequestError.self) { try operation("/image/w=9/\(original)", rules) }
     }
 
-    @Test("and those of the hosts that are allowed")
-    func hosts() throws {
+    @Test func `and those of the hosts that are allowed`() throws {
         var rules = rules
         #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://b.example/a.jpg", rules) }
         #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://origin.example:8443/a.jpg", rules) }
@@ -62,8 +60,7 @@ struct ImageRulesTests {
         #expect(throws: ImageRequestError.host) { try operation("/image/w=9/http://169.254.169.254/", rules) }
     }
 
-    @Test("only in the widths that are allowed, where some are")
-    func widths() throws {
+    @Test func `only in the widths that are allowed, where some are`() throws {
         var rules = rules
         rules.widths = [64, 128]
         #expect(try operation("/image/w=64,h=5/a.jpg", rules).request.sizing?.width == 64)
@@ -71,8 +68,7 @@ struct ImageRulesTests {
         #expect(throws: ImageRequestError.width(nil)) { try operation("/image/h=64/a.jpg", rules) }
     }
 
-    @Test("only by URLs that are signed, where there are keys")
-    func signatures() throws {
+    @Test func `only by URLs that are signed, where there are keys`() throws {
         var rules = rules
         let signer = URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw=="))
         rules.signer = signer
@@ -88,8 +84,7 @@ struct ImageRulesTests {
         #expect(throws: ImageRequestError.signature(.wrong)) { try self.operation(other, rules) }
     }
 
-    @Test("whatever stands in a URL, it is an order for a host that is allowed, or a refusal")
-    func nonsense() throws {
+    @Test func `whatever stands in a URL, it is an order for a host that is allowed, or a refusal`() throws {
         var generator = SeededGenerator(seed: 5)
         let pieces = [
             "w=", "h=", "fit=", "cover", "f=", "auto", "dpr=", "g=", "0.5x0.5", "bg=", "fff", "blur=", "1", "64",
@@ -116,8 +111,7 @@ struct ImageRulesTests {
         #expect(orders > 1000)
     }
 
-    @Test("nothing of a client's own fields goes to the origin, so that all share one image")
-    func fields() throws {
+    @Test func `nothing of a client's own fields goes to the origin, so that all share one image`() throws {
         let operation = try operation("/image/w=9/a.jpg", rules, accept: "image/png")
         #expect(operation.request.file.fields == [.accept: "image/webp, image/png, image/jpeg"])
     }
@@ -129,14 +123,13 @@ extension String {
     }
 }
 
-@Suite("What is said when there is no image")
+@Suite("Responses without an image")
 struct ImageFailureTests {
     private func response(_ code: ImageCacheError.Code) -> Response {
         Response(imageFailure: ImageCacheError(code, url: "http://10.0.0.1/secret", message: "reason"))
     }
 
-    @Test("the right status, a short JSON body, and nothing to be cached")
-    func statuses() {
+    @Test func `the right status, a short JSON body, and nothing to be cached`() {
         let table: [(ImageCacheError.Code, Int, String)] = [
             (.status(404), 404, "not-found"), (.status(410), 410, "gone"), (.status(401), 403, "origin-forbids"),
             (.status(403), 403, "origin-forbids"), (.status(500), 502, "origin-status"),
@@ -167,8 +160,7 @@ struct ImageFailureTests {
         }
     }
 
-    @Test("who may not have it is told so by 403, who asked wrongly by 400")
-    func refusals() {
+    @Test func `who may not have it is told so by 403, who asked wrongly by 400`() {
         let table: [(ImageRequestError, Int)] = [
             (.host, 403), (.signature(.missing), 403), (.signature(.malformed), 403),
             (.signature(.unknownKey("k")), 403),

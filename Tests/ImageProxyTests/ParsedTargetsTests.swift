@@ -6,8 +6,7 @@ import URLSigning
 
 @Suite("Orders that are known already")
 struct ParsedTargetsTests {
-    @Test("the same target with another Accept is another order, and new rules read it anew")
-    func keys() throws {
+    @Test func `the same target with another Accept is another order, and new rules read it anew`() throws {
         let known = ParsedTargets()
         let rules = ImageRules(origin: "https://origin.example")
         let webp = try known.operation(target: "/image/w=9,f=auto/a.jpg", accept: "image/webp", by: rules, now: 0)
@@ -23,8 +22,7 @@ struct ParsedTargetsTests {
         }
     }
 
-    @Test("a signed URL that is known expires all the same")
-    func expiry() throws {
+    @Test func `a signed URL that is known expires all the same`() throws {
         let known = ParsedTargets()
         var rules = ImageRules(origin: "https://origin.example")
         let signer = URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw=="))

@@ -12,8 +12,7 @@ import Testing
 struct CgroupTests {
     private static let limit: Int64 = 256 << 20
 
-    @Test("Without the monitor, a service that decodes 2,000 images is killed")
-    func killed() async throws {
+    @Test func `without the monitor, a service that decodes 2,000 images is killed`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
@@ -21,8 +20,7 @@ struct CgroupTests {
         }
     }
 
-    @Test("With the monitor it stays alive: a warning purges to what is preferred")
-    func warned() async throws {
+    @Test func `with the monitor it stays alive: a warning purges to what is preferred`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .success) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
@@ -34,8 +32,10 @@ struct CgroupTests {
         }
     }
 
-    @Test("With the monitor it stays alive also when it would rather keep everything: critical pressure empties")
-    func emptied() async throws {
+    @Test
+    func `with the monitor it stays alive also when it would rather keep everything: critical pressure empties`()
+        async throws
+    {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .success) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
@@ -47,8 +47,7 @@ struct CgroupTests {
         }
     }
 
-    @Test("It stays alive with the kernel's events alone, when nobody tells the monitor of growth")
-    func events() async throws {
+    @Test func `it stays alive with the kernel's events alone, when nobody tells the monitor of growth`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .success) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)

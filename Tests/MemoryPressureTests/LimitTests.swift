@@ -16,13 +16,14 @@ import Testing
     }
 
     @Test(
-        "Of a limit of 1000 bytes, 800 are a warning and 900 critical, page cache not counted",
         arguments: [
             (799, 0, nil), (800, 0, .warning), (899, 0, .warning), (900, 0, .critical), (1000, 0, .critical),
             (1000, 300, nil), (1000, 200, .warning), (1000, 101, .warning), (1000, 100, .critical), (0, 0, nil),
             (900, 5000, nil),
         ] as [(Int, Int, MemoryPressure?)])
-    func levels(_ usage: Int, _ cache: Int, _ pressure: MemoryPressure?) throws {
+    func `of a limit of 1000 bytes, 800 are a warning and 900 critical, page cache not counted`(
+        _ usage: Int, _ cache: Int, _ pressure: MemoryPressure?
+    ) throws {
         let v2 = try FakeSystemFiles.version2()
         try v2.write("\(usage)", to: "/cgroup/service/worker/memory.current")
         try v2.write(
@@ -37,8 +38,7 @@ import Testing
         #expect(reading(v1).pressure == pressure)
     }
 
-    @Test("The limit of a cgroup above counts as well, and so does memory.high")
-    func above() throws {
+    @Test func `the limit of a cgroup above counts as well, and so does memory.high`() throws {
         let stand = try FakeSystemFiles.version2()
         try stand.write("2000", to: "/cgroup/service/memory.max")
         try stand.write("1700", to: "/cgroup/service/memory.current")
@@ -48,8 +48,7 @@ import Testing
         #expect(reading(stand).reason.contains("/cgroup/service"))
     }
 
-    @Test("A limit that changes counts from the next look on")
-    func changedLimit() throws {
+    @Test func `a limit that changes counts from the next look on`() throws {
         let stand = try FakeSystemFiles.version2()
         let sources = PressureSources(files: stand.files, configuration: .init())
         #expect(sources.reading().pressure == nil)
@@ -57,8 +56,7 @@ import Testing
         #expect(sources.reading().pressure == .critical)
     }
 
-    @Test("The next look is due when a quarter of the room may be used up")
-    func credit() throws {
+    @Test func `the next look is due when a quarter of the room may be used up`() throws {
         let stand = try FakeSystemFiles.version2()
         for (usage, credit) in [(0, 200), (400, 100), (796, 3), (800, 25), (880, 5), (950, 3)] {
             try stand.write("\(usage)", to: "/cgroup/service/worker/memory.current")
@@ -66,8 +64,9 @@ import Testing
         }
     }
 
-    @Test("Growth within the credit is free; beyond it, the one who grows tells the observers before it goes on")
-    func growth() throws {
+    @Test
+    func `growth within the credit is free; beyond it, the one who grows tells the observers before it goes on`() throws
+    {
         let stand = try FakeSystemFiles.version2()
         let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)
         let reports = Reports(monitor)
@@ -81,8 +80,7 @@ import Testing
         #expect(monitor.status.last?.reason.contains("950 of 1000 bytes") == true)
     }
 
-    @Test("A cache empties itself while it is filled towards a limit, without a thread")
-    func cacheUnderLimit() throws {
+    @Test func `a cache empties itself while it is filled towards a limit, without a thread`() throws {
         let stand = try FakeSystemFiles.version2()
         let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)
         let cache = MemoryCache<Number, Int>(limits: try MemoryCacheLimits(capacity: 5000), monitor: monitor)
@@ -100,8 +98,7 @@ import Testing
         var original: Number { self }
     }
 
-    @Test("Where there is neither PSI nor a limit, available memory counts, and the log says so")
-    func availableMemory() throws {
+    @Test func `where there is neither PSI nor a limit, available memory counts, and the log says so`() throws {
         let stand = try FakeSystemFiles()
         let log = KeptLog.Lines()
         var configuration = MemoryPressureMonitor.Configuration()
@@ -115,8 +112,7 @@ import Testing
         #expect(log.lines.withLock { $0.first?.contains("warning: memory pressure: neither") } == true)
     }
 
-    @Test("With a limit, available memory is not asked for, and the log is silent")
-    func noFallback() throws {
+    @Test func `with a limit, available memory is not asked for, and the log is silent`() throws {
         let stand = try FakeSystemFiles.version1()
         let log = KeptLog.Lines()
         var configuration = MemoryPressureMonitor.Configuration()
@@ -126,8 +122,7 @@ import Testing
         #expect(log.lines.withLock { $0 } == [])
     }
 
-    @Test("Files that hold nonsense are no limit and no pressure")
-    func nonsense() throws {
+    @Test func `files that hold nonsense are no limit and no pressure`() throws {
         let stand = try FakeSystemFiles.version2()
         try stand.write("lots", to: "/cgroup/service/worker/memory.max")
         try stand.write("MemTotal: 0 kB\nMemAvailable: -1 kB", to: "/proc/meminfo")

@@ -6,8 +6,7 @@ import Testing
 @testable import MemoryCache
 
 @Suite struct MonitorTests {
-    @Test("A change of memory.events makes the monitor look")
-    func events() async throws {
+    @Test func `a change of memory.events makes the monitor look`() async throws {
         let stand = try FakeSystemFiles.version2()
         var configuration = MemoryPressureMonitor.Configuration()
         configuration.checkInterval = .seconds(3600)
@@ -23,8 +22,7 @@ import Testing
         monitor.stop()
     }
 
-    @Test("Growth that nobody tells of is seen at the next look")
-    func interval() async throws {
+    @Test func `growth that nobody tells of is seen at the next look`() async throws {
         let stand = try FakeSystemFiles.version1()
         var configuration = MemoryPressureMonitor.Configuration()
         configuration.checkInterval = .milliseconds(1)
@@ -37,8 +35,7 @@ import Testing
         monitor.stop()
     }
 
-    @Test("A report by a call reaches every observer that lives, before it returns")
-    func call() throws {
+    @Test func `a report by a call reaches every observer that lives, before it returns`() throws {
         let monitor = MemoryPressureMonitor(configuration: .init(), files: try FakeSystemFiles.version1().files)
         let (one, two) = (Reports(monitor), Reports(monitor))
         do {
@@ -54,8 +51,7 @@ import Testing
         #expect(monitor.status.criticals == 2)
     }
 
-    @Test("Stop waits for the thread's end; so does the release of a monitor that runs")
-    func end() throws {
+    @Test func `stop waits for the thread's end; so does the release of a monitor that runs`() throws {
         let stand = try FakeSystemFiles.version2()
         let watch = PressureWatch(
             PressureSources(files: stand.files, configuration: .init()), configuration: .init())
@@ -79,8 +75,7 @@ import Testing
         #expect(released == nil)
     }
 
-    @Test("A monitor can be stopped by its own observer, and be started again")
-    func stoppedByObserver() async throws {
+    @Test func `a monitor can be stopped by its own observer, and be started again`() async throws {
         let stand = try FakeSystemFiles.version1()
         try stand.write("990", to: "/memory/job/memory.usage_in_bytes")
         var configuration = MemoryPressureMonitor.Configuration()
@@ -98,8 +93,7 @@ import Testing
         }
     }
 
-    @Test("Growth, reports, starts and stops on many threads at once")
-    func threads() async throws {
+    @Test func `growth, reports, starts and stops on many threads at once`() async throws {
         let stand = try FakeSystemFiles.version1()
         try stand.write("850", to: "/memory/job/memory.usage_in_bytes")
         let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)

@@ -12,8 +12,7 @@ import Testing
 struct StallTests {
     static let limit: Int64 = 64 << 20
 
-    @Test("A trigger fires when reading drops what will be read next, and the monitor warns")
-    func fires() async throws {
+    @Test func `a trigger fires when reading drops what will be read next, and the monitor warns`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         let directory = try TestDirectory()
         await #expect(processExitsWith: .success) {

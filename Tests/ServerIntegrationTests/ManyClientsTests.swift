@@ -4,9 +4,11 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .fewAtATime) struct ManyClientsTests {
-    @Test(
-        "500 clients of one cold file of 50 MB: one request to the origin, resumed three times, and 100 MiB of memory")
-    func coldFile() async throws {
+    @Test
+    func
+        `500 clients of one cold file of 50 MB: one request to the origin, resumed three times, and 100 MiB of memory`()
+        async throws
+    {
         let file = Representation(seed: 500, size: 50_000_000)
         let origin = try ScriptedOrigin(sendBuffer: nil) { request in
             var behaviour = Behaviour(file)
@@ -30,8 +32,7 @@ import Testing
         if !isSanitized() { #expect(server.peakMemory <= 100 << 20, "\(server.peakMemory >> 20) MiB") }
     }
 
-    @Test("a slow client slows its own transfer only, and the file is stored at the origin's pace")
-    func slowClient() async throws {
+    @Test func `a slow client slows its own transfer only, and the file is stored at the origin's pace`() async throws {
         let file = Representation(seed: 7, size: 20_000_000)
         let origin = try ScriptedOrigin(serving: file, sendBuffer: nil)
         let server = try await ServerProcess(origin: origin.url(""))

@@ -279,10 +279,10 @@ private let otherCases: [ActionCase] = [
         expected: .action(.status)),
 ]
 
-@Suite("What a response to a range request means")
+@Suite("A response to a range request")
 struct ResumeActionTests {
     @Test(arguments: partialCases + otherResourceCases + otherCases)
-    func judgement(_ row: ActionCase) {
+    func `the head decides what becomes of the held bytes`(_ row: ActionCase) {
         let plan = ResumePlan(
             method: row.method, fields: row.requestFields, held: row.held, mayResume: true, url: origin)
         let head = ResponseHead(
@@ -303,20 +303,17 @@ struct ResumeActionTests {
         }
     }
 
-    @Test("Without anything held, a 200 is taken without a word")
-    func wholeFromNothing() {
+    @Test func `without anything held, a 200 is taken without a word`() {
         let plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: true, url: origin)
         let head = ResponseHead(
             status: .ok, fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(), responseTime: Date())
         #expect(plan.action(for: head) == .take(.whole(length: 7), length: 7, dropping: nil))
     }
 
-    @Test(
-        "When every status is passed on, each is a body of its own, and what is held is not dropped",
-        arguments: [
-            206, 301, 404, 416, 500,
-        ])
-    func passing(status: Int) {
+    @Test(arguments: [
+        206, 301, 404, 416, 500,
+    ])
+    func `when every status is passed on, each is a body of its own, and what is held is not dropped`(status: Int) {
         let head = ResponseHead(
             status: .init(code: status), fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(),
             responseTime: Date())

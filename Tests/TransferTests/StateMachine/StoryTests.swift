@@ -42,11 +42,21 @@ struct Story: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct TransferStoryTests {
-    @Test(arguments: BodyStories.all) func bodies(story: Story) throws { try story.run() }
-    @Test(arguments: ResumeStories.all) func resuming(story: Story) throws { try story.run() }
-    @Test(arguments: RedirectStories.all) func redirects(story: Story) throws { try story.run() }
-    @Test(arguments: RetryStories.all) func retries(story: Story) throws { try story.run() }
-    @Test(arguments: HeadStories.all) func heads(story: Story) throws { try story.run() }
+    @Test(arguments: BodyStories.all) func `bodies are passed to the sink as their stories tell`(story: Story) throws {
+        try story.run()
+    }
+    @Test(arguments: ResumeStories.all) func `partial bodies are resumed as their stories tell`(story: Story) throws {
+        try story.run()
+    }
+    @Test(arguments: RedirectStories.all) func `redirects are followed as their stories tell`(story: Story) throws {
+        try story.run()
+    }
+    @Test(arguments: RetryStories.all) func `failed attempts are retried as their stories tell`(story: Story) throws {
+        try story.run()
+    }
+    @Test(arguments: HeadStories.all) func `heads are interpreted as their stories tell`(story: Story) throws {
+        try story.run()
+    }
 }
 
 enum BodyStories {
