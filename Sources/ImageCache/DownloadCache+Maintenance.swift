@@ -189,11 +189,11 @@ extension DownloadCache {
     ///   - repair: Drop what is wrong, so that it is fetched anew.
     ///   - report: Called with each entry and what was found of it.
     public func verify(
-        repair: Bool = false, _ report: (CacheEntry, Verdict) -> Void = { _, _ in }
+        repair: Bool = false, _ report: (CacheEntry, EntryIntegrity) -> Void = { _, _ in }
     ) throws(ImageCacheError) -> VerifyResult {
         try translating {
-            try store.verify(repair: repair) { entry, verdict in
-                report(CacheEntry(entry, in: store), verdict)
+            try store.verify(repair: repair) { entry, integrity in
+                report(CacheEntry(entry, in: store), integrity)
                 return true
             }
         }

@@ -150,7 +150,7 @@ public final class DownloadCache: Sendable {
     ///   ``ImageCacheError/Code/cancelled``.
     public func exchange(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedAnswer {
         var request = request
-        request.transfer.passesEveryStatus = true
+        request.transfer.forwardsErrorResponses = true
         request.transfer.maxRedirects = 0
         request.unstorable = .handOut
         do throws(ImageCacheError) {

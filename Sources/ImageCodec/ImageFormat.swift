@@ -1,4 +1,4 @@
-/// A format of images, told by the first bytes of a file: never by its name or its Content-Type.
+/// An image format, identified by the first bytes of a file: never by its name or its Content-Type.
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     case jpeg = "JPEG"
     case png = "PNG"
@@ -15,10 +15,10 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
 
     public var description: String { rawValue }
 
-    /// Whether images of this format are read and written here.
+    /// True if images of this format can be read and written.
     public var isSupported: Bool { self == .jpeg || self == .png || self == .webp }
 
-    /// The media type of RFC 6838 by which the format is registered.
+    /// The registered media type (RFC 6838).
     public var mediaType: String {
         switch self {
         case .jpeg: "image/jpeg"
@@ -36,10 +36,10 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
         }
     }
 
-    /// Bytes from the start of a file that are enough for ``detect(_:)``.
+    /// The number of bytes from the start of a file that suffice for ``detect(_:)``.
     public static let signatureLength = 512
 
-    /// The format of a file that starts with these bytes, nil where no signature matches.
+    /// Identifies the format of a file by its first bytes; nil if no signature matches.
     ///
     /// - Parameter start: The first ``signatureLength`` bytes of the file, or all of a shorter one.
     public static func detect(_ start: some Collection<UInt8>) -> ImageFormat? {
@@ -64,7 +64,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
         return isSVG(bytes) ? .svg : nil
     }
 
-    /// AVIF and HEIF are told apart by the brands in the file type box (ISO/IEC 14496-12).
+    /// Distinguishes AVIF and HEIF by the brands in the file type box (ISO/IEC 14496-12).
     private static func isoBaseMedia(_ bytes: [UInt8]) -> ImageFormat? {
         let length = min(bytes.count, bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) })
         var brands: [String] = []
@@ -77,7 +77,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
         return brands.contains(where: heif.contains) ? .heif : nil
     }
 
-    /// Text whose first element is `svg`, behind a declaration, comments and a document type.
+    /// Returns true for text whose first element is `svg`, after a declaration, comments and a document type.
     private static func isSVG(_ bytes: [UInt8]) -> Bool {
         var text = Substring(String(decoding: bytes, as: UTF8.self))
         if text.hasPrefix("\u{FEFF}") { text = text.dropFirst() }

@@ -8,7 +8,7 @@
 /// * A `begin` that returned is followed by exactly one `end`, also after a cancellation or an error of `write`.
 /// * An `end(.discarded)` may come without a `begin`: a response head proved what is held to be worthless.
 /// * Nothing but the body of a complete or partial representation ever arrives: not of an error status, of a redirect,
-///   or of an answer to HEAD. With ``TransferOptions/passesEveryStatus`` each of them is a body of its own
+///   or of an answer to HEAD. With ``TransferOptions/forwardsErrorResponses`` each of them is a body of its own
 ///   (``BodyPlacement/whole(length:)``), but for HEAD and 304; what is held has nothing to do with one whose status is
 ///   not 200.
 /// * A sink may throw from any call that can; the transfer then ends with ``TransferError/Code/refusedBySink``.

@@ -23,7 +23,7 @@ struct Main: AsyncParsableCommand {
         throw ValidationError("\(option) is specified more than once.")
     }
 
-    /// As ArgumentParser's own, but a wrong command line ends with 2, as it does for every Unix command.
+    /// Equals ArgumentParser's own, except that a wrong command line exits with 2, as is usual for Unix commands.
     static func main() async {
         do {
             try refuseRepeatedOptions(Array(CommandLine.arguments.dropFirst()))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskStore
 
-/// What was invalidated stays invalid, in every process on the directory.
+/// Invalidations apply to every process on the directory.
 @Suite struct GenerationTests {
     private let test: StoreUnderTest
     private let other: DiskStore
@@ -68,7 +68,7 @@ import Testing
         // Whoever waits for it gets it all the same.
         #expect(try writer.commitTransient().all() == pattern(size))
         #expect(try !other.has("k"))
-        // What begins afterwards is stored.
+        // A write that begins afterwards is stored.
         _ = try store(other, "k", [3])
         #expect(try test.store.read("k") == [3])
     }
@@ -216,7 +216,7 @@ import Testing
         var version: UInt8 = 1
         var fills: [(BodyWriter, NewEntry, version: UInt8)] = []
         var copies: [(generation: Generation, version: UInt8)] = []
-        /// What an invalidation has forbidden: every version below.
+        /// The first version that an invalidation allows.
         var least: UInt8 = 1
         for step in 0..<120 {
             let store = try #require(stores.randomElement(using: &random))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskStore
 
-/// What a run has handed out stays until it ends.
+/// Delivered bodies remain until the run that received them ends.
 @Suite struct HoldTests {
     private static let capacity: Int64 = 8 << 20
 
@@ -111,7 +111,7 @@ import Testing
             }
             #expect(areThere(paths), "\(key)")
         }
-        // What is doomed counts as that.
+        // A doomed body does not count as held.
         #expect(try held() == 0)
         #expect(try test.store.statistics().doomedBytes == hit.allocated + Budget.rounded(300_000))
         store.close()

@@ -90,7 +90,7 @@ import Transfer
             }
             func end(_ name: String) { ended.withLock { _ = $0.insert(name) } }
 
-            // What a asks for looks cheap: by turns alone it would come before whatever else b wants.
+            // The work of `a` seems cheap: without shares it would precede all further work of `b`.
             await add(["a1", "a2", "a3", "a4"], cost: 1)
             #expect(await reaches(4).count == 4)
             await add(["a5", "a6", "a7"], cost: 1)

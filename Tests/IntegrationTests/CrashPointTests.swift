@@ -27,7 +27,7 @@ struct CrashPointTests {
 
     @Test(.timeLimit(.minutes(240)))
     func `the command is killed at a system call, and the next run completes the file`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: UInt64(request.path.dropFirst()) ?? 0, size: Self.size))
         }
@@ -47,7 +47,8 @@ struct CrashPointTests {
             let content = Content(seed: UInt64(point), size: Self.size)
             #expect(content.equalsFile(at: outcome.lines.first ?? ""), "after a kill at call \(point)")
             let sent = origin.requests(to: "/\(point)").reduce(0) { $0 + $1.bodyBytesSent }
-            // What the origin had sent and the process had not yet read is lost with it: the sockets' buffers, on a busy machine.
+            // Bytes sent by the origin but not yet read by the process are lost: those in the sockets' buffers, on a
+            // busy machine.
             #expect(sent <= Self.size + blockSize + (256 << 10), "after a kill at call \(point)")
             if point % 16 == 0 { _ = try await work.run("clear") }
         }
@@ -61,7 +62,7 @@ struct CrashPointTests {
 
     /// Fetches, and dies at a system call; 0: at none.
     private func traced(
-        _ work: Workplace, _ url: String, at point: Int
+        _ work: TestWorkspace, _ url: String, at point: Int
     ) async throws -> (ending: ChildProcess.Ending, calls: Int) {
         var environment = ProcessInfo.processInfo.environment.merging(work.command.environment) { $1 }
         environment["IMGCACHE_DIR"] = work.cache
@@ -90,7 +91,7 @@ enum CrashPoints {
 
     static let tool = CommandRunner.built("crash-points")
 
-    /// Why nothing can be traced here, or nil: for `.enabled(if:)`.
+    /// The reason why tracing is impossible here, or nil: for `.enabled(if:)`.
     static let unavailableReason: String? = {
         #if arch(x86_64)
             return isSanitized() ? "a sanitizer's own system calls are in the way" : nil

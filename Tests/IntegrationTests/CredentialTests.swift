@@ -4,11 +4,11 @@ import Testing
 
 /// Credentials go to the origin they were given for, and nowhere else.
 @Suite(.fewAtATime) struct CredentialTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let representation = Representation(seed: 31, size: 3000)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     @Test(arguments: [

@@ -20,7 +20,7 @@ struct HostileImageTests {
     @Test(arguments: names) func `a thumbnail or one sentence that says why not, within 512 MiB`(name: String)
         async throws
     {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let memory = try MemoryCgroup(limit: 512 << 20)
         var command = work.command
         command.environment["MEMORY"] = memory.folder

@@ -11,7 +11,7 @@ import Testing
     private let picture = Locked(Picture(seed: 1))
     private let gate = Gate()
 
-    /// What the origin serves, under every path.
+    /// The image that the origin serves under every path.
     private struct Picture: Sendable {
         let etag: String
         let bytes: [UInt8]

@@ -5,11 +5,11 @@ import Testing
 
 /// Ctrl-C and SIGTERM: what arrived is kept, one line says so, and the next run continues.
 @Suite(.fewAtATime) struct InterruptTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let representation = Representation(seed: 41, size: 3_000_000)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     @Test(arguments: [SIGINT, SIGTERM])

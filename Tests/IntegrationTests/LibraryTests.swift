@@ -70,7 +70,7 @@ import Testing
         gate.open()
         let file = try await cache.file(for: request)
         #expect(file.source == .networkResumed)
-        // What the origin had sent may still have been on its way.
+        // Sent bytes may still have been in transit.
         #expect(file.resumedFrom > 0 && file.resumedFrom <= 1_000_000)
         #expect(origin.requests.last?["Range"] == "bytes=\(file.resumedFrom)-")
         #expect(file.bytesTransferred == representation.size - file.resumedFrom)

@@ -15,9 +15,9 @@ import Testing
     private static let new = Representation(
         seed: 62, size: size, etag: "\"same\"", lastModified: date, cacheControl: nil)
 
-    private let work: Workplace
+    private let work: TestWorkspace
 
-    init() throws { work = try Workplace() }
+    init() throws { work = try TestWorkspace() }
 
     /// Both files under their paths; `/latest` as `latest` says.
     private func origin(
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// What was asked of a path, about what is held or stored.
+    /// The preconditions in requests for a path.
     private func conditions(_ origin: ScriptedOrigin, _ path: String) -> [String] {
         origin.requests(to: path).flatMap { request in
             ["Range", "If-Range", "If-None-Match", "If-Modified-Since"].filter { request[$0] != nil }
@@ -135,7 +135,7 @@ import Testing
             let origin = try origin { .redirect(to: "/fw-1.0.img?verify=\($0.number)") }
             try await work.fetchUntilCut(origin.url("/latest"))
             let outcome = try await work.command.run(["fetch", "--json"] + arguments + [origin.url("/latest")])
-            let answer = try Answer(outcome)
+            let answer = try FetchReport(outcome)
             #expect(answer.resumedFrom == resumed, "\(outcome)")
             #expect(Self.old.content.equalsFile(at: answer.path ?? ""))
         }

@@ -4,10 +4,10 @@ import Testing
 
 /// `--limit-rate` holds whatever the origin's speed.
 @Suite(.fewAtATime) struct RateTests {
-    private let work: Workplace
+    private let work: TestWorkspace
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     /// Bytes that the partial of a URL holds.

@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What a service needs of a thumbnail beside its bytes: at once, tagged, and with what is left of its original's life.
+/// Thumbnails for a service: available at once, tagged, and with the remaining lifetime of the original.
 @Suite(.fewAtATime) struct ServedThumbnailTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())

@@ -5,11 +5,11 @@ import Testing
 
 /// `imgcache thumb`, `show`, and what `info` says of images.
 @Suite(.fewAtATime) struct ThumbTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let jpeg: [UInt8]
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         let image = try DecodedImage(width: 400, height: 300) { memory in
             for index in 0..<(400 * 300) {
                 memory[index * 4] = UInt8(truncatingIfNeeded: index % 400 / 2)

@@ -40,10 +40,8 @@ import Testing
         return whole
     }
 
-    @Test(
-        "a client that begins to read late gets all of its last answer",
-        arguments: ["HTTP/1.0\r\n", "HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", "HTTP/1.1\r\nHost: x\r\n"])
-    func lateReader(head: String) async throws {
+    @Test(arguments: ["HTTP/1.0\r\n", "HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", "HTTP/1.1\r\nHost: x\r\n"])
+    func `a client that begins to read late gets all of its last answer`(head: String) async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let whole = try warm(server)
@@ -56,8 +54,7 @@ import Testing
         #expect(server.log.allSatisfy { $0["cut_short"] == nil }, "\(server.log)")
     }
 
-    @Test("the time to take an answer runs anew with each piece of it")
-    func steadyReader() async throws {
+    @Test func `the time to take an answer runs anew with each piece of it`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""), "--write-timeout", "6s")
         let whole = try warm(server)
@@ -70,8 +67,7 @@ import Testing
         #expect(client.answer()?.body == whole)
     }
 
-    @Test("a server that stops lets a client take what has been written for it")
-    func stopping() async throws {
+    @Test func `a server that stops lets a client take what has been written for it`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let whole = try warm(server)
@@ -86,8 +82,7 @@ import Testing
         #expect(!server.process.errorOutput.contains("EventLoop"), "\(server.process.errorOutput)")
     }
 
-    @Test("a large image that many clients do not take is in memory once")
-    func shared() async throws {
+    @Test func `a large image that many clients do not take is in memory once`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         _ = try warm(server)
@@ -99,8 +94,7 @@ import Testing
         if !isSanitized() { #expect(server.residentMemory - before < 32 << 20) }
     }
 
-    @Test("a connection over which much is asked keeps nothing of what it has read")
-    func muchAsked() async throws {
+    @Test func `a connection over which much is asked keeps nothing of what it has read`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 7, size: 100))
         let server = try await ServerProcess(origin: origin.url(""), "--max-header-size", "64KiB")
         let client = try Client(server.port)

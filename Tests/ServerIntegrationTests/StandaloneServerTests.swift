@@ -42,9 +42,9 @@ import Testing
     /// Keeps what it is told.
     private final class Observer: RequestObserver {
         let records = Locked<[RequestRecord]>([])
-        let refused = Locked<[RequestFault.Reason]>([])
+        let refused = Locked<[RequestError.Reason]>([])
 
-        func requestRefused(_ reason: RequestFault.Reason) { refused.withLock { $0.append(reason) } }
+        func requestRefused(_ reason: RequestError.Reason) { refused.withLock { $0.append(reason) } }
         func requestEnded(_ record: RequestRecord) { records.withLock { $0.append(record) } }
     }
 

@@ -98,7 +98,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         try writer.start(header: record.encoded, total: length)
     }
 
-    private func refusal(to response: StoredResponse) -> StoreRefusal? {
+    private func refusal(to response: StoredResponse) -> NotStorableReason? {
         let message = HTTPResponse(status: response.status, headerFields: response.fields)
         let storability = rules.storability(of: message, to: resolved.cacheRequest, receivedAt: response.responseTime)
         if case .doNotStore(let refusal) = storability { return refusal } else { return nil }

@@ -42,7 +42,7 @@ extension Fetcher {
                 }
                 candidates.remove(at: served.candidate)
             } else {
-                if let body = partial?.body, let range = served.range(of: nil), try isSound(range, of: body) {
+                if let body = partial?.body, let range = served.range(of: nil), try isIntact(range, of: body) {
                     return StoredAnswer(
                         answer: CachedAnswer(head, range, of: body, decision.cacheStatus()), needsRefresh: needsRefresh)
                 }
@@ -78,7 +78,7 @@ extension Fetcher {
         let response = HTTPResponse(
             status: result.head.status, headerFields: result.head.fields.endToEnd())
         if response.status.kind != .successful {
-            guard resolved.request.transfer.passesEveryStatus else { throw Self.failure(result, resolved) }
+            guard resolved.request.transfer.forwardsErrorResponses else { throw Self.failure(result, resolved) }
             var status = decision.cacheStatus()
             status.forwardStatus = response.status.code
             return CachedAnswer(response, status)
@@ -126,8 +126,8 @@ extension Fetcher {
         }
     }
 
-    private func isSound(_ range: Range<Int64>, of body: PartialBody) throws(ImageCacheError) -> Bool {
-        do throws(StoreError) { return try body.isSound(range) } catch { throw ImageCacheError(error) }
+    private func isIntact(_ range: Range<Int64>, of body: PartialBody) throws(ImageCacheError) -> Bool {
+        do throws(StoreError) { return try body.isIntact(range) } catch { throw ImageCacheError(error) }
     }
 }
 

@@ -70,7 +70,7 @@ extension Fetcher {
                 if let standIn { candidates.append(standIn) }
             }
             // A proxy stores errors too; nobody gets one for a file.
-            return resolved.request.transfer.passesEveryStatus
+            return resolved.request.transfer.forwardsErrorResponses
                 ? candidates : candidates.filter { $0.record.response.status.kind == .successful }
         } catch {
             throw ImageCacheError(error)

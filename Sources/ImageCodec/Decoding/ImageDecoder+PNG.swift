@@ -14,7 +14,7 @@ extension ImageDecoder {
         if !reader.isInterlaced {
             try feed.run(reader)
         } else {
-            // It comes in seven passes over all of it.
+            // An interlaced image arrives in seven passes over all of it.
             let isDirect = lanes.count == 1 && first.resizer.resizing.isIdentity
             let all = isDirect ? first.resizer.pixels : try PixelBuffer(byteCount: header.width * header.height * 4)
             try pass.shared { (watch) throws(ImageCodecError) in try reader.readAll(into: all, &watch) }

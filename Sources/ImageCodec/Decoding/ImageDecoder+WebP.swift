@@ -2,7 +2,7 @@ internal import CImageCodec
 
 extension ImageDecoder {
     func decodeWebP(_ source: ImageSource, _ pass: DecodingPass) throws(ImageCodecError) {
-        // libwebp wants all bytes at once.
+        // libwebp requires all bytes at once.
         try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
             let reader = try pass.shared { (watch) throws(ImageCodecError) in
                 try WebPReader(bytes, limits: limits.lowered(allowTruncated: allowTruncated, watch))
@@ -27,8 +27,8 @@ extension ImageDecoder {
         finish(lanes, header, conversion, mayHaveAlpha: mayHaveAlpha, damage: damage)
     }
 
-    /// libwebp's scaler averages areas, which is well as long as the better filter still has something to do: to three times the
-    /// size that is wanted.
+    /// libwebp's scaler averages areas, which suffices as long as the better filter still reduces the image: down to
+    /// three times the target size.
     static func webPScale(of header: ImageHeader, for scaled: ResizePlan.Size) -> DecodingScale {
         let width = scaled.width * 3
         let height = scaled.height * 3

@@ -24,7 +24,7 @@ extension ImageEncoder {
             case .yes422: Int32(ICODEC_SAMPLING_422)
             case .none444: Int32(ICODEC_SAMPLING_444)
             }
-        // A profile of colours does not go with an image of gray.
+        // A colour profile is not valid for a grayscale image.
         let profile = image.profile ?? []
         if !profile.isEmpty { lowered.gray = false }
         var bytes: UnsafeMutablePointer<UInt8>?
@@ -47,7 +47,7 @@ extension ImageEncoder {
 }
 
 extension DecodedImage {
-    /// Whether red, green and blue are equal in every pixel.
+    /// Returns true if red, green and blue are equal in every pixel.
     func isGray(within budget: ImageBudget) throws(ImageCodecError) -> Bool {
         var isGray = true
         try budget.eachPart(width * height) { part in

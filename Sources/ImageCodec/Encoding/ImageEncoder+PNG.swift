@@ -25,7 +25,7 @@ extension ImageEncoder {
         lowered.colors = colors
         lowered.memory = UInt64(clamping: memory)
         lowered.has_alpha = !image.isOpaque
-        // A profile of colours does not go with an image of gray.
+        // A colour profile is not valid for a grayscale image.
         if image.isOpaque, image.profile == nil { lowered.gray = try image.isGray(within: budget) }
         let profile = image.profile ?? []
         let exif = image.exif ?? []

@@ -35,7 +35,7 @@ extension ImageEncoder {
 enum WebPContainer {
     /// The file with a VP8X header, a profile and an Exif block.
     ///
-    /// - Parameter file: A still image without such a header, as libwebp writes it, or with one, when alpha made it write one.
+    /// - Parameter file: A still image as written by libwebp, without such a header, or, because of alpha, with one.
     static func extended(
         _ file: [UInt8], width: Int, height: Int, hasAlpha: Bool, profile: [UInt8]?, exif: [UInt8]?
     ) -> [UInt8] {

@@ -2,21 +2,21 @@ import HTTPSemantics
 import HTTPServer
 import ImageCache
 
-/// An error in an image's URL, and the part of it that is wrong.
+/// An error in an image's URL, and the part concerned.
 struct ImageOptionError: Error, Equatable {
-    /// As the JSON body's `error` has it.
+    /// The value of `error` in the JSON body.
     let code: String
-    /// For people; it names the option.
+    /// The message, which names the option.
     let message: String
 
     static func option(_ name: some StringProtocol, _ problem: String) -> ImageOptionError {
-        // What stands there may be anything: it is quoted, and not at length.
+        // The name is arbitrary client input: it is quoted and truncated.
         ImageOptionError(code: "bad-option", message: "The option \"\(name.prefix(32))\" \(problem).")
     }
 }
 
 extension ImageOptions {
-    /// Reads `name=value,name=value`, percent-encoded or not. Each option may stand once, under either of its names.
+    /// Parses `name=value,name=value`, percent-encoded or not. Each option may occur once, under either of its names.
     init(_ text: some StringProtocol) throws(ImageOptionError) {
         var seen: Set<String> = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -84,7 +84,7 @@ extension ImageOptions {
         }
     }
 
-    /// Refuses options that are right alone and not together.
+    /// Refuses combinations of options that are only valid alone.
     private func checkTogether() throws(ImageOptionError) {
         for (name, side) in [("width", width), ("height", height)] {
             guard Double(side ?? 0) * devicePixelRatio <= Double(Self.longestSide) else {
@@ -104,7 +104,7 @@ extension ImageOptions {
         }
     }
 
-    /// Up to two digits behind the point.
+    /// Parses up to two decimals.
     private static func ratio(_ text: String) -> Double? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ (1...2).contains($0.utf8.count) }),
@@ -133,7 +133,7 @@ extension ImageOptions {
         }
     }
 
-    /// `0`, `1`, `0.25`, `.25`.
+    /// Parses `0`, `1`, `0.25`, `.25`.
     private static func share(_ text: Substring) -> Double? {
         guard (1...6).contains(text.utf8.count), text != ".",
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }), let share = Double(text)
@@ -141,7 +141,7 @@ extension ImageOptions {
         return (0...1).contains(share) ? share : nil
     }
 
-    /// `ffcc00`, `fc0`, with or without `#`; `white`, `black`.
+    /// Parses `ffcc00`, `fc0`, with or without `#`; `white`, `black`.
     private static func color(_ text: String) -> ImageSizing.Color? {
         if text == "white" { return .white }
         if text == "black" { return .black }

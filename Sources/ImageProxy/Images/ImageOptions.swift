@@ -2,7 +2,7 @@ import ImageCache
 
 /// The options of an image's URL, in the words of Cloudflare's image resizing: `w=256,h=256,fit=cover,format=auto`.
 ///
-/// Two texts that mean the same give equal values, and so one image in the cache.
+/// Equivalent texts give equal values, and so one image in the cache.
 struct ImageOptions: Hashable, Sendable {
     /// The way in which an image of other proportions gets into the box.
     enum Fit: String, CaseIterable, Sendable {
@@ -21,12 +21,12 @@ struct ImageOptions: Hashable, Sendable {
     }
 
     enum Format: String, CaseIterable, Sendable {
-        /// WebP for who accepts it, else of the original's kind.
+        /// WebP for clients that accept it, else the original's format.
         case auto
         case webp, jpeg, png
     }
 
-    /// In CSS pixels, as the height; one that is missing follows from the proportions.
+    /// In CSS pixels, like the height; a missing side follows from the proportions.
     var width: Int?
     var height: Int?
     var fit = Fit.scaleDown
@@ -35,21 +35,21 @@ struct ImageOptions: Hashable, Sendable {
     var quality = 80
     var devicePixelRatio = 1.0
     var gravity = ImageSizing.Position.center
-    /// The colour under transparent pixels and around a padded image.
+    /// The colour behind transparent pixels and around a padded image.
     var background: ImageSizing.Color?
-    /// A radius in pixels of the result; 0: none.
+    /// The radius in pixels of the result; 0: none.
     var blur = 0
     var keepsMetadata = false
 
-    /// Pixels of the result's longer side, and of its area.
+    /// The greatest length of the result's longer side in pixels.
     static let longestSide = 8192
     static let largestArea = 4096 * 8192
-    /// A blur holds the whole result several times.
+    /// The greatest area of a blurred result: a blur holds it several times.
     static let largestBlurredArea = 2048 * 2048
 }
 
 extension ImageOptions {
-    /// The size to bring the original to; nil: as it is.
+    /// The target size; nil: the original's.
     var sizing: ImageSizing? {
         guard width != nil || height != nil else { return nil }
         var sizing = ImageSizing(width: width ?? longest(beside: height), height: height ?? longest(beside: width))
@@ -60,15 +60,16 @@ extension ImageOptions {
         case .squeeze: sizing.fit = .fill
         }
         sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .squeeze
-        // Where it makes no difference it makes no other image.
+        // The position is normalised if it has no effect, so that it does not create another image.
         sizing.position = fit == .cover || fit == .crop || fit == .pad ? gravity : .center
         sizing.devicePixelRatio = devicePixelRatio
-        // Transparent where the format can be.
+        // Transparent if the format supports it.
         sizing.background = fit == .pad ? background : nil
         return sizing
     }
 
-    /// The longest side that may follow from the proportions: a sliver of an image must not become a giant one.
+    /// The greatest length of a side that follows from the proportions: an extremely narrow image must not become a
+    /// giant one.
     private func longest(beside side: Int?) -> Int? {
         guard let side else { return nil }
         let area = Double(Self.largestArea) / (Double(side) * devicePixelRatio * devicePixelRatio)
@@ -77,7 +78,7 @@ extension ImageOptions {
 
     var processors: [ImageProcessor] { blur > 0 ? [.blur(sigma: Double(blur) / 2)] : [] }
 
-    /// - Parameter acceptsWebP: what the client says of it.
+    /// - Parameter acceptsWebP: True if the client prefers WebP.
     func encoding(acceptsWebP: Bool) -> ThumbnailEncoding {
         var jpeg = ImageEncoder.JPEGOptions(quality: quality)
         if let background { jpeg.background = background }

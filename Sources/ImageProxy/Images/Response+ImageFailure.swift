@@ -4,11 +4,11 @@ import ImageCache
 import URLSigning
 
 extension Response {
-    /// The response to a request for an image that is not made: 400 for what cannot be read, 403 for what is not allowed.
+    /// The response to a refused image request: 400 for an invalid one, 403 if it is not allowed.
     init(_ error: ImageRequestError) {
         self =
             switch error {
-            case .mistake(let mistake): .failure(400, mistake.code, mistake.message)
+            case .invalidOption(let error): .failure(400, error.code, error.message)
             case .host: .failure(403, "host-not-allowed", "Images of that host are not made here.")
             case .width(nil): .failure(400, "bad-option", "The option \"width\" is needed here.")
             case .width(let width?): .failure(400, "bad-option", "The option \"width\" must not be \(width) here.")
@@ -23,8 +23,8 @@ extension Response {
             }
     }
 
-    /// The response when an image could not be made. Of an origin's error statuses, 404 and 410 stay what they are; others
-    /// are a bad gateway's (RFC 9110 section 15.6.3), but those that ask to come again.
+    /// The response after a failure to make an image. An origin's 404 and 410 are preserved; other error statuses
+    /// become a 502 (RFC 9110 section 15.6.3), except for temporary ones.
     init(imageFailure error: ImageCacheError) {
         var response: Response
         if let code = error.code.codecCode {

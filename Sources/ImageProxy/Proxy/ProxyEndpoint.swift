@@ -3,20 +3,20 @@ package import HTTPServer
 package import HTTPTypes
 package import ImageCache
 
-/// Answers a request with what the origin says to it, through the cache (RFC 9110 section 7.6).
+/// Forwards requests to the origin through the cache (RFC 9110 section 7.6).
 package struct ProxyEndpoint: RequestHandler {
-    /// The facts that the proxy tells others of itself and of the client.
+    /// The options of the proxy: its name, and the information that it adds to messages.
     package struct Options: Sendable {
         package var origin: OriginBase
         /// The name in Via.
         package var name = "imgcache"
-        /// True if Forwarded tells the origin who asked (RFC 7239).
+        /// True to send the client's address to the origin in Forwarded (RFC 7239).
         package var tellsClient = false
-        /// True if Server-Timing tells the client how long the cache took.
+        /// True to add the duration in Server-Timing.
         package var tellsTiming = false
-        /// The field that carries the request's id.
+        /// The field of the request's id.
         package var idField: HTTPField.Name?
-        /// Names of ``ClientAssertions``, in lower case, that are passed on.
+        /// Names of ``ClientAssertions``, in lower case, to forward.
         package var passedFields: Set<String> = []
         /// Proxies whose `Forwarded` is continued.
         package var trustedProxies = TrustedProxies()
@@ -58,7 +58,7 @@ package struct ProxyEndpoint: RequestHandler {
         request.interim = incoming.interim
         do {
             let answer = try await cache.exchange(request)
-            // Nobody asked for another protocol, and an interim response ends nothing (RFC 9110 section 15.2).
+            // No other protocol was requested, and an interim response is not final (RFC 9110 section 15.2).
             guard answer.head.status.code >= 200 else {
                 return .failure(502, "origin-status", "The origin answered with an interim response alone.")
             }
@@ -71,9 +71,9 @@ package struct ProxyEndpoint: RequestHandler {
     }
 
     private func request(for incoming: Request) -> FileRequest? {
-        // Dot segments mean one thing here and another there.
+        // Dot segments are interpreted differently by caches and origins.
         guard case .path(let path) = incoming.head.target,
-            !DotSegments.areIn(path.utf8.prefix { $0 != UInt8(ascii: "?") }),
+            !DotSegments.occur(in: path.utf8.prefix { $0 != UInt8(ascii: "?") }),
             let url = options.origin.url(for: path)
         else { return nil }
         var request = FileRequest(url)
@@ -85,7 +85,7 @@ package struct ProxyEndpoint: RequestHandler {
         return request
     }
 
-    /// Adds the fields that a request is given on its way to the origin.
+    /// Adds fields to a request on its way to the origin.
     private func addHopFields(to fields: inout HTTPFields, _ incoming: Request) {
         Via.append(options.name, minorVersion: incoming.head.minorVersion, to: &fields)
         if let name = options.idField { fields[name] = incoming.id }
@@ -110,7 +110,7 @@ package struct ProxyEndpoint: RequestHandler {
 }
 
 extension Response.Body {
-    /// Content that is sent as it arrives.
+    /// Creates content that is sent as it arrives.
     fileprivate init(_ content: AnswerContent) {
         self = .stream(length: content.length) { writer in
             for try await piece in content {

@@ -3,8 +3,8 @@ import HTTPTypes
 import ImageCache
 
 extension Response {
-    /// The response to a client when there is none of the origin's (RFC 9110 section 15.6): 504 when it took too long, 502 when
-    /// it could not be reached or broke off, 503 when it is the cache that cannot. Addresses and paths stay in the log.
+    /// The response if there is none of the origin's (RFC 9110 section 15.6): 504 after a time-out, 502 if the origin
+    /// could not be reached or closed the connection, 503 if the cache failed. Addresses and paths are logged only.
     init(failure error: ImageCacheError) {
         self =
             switch error.code {
@@ -29,7 +29,7 @@ extension Response {
 }
 
 extension ImageCacheError {
-    /// True if something took too long.
+    /// True for a time-out.
     fileprivate var isTimeout: Bool {
         guard let cause = cause as? TransferError else { return false }
         return cause.code == .timeout || cause.code == .stalled

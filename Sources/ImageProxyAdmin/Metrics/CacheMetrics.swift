@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import ImageCache
 
-/// The cache's own figures, for `/metrics`.
+/// The metrics of the cache, for `/metrics`.
 struct CacheMetrics: Sendable {
     var store: StoreStatistics
     var evictions: EvictionStatistics
@@ -11,7 +11,7 @@ struct CacheMetrics: Sendable {
     var answers: MemoryCacheStatistics
     var running: Int
 
-    /// Reads them. A look into the index: on a thread that may wait.
+    /// Reads them. Blocks on the index, so it must be called on a thread that may wait.
     init(_ cache: DownloadCache) throws(ImageCacheError) {
         store = try cache.statistics()
         evictions = cache.evictions
@@ -85,7 +85,7 @@ extension Duration {
     }
 }
 
-/// The process's own figures, under the names that Prometheus's client libraries use.
+/// The metrics of the process, with the names of Prometheus's client libraries.
 struct ProcessMetrics: Sendable {
     static func write(to text: inout PrometheusText, started: Date) {
         var usage = rusage()

@@ -1,6 +1,6 @@
-/// The meaning of the metrics that the server counts through swift-metrics.
+/// The descriptions of the metrics that the server records through swift-metrics.
 enum MetricHelp {
-    /// The gauges whose sum is the requests under way.
+    /// The gauges whose sum is the number of running requests.
     static let active = ["imgcache_requests_running", "imgcache_requests_waiting"]
 
     static let texts: [String: String] = [

@@ -1,4 +1,4 @@
-// What is known of one entry, and the question before something is purged.
+// The details of an entry, and the confirmation of a purge.
 import { change, Refusal } from "./api.js";
 import { find, make, put } from "./elements.js";
 import { bytes, date, urlParts } from "./format.js";
@@ -18,7 +18,7 @@ function open(dialog) {
 
 export function startDialogs() {
   for (const dialog of document.querySelectorAll("dialog")) {
-    // A click on what lies behind.
+    // A click on the backdrop.
     dialog.addEventListener("pointerdown", (event) => {
       const box = dialog.getBoundingClientRect();
       const inside = event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;

@@ -1,4 +1,4 @@
-// Asks the server for news, each part at its own pace, and not at all while nobody looks.
+// Polls the server, each part at its own interval, and not while the page is hidden.
 import { chartsInterval, refreshCharts, startCharts } from "./charts.js";
 import { startDialogs } from "./dialogs.js";
 import { find, put } from "./elements.js";

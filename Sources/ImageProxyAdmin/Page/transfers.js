@@ -1,4 +1,4 @@
-// What is being fetched from the origin right now.
+// The running transfers from the origin.
 import { get } from "./api.js";
 import { find, make, put, reconcile } from "./elements.js";
 import { bytes, count, percent, urlParts } from "./format.js";

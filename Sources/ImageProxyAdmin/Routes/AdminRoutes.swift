@@ -5,7 +5,7 @@ import ImageCache
 import Logging
 import NIOPosix
 
-/// The routes of the admin listener: health, metrics, purging, and the page with what it shows.
+/// The routes of the admin listener: health, metrics, purging, and the page with its data.
 struct AdminRoutes: Sendable {
     let cache: DownloadCache
     let rules: CacheRules
@@ -13,14 +13,14 @@ struct AdminRoutes: Sendable {
     let registry: MetricsRegistry
     let readiness: Readiness
     let admission: AdminGuard
-    /// The origin's URL without a slash at its end and without credentials.
+    /// The origin's URL without a trailing slash and without credentials.
     let origin: String
     /// The program's version, for the page.
     let version: String
     let logger: Logger
     let started = Date()
 
-    /// The largest content of a request.
+    /// The greatest size of a request's content.
     static let largestBody = 64 << 10
 
     func table() -> RouteTable {
@@ -72,12 +72,12 @@ struct AdminRoutes: Sendable {
         }
         table.get("api/entries/:id/thumbnail") { request in
             let preview = try await cache.preview(ofEntry: entryID(request.parameters["id"] ?? ""), .fit(352, 264))
-            // No 404, which browsers complain about: there is such an entry, and no picture of it.
+            // Not a 404, which browsers report as an error: the entry exists without a preview.
             guard let preview else {
                 return Response(HTTPResponse(status: .noContent, headerFields: [.cacheControl: "no-store"]))
             }
             var response = Response.bytes(preview.bytes, type: preview.format.mediaType)
-            // An entry never changes, and its number never comes again.
+            // An entry never changes, and its number is never reused.
             response.head.headerFields[.cacheControl] = "private, max-age=604800, immutable"
             return response
         }
@@ -100,7 +100,7 @@ struct AdminRoutes: Sendable {
 
     // MARK: Answers
 
-    /// The readiness that the server's parts tell, and the store.
+    /// The readiness of the server's parts, and of the store.
     func state() async -> Readiness.State {
         guard readiness.state == .ready else { return readiness.state }
         do {
@@ -129,7 +129,7 @@ struct AdminRoutes: Sendable {
             evictions: SummaryResponse.Evictions(cache.evictions))
     }
 
-    /// `PURGE /path`, as with other caches: one URL of the origin, or one that is given whole.
+    /// `PURGE /path`, as in other caches: one URL of the origin, or an absolute one.
     func purge(_ request: AdminRequest) async throws -> Response {
         try authorize(request)
         let head = request.incoming.head
@@ -164,7 +164,7 @@ struct AdminRoutes: Sendable {
         }
     }
 
-    /// Runs what waits for the disk on a thread that may.
+    /// Runs work that waits for the disk on a thread that may block.
     private func waiting<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await NIOThreadPool.singleton.runIfActive(work)
     }

@@ -2,11 +2,11 @@ import FoundationEssentials
 import HTTPCaching
 import Units
 
-/// An entry's freshness as the page says it.
+/// An entry's freshness for display.
 struct FreshnessSummary: Sendable, Equatable, Encodable {
     enum State: String, Sendable, Encodable {
         case fresh, stale
-        /// It must be confirmed before each use.
+        /// It must be validated before each use.
         case confirm
         /// Its record is damaged: it counts as a miss.
         case unknown
@@ -15,7 +15,7 @@ struct FreshnessSummary: Sendable, Equatable, Encodable {
     var state: State
     /// In few words: "Fresh for 3 h 12 min".
     var words: String
-    /// Whole sentences: why, and what the next request does.
+    /// Complete sentences: the reason, and the handling of the next request.
     var because: String
     var next: String
 

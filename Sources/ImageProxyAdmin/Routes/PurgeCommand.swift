@@ -25,7 +25,7 @@ struct PurgeCommand: Decodable {
         guard named.count == 1, let target = named.first else { throw .notOne }
         switch target {
         case .url(let url), .prefix(let url):
-            // An empty beginning would be everything, which must be said.
+            // An empty prefix would mean everything, which must be explicit.
             guard URLText.hasWebScheme(url) else { throw .notURL(url) }
         case .host(let host):
             // A port would match nothing.

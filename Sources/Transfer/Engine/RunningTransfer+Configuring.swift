@@ -101,7 +101,7 @@ extension RunningTransfer {
         _ handle: EasyHandle, _ options: TransferOptions, _ credentials: TransferOptions.Credentials?
     ) {
         // HTTPField makes a value of whatever text there is: no line ends, so no field can be smuggled in.
-        let own = options.passesEveryStatus ? "" : "imgcache"
+        let own = options.forwardsErrorResponses ? "" : "imgcache"
         let agent = HTTPField(name: .userAgent, value: options.userAgent ?? own).value
         if !agent.isEmpty { _ = handle.set(CURLOPT_USERAGENT, agent) }
         if let credentials {

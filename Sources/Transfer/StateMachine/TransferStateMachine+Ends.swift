@@ -89,7 +89,7 @@ extension TransferStateMachine {
         case .notModified(let head): return finish(.success(result(.notModified, head)))
         case .status(let head):
             let result = result(.status, head)
-            guard !options.passesEveryStatus, RetryState.isRetryable(status: head.status.code) else {
+            guard !options.forwardsErrorResponses, RetryState.isRetryable(status: head.status.code) else {
                 return finish(.success(result))
             }
             return considerRetry(.status(result, retryAfter: retryAfter))

@@ -1,4 +1,4 @@
-/// The command line: an option for each setting, and what to do.
+/// The command line: an option for each setting, and the action.
 struct CommandLineOptions {
     enum Action {
         case serve, printConfiguration, help, version
@@ -25,7 +25,7 @@ struct CommandLineOptions {
         }
     }
 
-    /// An option's name without its dashes, and what follows an equals sign.
+    /// An option's name without its dashes, and the value after an equals sign.
     private static func split(_ argument: String) throws(SettingError) -> (name: String, value: String?) {
         guard argument.hasPrefix("--") else {
             throw SettingError(setting: argument, value: nil, problem: "is no option; --help lists them")
@@ -67,7 +67,7 @@ struct CommandLineOptions {
             options[setting.name] = value
             return
         }
-        // A list may be given bit by bit.
+        // A list may be given in several options.
         guard setting.shape == .list else { throw Self.repeated(setting.name) }
         options[setting.name] = "\(former),\(value)"
     }

@@ -8,7 +8,7 @@ import Logging
 import URLSigning
 
 extension Setting {
-    /// Every setting, in the order in which the help tells them.
+    /// All settings, in the order of the help.
     static let all: [(title: String, settings: [Setting])] = [
         ("What is served", served), ("The cache", caching), ("The origin", origins), ("Images", images),
         ("Limits", limits), ("Time", times), ("Running it", running),
@@ -222,7 +222,7 @@ extension Setting {
             }, text: { $0[keyPath: place].description }, copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
-    /// Returns the problem with an origin's URL, nil when there is none.
+    /// Returns the problem with an origin's URL, nil if there is none.
     private static func originProblem(_ text: String) -> String? {
         let url: HTTPURL
         do throws(InvalidURL) { url = try HTTPURL(text) } catch {
@@ -239,7 +239,7 @@ extension Setting {
 
     private static let unfitOrigin = "has a query, a fragment or a character that must be percent-encoded"
 
-    /// Returns the problem with a file that must be readable, nil when there is none.
+    /// Returns the problem with a file that must be readable, nil if there is none.
     private static func fileProblem(_ path: String) -> String? {
         access(path, R_OK) == 0 ? nil : "cannot be read: " + String(cString: strerror(errno))
     }

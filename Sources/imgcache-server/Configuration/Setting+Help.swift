@@ -44,13 +44,13 @@ extension Setting {
 }
 
 extension Setting {
-    /// A value as it may be shown, valid or not; nil: not at all.
+    /// A value for display, valid or not; nil if it must not be displayed.
     func shown(_ text: String) -> String? {
         if isSecret { return nil }
         return name == "origin" ? Self.maskedUserinfo(text) : text
     }
 
-    /// A URL with `***` for the credentials in it.
+    /// A URL with its credentials replaced by `***`.
     private static func maskedUserinfo(_ url: String) -> String {
         let plain = FileRequest(url).urlWithoutUserinfo
         guard plain != url, let slashes = plain.firstRange(of: "://") else { return plain }
@@ -59,7 +59,7 @@ extension Setting {
 }
 
 extension ServerConfiguration {
-    /// The settings as a configuration file that would make them, secrets left out of it.
+    /// The settings as a configuration file, without secrets.
     var masked: String {
         var lines: [String] = []
         for (_, settings) in Setting.all {

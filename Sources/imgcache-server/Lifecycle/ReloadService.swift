@@ -3,11 +3,11 @@ import ServiceLifecycle
 import UnixSignals
 
 extension ReloadService: CustomStringConvertible {
-    /// Nothing of the settings, some of which are secret: services are named in logs.
+    /// Contains no settings, some of which are secret: services are named in logs.
     var description: String { "ReloadService" }
 }
 
-/// Reads the settings again on SIGHUP. A mistake in them changes nothing and is told in the log.
+/// Reloads the settings on SIGHUP. An error in them is logged and changes nothing.
 struct ReloadService: Service {
     let current: CurrentConfiguration
     let read: @Sendable () throws(SettingError) -> ServerConfiguration

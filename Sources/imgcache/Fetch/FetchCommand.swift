@@ -28,7 +28,7 @@ struct FetchCommand: AsyncParsableCommand {
     var output: OutputOptions
 
     @OptionGroup(title: "Several")
-    var several: SeveralOptions
+    var batch: BatchOptions
 
     @OptionGroup(title: "Output")
     var result: ResultOptions
@@ -40,16 +40,16 @@ struct FetchCommand: AsyncParsableCommand {
         guard output.directory == nil || output.file == nil, !output.remoteName || output.file == nil else {
             throw ValidationError("-o does not go with -d or -O.")
         }
-        guard !urls.isEmpty || several.inputFile != nil else {
+        guard !urls.isEmpty || batch.inputFile != nil else {
             throw ValidationError("Name a URL, or a list of them with -i.")
         }
         guard output.directory?.isEmpty != true else { throw ValidationError("-d takes a folder.") }
-        try fetching.validate(urls, several, output: output.file, takes: "URL")
+        try fetching.validate(urls, batch, output: output.file, takes: "URL")
     }
 
     func run() async throws {
         let status = await FetchRun(options: self).run()
-        // Ending here, without unwinding: every result is written, and nothing of the process is needed any more.
+        // Exits without unwinding: all results are written, and nothing else is needed.
         Output.exit(status)
     }
 }

@@ -2,9 +2,9 @@ import ImageCache
 import Units
 
 extension FetchingOptions {
-    /// The request that all URLs of the run have in common.
+    /// The request without a URL, common to all URLs of the run.
     ///
-    /// - Parameter mayBeUnstorable: whether what must not be stored is got all the same, and handed out.
+    /// - Parameter mayBeUnstorable: True to fetch and deliver responses that must not be stored.
     func template(mayBeUnstorable: Bool) throws -> FileRequest {
         var template = FileRequest("")
         template.owner = whose.owner
@@ -66,7 +66,7 @@ extension RequestOptions {
 }
 
 extension CachingOptions {
-    /// Whoever types a command wants today's file: what no server calls fresh is confirmed.
+    /// The user of a command expects the current file: a response without explicit freshness is validated.
     static let rules = CacheRules(usesHeuristics: false)
 
     var rules: CacheRules {

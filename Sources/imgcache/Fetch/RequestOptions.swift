@@ -76,7 +76,7 @@ struct RequestOptions: ParsableArguments {
 
     static func validate(_ headers: [String]) throws {
         for header in headers where !isField(header) {
-            // Only its first word: a forgotten colon must not show a token.
+            // Only the first word is shown: a missing colon must not reveal a token.
             throw ValidationError("-H takes 'Name: value', not '\(header.prefix { $0 != ":" && $0 != " " }) …'.")
         }
     }
@@ -88,7 +88,7 @@ struct RequestOptions: ParsableArguments {
 }
 
 /// The options of commands that get several URLs at once.
-struct SeveralOptions: ParsableArguments {
+struct BatchOptions: ParsableArguments {
     @Option(
         name: [.customShort("i"), .customLong("input-file")],
         help: ArgumentHelp(
@@ -100,14 +100,14 @@ struct SeveralOptions: ParsableArguments {
         help: ArgumentHelp("Transfers at once.", valueName: "n"))
     var parallel = Self.usual
 
-    /// As many as there are unless somebody says how many.
+    /// The default number of concurrent transfers.
     static let usual = 8
 
     func validate() throws {
         guard (1...1000).contains(parallel) else { throw ValidationError("-j takes a number from 1 to 1000.") }
     }
 
-    /// What the command line names, then what `-i` lists.
+    /// The URLs on the command line, followed by those of `-i`.
     func all(_ named: [String]) throws -> [String] {
         try named + (inputFile.map { InputList.urls(in: try InputList.read($0)) } ?? [])
     }

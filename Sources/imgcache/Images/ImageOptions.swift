@@ -1,7 +1,7 @@
 import ArgumentParser
 import ImageCache
 
-/// `--size WxH` and what goes with it, in the words of CSS `object-fit`.
+/// `--size WxH` and related options, in the terms of CSS `object-fit`.
 struct SizingOptions: ParsableArguments {
     @Option(
         name: [.customShort("s"), .customLong("size")],
@@ -41,7 +41,7 @@ struct SizingOptions: ParsableArguments {
         }
     }
 
-    /// A side that is `nil` follows from the other.
+    /// A missing side follows from the other one.
     struct Box: ExpressibleByArgument, Equatable {
         var width: Int?
         var height: Int?
@@ -125,12 +125,12 @@ struct SizingOptions: ParsableArguments {
     }
 }
 
-/// What is written.
+/// The options for the written file.
 struct EncodingOptions: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case jpeg, png, webp
 
-        /// By the ending of a file's name.
+        /// The format for the extension of a file name.
         init?(ending name: String) {
             switch name.split(separator: ".").last?.lowercased() {
             case "jpg", "jpeg", "jpe", "jfif": self = .jpeg
@@ -185,7 +185,7 @@ struct EncodingOptions: ParsableArguments {
     }
 }
 
-/// How the original is read.
+/// The options for reading the original.
 struct DecodingOptions: ParsableArguments {
     @Flag(help: "Keep the Exif block, with the orientation reset.")
     var keepMetadata = false
@@ -205,11 +205,11 @@ struct DecodingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Refuse images of more pixels (default 100000000).", valueName: "n"))
     var maxPixels: Int?
 
-    /// Warns of what is wrong with an image that is made all the same.
+    /// Warns about a defect of an image that is processed nevertheless.
     ///
-    /// - Throws: with `--strict`, instead.
+    /// - Throws: The defect, with `--strict`.
     func check(_ damage: ImageCodecError?, of source: String, quiet: Bool) throws {
-        // A cut is no news to who said --allow-truncated.
+        // Truncation is expected with --allow-truncated.
         guard let damage, damage.code != .truncated || strict else { return }
         let text = "\(FileRequest(source).urlWithoutUserinfo): \(damage)"
         if strict { throw Failure(.wrongBytes, text) }

@@ -63,11 +63,11 @@ struct ShowCommand: AsyncParsableCommand {
     }
 }
 
-/// How large a terminal is.
+/// The size of a terminal.
 struct TerminalScreen: Equatable {
     var columns = 80
     var rows = 24
-    /// Pixels of one character.
+    /// The size of a character in pixels.
     var cell = (width: 10, height: 20)
 
     init(_ descriptor: Int32) {
@@ -83,7 +83,7 @@ struct TerminalScreen: Equatable {
         left.columns == right.columns && left.rows == right.rows && left.cell == right.cell
     }
 
-    /// As large as fits so many columns and all rows but the prompt's.
+    /// The largest size that fits into the columns and all rows but the prompt's.
     func sizing(columns: Int, for graphics: TerminalGraphics) -> ImageSizing {
         let lines = max(1, rows - 1)
         return graphics == .blocks

@@ -29,7 +29,7 @@ struct ThumbCommand: AsyncParsableCommand {
     var decoding: DecodingOptions
 
     @OptionGroup(title: "Several")
-    var several: SeveralOptions
+    var batch: BatchOptions
 
     @OptionGroup(title: "Output")
     var result: ResultOptions
@@ -38,14 +38,14 @@ struct ThumbCommand: AsyncParsableCommand {
     var fetching: FetchingOptions
 
     func validate() throws {
-        guard !sources.isEmpty || several.inputFile != nil else {
+        guard !sources.isEmpty || batch.inputFile != nil else {
             throw ValidationError("Name a URL or a file, or a list of them with -i.")
         }
         guard (output.file == nil) != (output.directory == nil) else {
             throw ValidationError("Say where to with -o FILE or -d DIR.")
         }
         guard output.directory?.isEmpty != true else { throw ValidationError("-d takes a folder.") }
-        try fetching.validate(sources, several, output: output.file, takes: "source")
+        try fetching.validate(sources, batch, output: output.file, takes: "source")
     }
 
     func run() async throws { Output.exit(await ThumbRun(options: self).run()) }

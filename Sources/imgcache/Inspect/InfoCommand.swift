@@ -38,7 +38,7 @@ struct InfoCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let now = Date()
             let request = whose.request(url)
             let url = request.urlWithoutUserinfo
@@ -115,11 +115,11 @@ struct PathCommand: ParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let request = whose.request(url)
-            // A body that somebody deleted is a miss.
+            // An entry without a body, which was deleted from outside, is a miss.
             let entries = try cache.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
-            // What a proxy stored of errors is no file of that URL.
+            // Errors stored by a proxy are not files of the URL.
             guard let entry = entries.first(where: { $0.record?.response.status.kind == .successful }) else {
                 let status = entries.first?.record.map { " (only the response \($0.response.status.code))" } ?? ""
                 throw Failure(.offline, "\(request.urlWithoutUserinfo): not in the cache\(status)")
@@ -144,9 +144,9 @@ struct StatsCommand: ParsableCommand {
         var partialBytes: Int64
         var doomedBytes: Int64
         var indexBytes: Int64
-        /// What is there now.
+        /// The present size.
         var used: Int64
-        /// The same with what the folders and the index's log may grow to: eviction goes by this.
+        /// The present size with the greatest size of the folders and the index's log, which eviction is based on.
         var reserved: Int64
         var capacity: Int64
 
@@ -159,7 +159,7 @@ struct StatsCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let statistics = try cache.statistics()
             let report = Report(
                 directory: cache.directory, entries: statistics.entries, bodies: statistics.bodyBytes,

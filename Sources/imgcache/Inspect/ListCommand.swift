@@ -32,7 +32,7 @@ struct ListCommand: ParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let now = Date()
             try cache.forEachEntry(by: sort.order, descending: sort == .size) { entry in
                 let isWanted = filter?.matches(

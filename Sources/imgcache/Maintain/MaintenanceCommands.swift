@@ -14,7 +14,7 @@ struct RemoveCommand: ParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() throws {
-        try withStore(store, for: .changing) { cache in
+        try withStore(store, for: .modifyExisting) { cache in
             var missing: [String] = []
             for url in urls {
                 let request = whose.request(url)
@@ -64,8 +64,8 @@ struct PruneCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await withStore(store, for: dryRun ? .looking : .tidying) { cache in
-            // In this order: on a full disk there is room for a sweep's notes only then.
+        try await withStore(store, for: dryRun ? .readOnly : .createIfNeeded) { cache in
+            // Before the sweep: on a full disk only pruning makes space for the sweep's rows.
             let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
             if !dryRun { try await cache.sweep() }
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
@@ -96,7 +96,7 @@ struct ClearCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: .tidying) { cache in
+        try withStore(store, for: .createIfNeeded) { cache in
             let before = try cache.statistics()
             if whose.isGiven {
                 try cache.clear(namespaceOf: whose.request(""))
@@ -130,10 +130,10 @@ struct VerifyCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: repair ? .changing : .looking) { cache in
+        try withStore(store, for: repair ? .modifyExisting : .readOnly) { cache in
             var damaged: [String] = []
-            let result = try cache.verify(repair: repair) { entry, verdict in
-                if !verdict.isSound { damaged.append(entry.url) }
+            let result = try cache.verify(repair: repair) { entry, integrity in
+                if !integrity.isIntact { damaged.append(entry.url) }
             }
             let report = Report(checked: result.checked, bytes: result.bytes, damaged: damaged, repaired: repair)
             if format.json {

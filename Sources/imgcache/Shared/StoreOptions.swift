@@ -22,11 +22,11 @@ struct StoreOptions: ParsableArguments {
         getenv(capacityVariable).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What `--capacity` asks for, else `$IMGCACHE_CAPACITY`; nil: what the store remembers.
-    var wantedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
+    /// The capacity in `--capacity`, else in `$IMGCACHE_CAPACITY`; nil: the remembered one.
+    var requestedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
 
     func validate() throws {
-        // An unset variable must not make a cache of the current folder, or `clear` one there.
+        // An unset variable must not create a cache in the current folder, or `clear` one there.
         guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir takes a folder.") }
         if capacity == nil, let text = Self.environmentCapacity, ByteSize(text: text) == nil {
             throw ValidationError(
@@ -40,7 +40,7 @@ struct OwnerOptions: ParsableArguments {
     var owner: String?
 }
 
-/// Whose entries a command is about, in the words in which `fetch` was told when they were brought.
+/// The owner whose entries a command is about, specified by the options with which `fetch` stored them.
 struct NamespaceOptions: ParsableArguments {
     @OptionGroup var whose: OwnerOptions
 
@@ -59,7 +59,7 @@ struct NamespaceOptions: ParsableArguments {
 
     func validate() throws { try RequestOptions.validate(headers) }
 
-    /// Whether they name anybody.
+    /// True if an owner is specified.
     var isGiven: Bool { whose.owner != nil || user != nil || !headers.isEmpty || netrc }
 
     /// The request for a URL's entry.
@@ -69,7 +69,7 @@ struct NamespaceOptions: ParsableArguments {
         request.fields = RequestOptions.fields(headers)
         request.transfer.netrc = netrc ? .default : .off
         if let user {
-            // Of a name alone the password was some; `token:` says that there was none.
+            // A name alone means any password; `token:` an empty one.
             let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             request.transfer.credentials = .init(
                 user: String(parts[0]), password: parts.count > 1 ? String(parts[1]) : "unknown")

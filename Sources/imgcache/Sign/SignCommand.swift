@@ -49,7 +49,7 @@ struct SignCommand: ParsableCommand {
         do throws(SigningKeyError) { keys = try SigningKeys(file: keyFile) } catch { throw refused(error.description) }
         let signer = URLSigner(keys)
         let expiry = expires?.time(after: Int64(time(nil)))
-        // All or none: half an output is easily taken for the whole.
+        // All or none: a partial output is easily mistaken for a complete one.
         let signed = try urls.map { url in
             let (origin, target) = Self.parts(of: url)
             do throws(SigningError) {
@@ -80,7 +80,7 @@ struct SignCommand: ParsableCommand {
     }
 }
 
-/// When a signed URL ends: after a time from now, or at a second since 1970.
+/// The expiry of a signed URL: a time from now, or a second since 1970.
 enum Expiry: Equatable, ExpressibleByArgument {
     case after(TimeSpan)
     case at(Int64)

@@ -56,7 +56,7 @@ final class Bench: Sendable {
         var testDescription: String { rawValue }
     }
 
-    /// What a consumer got.
+    /// The result of a consumer.
     struct Outcome: Sendable {
         var body: Body
         var status: CacheStatus

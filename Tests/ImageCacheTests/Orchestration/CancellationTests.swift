@@ -3,7 +3,7 @@ import ImageCache
 import ImageCacheTesting
 import Testing
 
-/// Who leaves, and what goes on.
+/// Cancellation by some of the consumers, and its effect on the others.
 @Suite(.timeLimit(.minutes(20))) struct CancellationTests {
     static let consumers = [Bench.Consumer.file, .proxied]
     static let pairs = consumers.flatMap { first in consumers.map { (first, $0) } }

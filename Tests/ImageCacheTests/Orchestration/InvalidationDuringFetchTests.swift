@@ -5,7 +5,7 @@ import ImageCacheTesting
 import TestSupport
 import Testing
 
-/// What was invalidated stays so, whatever was under way.
+/// Invalidations apply to running operations.
 @Suite(.timeLimit(.minutes(20))) struct InvalidationDuringFetchTests {
     enum Invalidation: Sendable, CaseIterable {
         case remove, purge, clear, unsafeMethod, otherCache

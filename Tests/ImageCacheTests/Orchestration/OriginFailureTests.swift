@@ -5,7 +5,7 @@ import Testing
 
 /// An origin that fails: the stale response where the rules allow it, else the failure.
 @Suite(.timeLimit(.minutes(20))) struct OriginFailureTests {
-    /// How the origin fails.
+    /// The failure of the origin.
     enum Failure: Sendable, CaseIterable {
         case unreachable, cut, internalError, badGateway, unavailable, gatewayTimeout, notFound, forbidden
 

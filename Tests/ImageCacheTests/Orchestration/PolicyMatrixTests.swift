@@ -3,9 +3,9 @@ import ImageCache
 import ImageCacheTesting
 import Testing
 
-/// What is asked of the origin under each policy, whoever consumes the response.
+/// The requests to the origin under each policy, for each kind of consumer.
 @Suite(.timeLimit(.minutes(20))) struct PolicyMatrixTests {
-    /// What the origin is asked.
+    /// The request to the origin.
     enum Asked: Sendable {
         case nothing, plain, conditional
         /// The request fails: nothing is stored, and nothing may be asked.

@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What is stored for all although an answer to somebody is not.
+/// Responses stored for everybody although a response to one client is not.
 @Suite(.fewAtATime) struct HitForMissTests: ForwardingSuite {
     let proxy: ProxyCache
 

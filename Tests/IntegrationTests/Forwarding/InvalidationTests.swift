@@ -248,7 +248,7 @@ import Testing
         version.withLock { $0 = 2 }
         let outcome = try await command.run(["fetch", option, url])
         #expect(outcome.ending == .exited(0), "\(outcome)")
-        // What was stored later than the present would be stale.
+        // A response stored later than the present would be stale.
         clock.withLock { $0 = Date() }
         #expect(try await thumbnail(url) == 2)
         #expect(try await bytes(of: cache.exchange(request(url))) == Self.picture(2))

@@ -3,7 +3,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What reaches the origin, and what comes back, is what was sent: nothing is added, lost or joined.
+/// Messages are forwarded unchanged in both directions: nothing is added, lost or joined.
 @Suite(.fewAtATime) struct PassedMessageTests: ForwardingSuite {
     let proxy: ProxyCache
 

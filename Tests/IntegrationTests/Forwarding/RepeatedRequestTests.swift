@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What the origin is asked twice, and what never; what a request that changes something makes invalid.
+/// Requests that may be sent to the origin twice, and those that may not; invalidation by unsafe requests.
 @Suite(.fewAtATime) struct RepeatedRequestTests: ForwardingSuite {
     let proxy: ProxyCache
 

@@ -18,13 +18,13 @@ struct History {
     private var abandoned: [DownloadCache] = []
     private(set) var log: [String] = []
     private(set) var tally = Tally()
-    /// How much the origin had sent of each path, and of all others, when the request was made whose load may still be under way:
-    /// small bodies are loaded to their end though nobody reads them, and shared.
+    /// The number of the origin's responses, for each path and for all others, at the time of the request whose load
+    /// may still be running: small bodies are loaded to their end without readers, and shared.
     private var loadBegan: [String: Int] = [:]
-    /// How much it had sent when the last response was read that it sent for the path: that much is stored, if it may be.
+    /// Its number of responses when the last one for the path was read: these are stored, if they may be.
     private var stored: [String: Int] = [:]
 
-    /// How often what happened: a test that never hits the cache proves nothing.
+    /// The number of each kind of event: a test that never hits the cache proves nothing.
     struct Tally {
         var requests = 0
         var hits = 0
@@ -198,7 +198,8 @@ struct History {
         let joined = isCollapsed ? loadBegan[request.path] ?? 0 : start.0
         // A request that the origin was not asked for begins no load.
         if response.how.contains("fwd=") { loadBegan[request.path] = joined }
-        // What has no body of the resource: not in the cache, a range beyond the end, the client's own condition.
+        // Responses without a body of the resource: not in the cache, a range beyond the end, the client's own
+        // condition.
         if [504, 416, 304].contains(response.status) { return }
         let objection = model.objection(
             to: response.body, status: response.status, for: request, emissions, since: start.0, joined: joined,

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(30))) struct HistoryTests {
-    /// How many histories; `IMGCACHE_HISTORIES` sets it (scripts/soak).
+    /// The number of histories; `IMGCACHE_HISTORIES` sets it (scripts/soak).
     private static let histories =
         ProcessInfo.processInfo.environment["IMGCACHE_HISTORIES"].flatMap { Int($0) } ?? 1_000
 

@@ -65,7 +65,7 @@ final class PartialSink: BodySink {
     /// From now on every write is answered with `.pause`, until ``resume()``.
     func pause() { state.withLock { $0.pauses = true } }
 
-    /// Whether a write was answered with `.pause`.
+    /// True if a write returned `.pause`.
     var hasPaused: Bool { state.withLock { $0.hasPaused } }
 
     func resume() {
@@ -179,7 +179,7 @@ extension TransferRequest {
     }
 }
 
-/// What a transfer that has to fail threw.
+/// The error of a transfer that must fail.
 func failure(of transfer: () async throws(TransferError) -> TransferResult) async -> TransferError? {
     do {
         _ = try await transfer()

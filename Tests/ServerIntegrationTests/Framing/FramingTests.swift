@@ -41,7 +41,7 @@ import Testing
     }
 }
 
-/// Where two parsers disagree about a stream, unless it is one of the differences that are known and harmless.
+/// A disagreement of two parsers about a stream, unless it is one of the known and harmless differences.
 struct FramingDifference: CustomStringConvertible {
     let description: String
 
@@ -76,7 +76,7 @@ struct FramingDifference: CustomStringConvertible {
             "bad-chunk", "bare-line-feed",
             // HTTP allows content of a GET and gives it no meaning.
             "content", "transfer-coding", "expectation",
-            // Who is asked, and for what, is no matter of framing to it.
+            // Errors that do not concern the framing.
             "no-host", "hosts", "bad-host", "bad-target", "target-too-long", "bad-version", "version", "connect",
             "bad-request-line", "bad-field-value", "bad-trailer", "too-many-fields",
         ],
@@ -88,7 +88,7 @@ struct FramingDifference: CustomStringConvertible {
         ],
     ]
 
-    /// Whether the other parser refuses such a request for another reason than its framing.
+    /// Returns true if the other parser refuses such a request for another reason than its framing.
     private static func isRefused(
         _ request: FramedRequest, _ host: String?, by parser: String, in stream: [UInt8]
     ) -> Bool {

@@ -17,7 +17,7 @@ public final class Apache: Sendable {
         access(path, F_OK) == 0
     }
 
-    /// Why there can be none here, or nil: for `.enabled(if:)`.
+    /// The reason why it is unavailable here, or nil: for `.enabled(if:)`.
     public static let unavailableReason: String? =
         binary != nil && modules != nil ? nil : "Apache httpd is not installed (apt install apache2-bin)"
 

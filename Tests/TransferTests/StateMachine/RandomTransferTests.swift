@@ -36,7 +36,7 @@ private struct RandomTransfer {
         let request = Sample.request(method: Int.random(in: 0..<8, using: &generator) == 0 ? .head : .get) {
             $0.options.retry.maxRetries = 3
             $0.options.maxRedirects = Int.random(in: 0...2, using: &generator)
-            $0.options.passesEveryStatus = Bool.random(using: &generator)
+            $0.options.forwardsErrorResponses = Bool.random(using: &generator)
             $0.options.maxFileSize = Bool.random(using: &generator) ? 90 : nil
             $0.options.rateLimit = Bool.random(using: &generator) ? 100 : nil
         }

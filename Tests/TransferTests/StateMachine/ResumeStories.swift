@@ -116,7 +116,7 @@ enum ResumeStories {
             "a request with a range of its own is never resumed",
             Sample.request {
                 $0.fields[.range] = "bytes=5-"
-                $0.options.passesEveryStatus = true
+                $0.options.forwardsErrorResponses = true
             }, [(.start, "GET \(Sample.url)")]),
         Story(
             "a coded body is never resumed", Sample.request { $0.options.acceptsContentCoding = true },
@@ -263,7 +263,7 @@ enum RetryStories {
 }
 
 enum HeadStories {
-    private static let proxied = Sample.request { $0.options.passesEveryStatus = true }
+    private static let proxied = Sample.request { $0.options.forwardsErrorResponses = true }
 
     static let all: [Story] = [
         Story(

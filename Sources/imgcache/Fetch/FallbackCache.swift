@@ -3,25 +3,25 @@ import FoundationEssentials
 import Glibc
 import ImageCache
 
-/// A cache of its own for what the store cannot take: beside the place where the files go, under a hidden name that is the same in the
-/// next run, so that such a download resumes by the same rules; for standard output in a temporary folder.
+/// A separate cache for files that the store cannot take: beside the output, under a hidden name that is equal in the
+/// next run, so that such a download is resumed by the same rules; for standard output in a temporary folder.
 ///
-/// Opened when it is first needed, and deleted at the end of the run unless it holds something that can be continued, or another
-/// run with the same target uses it: the last one deletes it.
-final class SideCache: Sendable {
-    /// nil: a temporary folder of this run's own.
+/// Opened on first use, and deleted at the end of the run unless it contains resumable downloads, or another run with
+/// the same target uses it: the last one deletes it.
+final class FallbackCache: Sendable {
+    /// nil for a temporary folder of this run.
     private let directory: String?
     private let open: @Sendable (_ directory: String) throws -> DownloadCache
     private let cache = Locked<DownloadCache?>(nil)
     private let shared = Locked<SharedDirectory?>(nil)
-    /// Whether an earlier run left it behind.
-    private let wasThere: Bool
+    /// True if an earlier run left it.
+    private let existed: Bool
 
     /// - Parameter directory: nil for a temporary folder.
     init(directory: String?, open: @escaping @Sendable (_ directory: String) throws -> DownloadCache) {
         self.directory = directory
         self.open = open
-        wasThere = directory.map { access($0, F_OK) == 0 } ?? false
+        existed = directory.map { access($0, F_OK) == 0 } ?? false
     }
 
     func opened() throws -> DownloadCache {
@@ -40,9 +40,9 @@ final class SideCache: Sendable {
         }
     }
 
-    /// The cache, if an earlier run has left something of the request in it.
+    /// The cache, if an earlier run has begun the request in it.
     func begun(_ request: FileRequest) -> DownloadCache? {
-        guard wasThere, let cache = try? opened(), let info = try? cache.info(for: request),
+        guard existed, let cache = try? opened(), let info = try? cache.info(for: request),
             info.partial != nil || !info.entries.isEmpty
         else { return nil }
         return cache
@@ -53,7 +53,7 @@ final class SideCache: Sendable {
     func close() async {
         guard let cache = cache.withLock({ $0 }) else { return }
         let shared = self.shared.withLock { $0.take() }
-        // Before it is looked into: what another run begins there is then seen, or it waits.
+        // Before its content is examined: another run either started before and is seen, or waits.
         let isLast = shared?.release() ?? true
         defer { withExtendedLifetime(shared) {} }
         let statistics = try? cache.statistics()
@@ -61,7 +61,7 @@ final class SideCache: Sendable {
         if isLast && isEmpty || directory == nil { await cache.destroy() } else { await cache.close() }
     }
 
-    /// A fresh folder that only this user can enter.
+    /// A new folder that only this user can access.
     private static func temporaryDirectory() -> String? {
         let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(base)/imgcache-XXXXXX".utf8CString)

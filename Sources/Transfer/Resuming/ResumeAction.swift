@@ -1,60 +1,60 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// What a final response head means for the attempt that asked for it.
+/// The consequence of a final response head for the attempt that requested it.
 package enum ResumeAction: Equatable {
-    /// A body follows for the sink. `length` is the length that this response's body must have, if it is known;
-    /// `dropping` says why held bytes are void.
+    /// Passes the body to the sink. `length` is the required length of this response's body, if known; `dropping` is
+    /// the reason for dropping held bytes.
     case take(BodyPlacement, length: Int64?, dropping: String?)
-    /// The held bytes are proved to be the whole body; this response's body is of no interest.
+    /// The held bytes are proved to be the whole body; this response's body is ignored.
     case alreadyComplete(total: Int64)
-    /// Ask again for the last byte of `total`: the lengths agree, the validator is not shown.
+    /// Requests the last byte of `total`: the lengths agree, but the response has no validator.
     case proveTotal(Int64)
-    /// What is held is worthless: drop it and ask for the whole.
+    /// Drops the held bytes and requests the whole body.
     case restart(String)
     case notModified
-    /// An error status or another head without a body for the sink. What is held stays untouched.
+    /// An error status or another head without a body for the sink. The held bytes remain.
     case status
-    /// The response contradicts itself or the request.
+    /// Fails: the response contradicts itself or the request.
     case fail(String)
 }
 
 extension ResumePlan {
-    package func judge(_ head: ResponseHead) -> ResumeAction {
-        if head.status == .notModified { return judgeNotModified() }
+    package func action(for head: ResponseHead) -> ResumeAction {
+        if head.status == .notModified { return notModifiedAction() }
         if isHead { return .status }
-        let action = judgeBody(head)
-        // What is held is not continued by it, and stays as it is.
-        if passesEveryStatus, action == .status || head.status == .partialContent && question == .whole {
-            return judgeWhole(head, isHeldVoid: false)
+        let action = bodyAction(for: head)
+        // It does not continue the held bytes, which remain.
+        if forwardsErrorResponses, action == .status || head.status == .partialContent && requestedPart == .whole {
+            return wholeAction(for: head, isHeldVoid: false)
         }
         return action
     }
 
-    private func judgeBody(_ head: ResponseHead) -> ResumeAction {
+    private func bodyAction(for head: ResponseHead) -> ResumeAction {
         switch head.status.code {
-        case 206: return judgePartial(head)
-        case 200, 203: return judgeWhole(head)
-        case 200..<300: return question == .whole ? judgeWhole(head) : .status
-        case 412 where question != .whole && !isConditional:
+        case 206: return partialAction(for: head)
+        case 200, 203: return wholeAction(for: head)
+        case 200..<300: return requestedPart == .whole ? wholeAction(for: head) : .status
+        case 412 where requestedPart != .whole && !isConditional:
             return .restart("412 to a range request: the server took If-Range for a failed precondition")
-        case 416 where question != .whole: return judgeUnsatisfied(head)
+        case 416 where requestedPart != .whole: return unsatisfiedAction(for: head)
         default: return .status
         }
     }
 
-    private func judgeNotModified() -> ResumeAction {
+    private func notModifiedAction() -> ResumeAction {
         if isConditional { return .notModified }
-        return question == .whole
+        return requestedPart == .whole
             ? .fail("304 Not Modified to a request without a precondition")
             : .restart("304 Not Modified to a range request")
     }
 
-    private func judgeWhole(_ head: ResponseHead, isHeldVoid: Bool = true) -> ResumeAction {
+    private func wholeAction(for head: ResponseHead, isHeldVoid: Bool = true) -> ResumeAction {
         let dropping =
             !isHeldVoid
             ? nil
-            : question == .whole
+            : requestedPart == .whole
                 ? refusal : "\(head.status.code) to a range request: the representation changed, or ranges are ignored"
         switch head.declaredLength {
         case .contradictory: return .fail("the response has contradictory Content-Length fields")
@@ -63,8 +63,10 @@ extension ResumePlan {
         }
     }
 
-    private func judgePartial(_ head: ResponseHead) -> ResumeAction {
-        guard let held, question != .whole else { return .fail("206 Partial Content to a request without a range") }
+    private func partialAction(for head: ResponseHead) -> ResumeAction {
+        guard let held, requestedPart != .whole else {
+            return .fail("206 Partial Content to a request without a range")
+        }
         if let type = head.fields[.contentType], type.lowercased().hasPrefix("multipart/byteranges") {
             return .restart("206 with multipart/byteranges to a request for one range")
         }
@@ -90,52 +92,51 @@ extension ResumePlan {
             return .restart("206 with Content-Length \(length) for a range of \(range.count) bytes")
         default: break
         }
-        if case .lastByte = question { return .alreadyComplete(total: total) }
+        if case .lastByte = requestedPart { return .alreadyComplete(total: total) }
         return .take(.range(range, total: total), length: Int64(range.count), dropping: nil)
     }
 
-    private func judgeUnsatisfied(_ head: ResponseHead) -> ResumeAction {
-        guard let held, case .range(let asked) = question, held.missing.count == 1,
+    private func unsatisfiedAction(for head: ResponseHead) -> ResumeAction {
+        guard let held, case .range(let asked) = requestedPart, held.missing.count == 1,
             let field = head.fields[.contentRange], case .unsatisfied(let total)? = ContentRange(field),
             total == asked.lowerBound, held.total == nil || held.total == total
         else { return .restart("416: the server has no such range") }
         switch proof(by: head) {
         case .broken(let reason): return .restart("416 \(reason)")
-        // nginx's 416 carries no validator. If-Range should have made it a 200 for another representation, but a
-        // server that ignores If-Range would get through with one of the same length.
+        // nginx's 416 has no validator. If-Range should have made it a 200 for another representation, but a server
+        // that ignores If-Range would pass with one of the same length.
         case .absent: return .proveTotal(total)
         case .holds: return .alreadyComplete(total: total)
         }
     }
 
     private func expectedRange(total: Int64) -> Range<Int64> {
-        switch question {
+        switch requestedPart {
         case .lastByte, .whole: (total - 1)..<total
         case .range(let range): range.lowerBound..<max(range.lowerBound, min(range.upperBound, total))
         }
     }
 
-    /// What a head says of the representation that it is about.
+    /// The evidence in a head about the representation.
     private enum Proof {
-        /// It is the held one.
+        /// It is the held representation.
         case holds
-        /// It does not say; why, in words.
+        /// Undetermined, for this reason.
         case absent(String)
-        /// It is another one, in words.
+        /// It is another representation, for this reason.
         case broken(String)
     }
 
-    /// Whether the head shows the validator of what is held. `If-Range` alone proves nothing: a server, or a cache before it,
-    /// that ignores it sends a part of whatever it has now.
+    /// Checks the head for the validator of the held bytes. `If-Range` alone proves nothing: a server, or a cache
+    /// before it, that ignores it sends a part of its current representation.
     ///
-    /// An entity-tag must be repeated (RFC 9110 section 15.3.7 demands it). Where a server forgets it, the date that was held
-    /// beside it, if that counts as strong, is as good. A date must be repeated too, although the same section lets an answer
-    /// to `If-Range` leave `Last-Modified` out: what is not shown cannot be told from what has changed, and a body fetched
-    /// twice is better than two versions in one file. nginx and Apache do repeat it.
+    /// An entity-tag must be repeated (RFC 9110 section 15.3.7 requires it). If a server omits it, the date held beside
+    /// it, if that counts as strong, is equivalent. A date must be repeated too, although the same section allows a
+    /// response to `If-Range` to omit `Last-Modified`: an omission cannot be distinguished from a change, and fetching
+    /// a body twice is better than joining two versions. nginx and Apache do repeat it.
     ///
-    /// A validator is unique to its resource (RFC 9110 section 8.8.3). What another one than that of the held bytes (another
-    /// release, a mirror) gives under an equal one proves nothing: nginx makes it of date and size, which two different files may
-    /// share.
+    /// A validator is unique to its resource (RFC 9110 section 8.8.3). An equal one of another resource (another
+    /// release, a mirror) proves nothing: nginx derives it from date and size, which two different files may share.
     private func proof(by head: ResponseHead) -> Proof {
         guard let held else { return .absent("to nothing that is held") }
         guard signatures.isSameResource(head.finalURL, held.url) else {
@@ -157,5 +158,5 @@ extension ResumePlan {
     }
 }
 
-/// Byte by byte: equality of strings would take different spellings of one character for the same.
+/// Compares bytes: equality of strings would ignore different spellings of one character.
 private func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }

@@ -1,22 +1,21 @@
 extension Shard {
-    /// A value that left, to be released when the lock is free: the value itself, or the object that it was.
+    /// A removed value, to be released outside of the lock: the value itself, or the object that it was.
     @usableFromInline
-    enum Leaving: Sendable {
+    enum Evicted: Sendable {
         case value(Value)
         case object(any AnyObject & Sendable)
     }
 
-    /// Lets go of an entry's value because room is needed. Where a caller still holds it, the entry stays and can be
-    /// found again.
+    /// Removes an entry's value to make room. If a caller still holds it, the entry remains and can be found again.
     @inlinable
-    mutating func letGo(_ slot: Int32, remembering values: HeldValues<Value>?) -> Leaving? {
+    mutating func evict(_ slot: Int32, remembering values: HeldValues<Value>?) -> Evicted? {
         guard let values, let object = slots[slot]?.value.map(values.object) else {
-            return remove(slot).value.map(Leaving.value)
+            return remove(slot).value.map(Evicted.value)
         }
         var only = object
         _ = consume object
         hold(slot)
-        // Nobody else can get at it through the cache, whose lock is held: a sole reference stays one.
+        // The cache's lock is held, so no other reference can be created: a sole reference remains one.
         if isKnownUniquelyReferenced(&only) {
             _ = remove(slot)
         } else {
@@ -43,8 +42,8 @@ extension Shard {
         slots.prepend(slot, to: &held, sequence: use.sequence, date: use.date)
     }
 
-    /// Looks at two of the entries that callers hold, and removes those that they have released. As one is added at a
-    /// time, they never become more than about twice those that are really held.
+    /// Examines two of the entries that callers hold, and removes those that were released. As one is added at a time,
+    /// their number is limited to about twice those that are really held.
     @inlinable
     mutating func forgetReleased() {
         for _ in 0..<2 where held.count > 1 {
@@ -65,7 +64,7 @@ extension Shard {
         originals.slot(hash: hash) { slots[$0]?.key.original == original }
     }
 
-    /// Takes every variant of the original out; returns their values and the bytes that are no longer in use.
+    /// Removes every variant of the original; returns their values and the bytes no longer in use.
     @inlinable
     mutating func removeVariants(of original: Key.Original, hash: UInt32) -> (values: [Value], entries: Int, bytes: Int)
     {
@@ -81,7 +80,7 @@ extension Shard {
         return (values, entries, bytes)
     }
 
-    /// Takes everything out; the counts stay.
+    /// Removes all entries; the counts remain.
     @inlinable
     mutating func removeAll() -> Shard {
         let all = self
@@ -92,7 +91,7 @@ extension Shard {
 }
 
 extension Shard {
-    /// Gives the entries' memory back when there are none.
+    /// Releases the entries' memory if there are none.
     @inlinable
     mutating func releaseUnused() {
         if free.count + pinned.count + held.count == 0 { _ = removeAll() }

@@ -1,11 +1,11 @@
 import Glibc
 import ImageCache
 
-/// Writes small files so that they appear whole or not at all; devices and pipes are written into.
-enum WholeFile {
+/// Writes small files atomically; devices and pipes are written into.
+enum AtomicFile {
     /// - Throws: ``Failure`` with exit code 6.
     static func write(_ bytes: [UInt8], to path: String, overwrite: Bool) throws {
-        // A FIFO is opened when somebody reads it.
+        // Opening a FIFO waits for a reader.
         BlockingSection.enter()
         defer { BlockingSection.leave() }
         do throws(StoreError) {

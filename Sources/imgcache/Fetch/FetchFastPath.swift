@@ -1,15 +1,15 @@
 import ImageCache
 import Logging
 
-/// `imgcache fetch URL`, with nothing that changes how it is answered: what scripts call most, often for a file that is
-/// cached and fresh. That hit is answered before the command line's parser is set up, which takes as long as all the rest
-/// of it. Everything else goes the usual way.
-struct PlainFetch: Equatable {
+/// The fast path of `imgcache fetch URL` without further options: the most frequent call in scripts, often for a fresh
+/// cached file. Such a hit is served before the parser of the command line is set up, which takes as long as everything
+/// else. All other calls take the regular path.
+struct FetchFastPath: Equatable {
     let url: String
     let directory: String?
     let isQuiet: Bool
 
-    /// `nil` for any other command line: an unknown option, a second URL, none.
+    /// `nil` for any other command line: further options, a second URL, none.
     init?(arguments: some Sequence<String>) {
         var arguments = arguments.makeIterator()
         guard arguments.next() == "fetch" else { return nil }
@@ -35,8 +35,8 @@ struct PlainFetch: Equatable {
         self.isQuiet = isQuiet
     }
 
-    /// Prints the path if the file is stored and fresh. `false`: nothing was printed, and whatever is wrong shows when it
-    /// is done the usual way.
+    /// Prints the path if the file is stored and fresh. `false` if nothing was printed; errors are reported by the
+    /// regular path.
     func printStoredFile() -> Bool {
         var configuration = DownloadCache.Configuration()
         configuration.rules = CachingOptions.rules

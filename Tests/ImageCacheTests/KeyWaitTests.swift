@@ -3,7 +3,7 @@ import Transfer
 
 @testable import ImageCache
 
-@Suite struct KeyPatienceTests {
+@Suite struct KeyWaitTests {
     private let start = ContinuousClock.now
 
     private func options(_ change: (inout TransferOptions) -> Void = { _ in }) -> TransferOptions {
@@ -14,7 +14,7 @@ import Transfer
         return options
     }
 
-    /// Whether the wait lasts at each of these seconds, with so much progress.
+    /// Returns true for each of these seconds in which the wait continues, given the progress.
     private func lasts(
         _ waiting: KeyWaiting, _ looks: [(second: Int, progress: Int64)],
         _ change: (inout TransferOptions) -> Void = { _ in }

@@ -1,8 +1,9 @@
 internal import CImageCodec
 internal import Glibc
 
-/// Finds the part of an image that says most. The part spans one side of the image whole and is moved along the other.
-struct SightCrop {
+/// Selects the most significant part of an image. The part spans one side of the image entirely and is moved along the
+/// other.
+struct ContentAwareCrop {
     private let image: DecodedImage
     private let part: ResizePlan.Size
     private let position: ImageSizing.Position
@@ -13,7 +14,7 @@ struct SightCrop {
         self.position = position
     }
 
-    /// Where the part's upper left is.
+    /// The upper left corner of the part.
     func place(_ watch: inout icodec_watch) throws(ImageCodecError) -> (x: Int, y: Int) {
         let moves = part.width < image.width
         let count = moves ? image.width - part.width : image.height - part.height
@@ -25,13 +26,13 @@ struct SightCrop {
         return moves ? (offset, 0) : (0, offset)
     }
 
-    /// Pixels of one line across the direction of the move.
+    /// The pixels of one line across the direction of the move.
     private func line(_ index: Int, _ moves: Bool) -> (start: Int, step: Int, count: Int) {
         moves ? (index * 4, image.bytesPerRow, image.height) : (index * image.bytesPerRow, 4, image.width)
     }
 
-    /// A score takes a few hundred steps even of a short line.
-    private func linesBetweenLooks(_ moves: Bool) -> Int { max(1, icodec_watch.step / (512 + line(0, moves).count)) }
+    /// A score takes a few hundred steps even for a short line.
+    private func linesBetweenChecks(_ moves: Bool) -> Int { max(1, icodec_watch.step / (512 + line(0, moves).count)) }
 
     private func luma(_ offset: Int) -> Int {
         let pixel = image.pixels.bytes + offset
@@ -48,14 +49,14 @@ struct SightCrop {
             let (start, step, pixels) = line(index, moves)
             for pixel in 0..<pixels { histogram[luma(start + pixel * step)] += sign }
         }
-        let between = linesBetweenLooks(moves)
+        let between = linesBetweenChecks(moves)
         for index in 0..<length {
             if index % between == between - 1 { try watch.check() }
             add(index, 1)
         }
         var scores: [Double] = []
         for offset in 0...count {
-            // The number of pixels is the same everywhere, so the sum of n log n orders as the entropy does, backwards.
+            // The number of pixels is constant, so the sum of n log n gives the reverse order of the entropy.
             scores.append(-histogram.reduce(0) { $1 > 1 ? $0 + Double($1) * log2(Double($1)) : $0 })
             if offset % between == between - 1 { try watch.check() }
             if offset < count {
@@ -66,12 +67,12 @@ struct SightCrop {
         return Self.best(scores)
     }
 
-    /// The part with most of edges, saturation and the colours of skin.
+    /// The part with most edges, saturation and skin colours.
     private func byAttention(
         _ moves: Bool, _ count: Int, _ length: Int, _ watch: inout icodec_watch
     ) throws(ImageCodecError) -> Int {
         var sums: [Double] = [0]
-        let between = linesBetweenLooks(moves)
+        let between = linesBetweenChecks(moves)
         for index in 0..<(count + length) {
             if index % between == between - 1 { try watch.check() }
             sums.append(sums[index] + attention(line(index, moves)))
@@ -89,7 +90,7 @@ struct SightCrop {
             let most = max(red, green, blue)
             let least = min(red, green, blue)
             let bright = luma(here)
-            // The same place in the line before, and the pixel before in the line: the gradient.
+            // The same position in the previous line, and the previous pixel in the line: the gradient.
             let before = here >= across ? luma(here - across) : bright
             let above = index > 0 ? luma(here - line.step) : bright
             sum += Double(abs(bright - before) + abs(bright - above))
@@ -102,7 +103,7 @@ struct SightCrop {
         return sum
     }
 
-    /// The index of the highest score, of equal ones that nearest to the middle.
+    /// The index of the highest score; of equal ones that nearest to the middle.
     private static func best(_ scores: [Double]) -> Int {
         let middle = scores.count / 2
         return scores.indices.max { left, right in

@@ -1,20 +1,20 @@
-/// Why a request is not served: its URL was not signed by anybody who has a key, or no longer counts.
-public enum SignatureRefusal: Error, Equatable, Sendable {
-    /// There is no signature.
+/// The reason for refusing a request: its URL was not signed with a known key, or has expired.
+public enum SignatureError: Error, Equatable, Sendable {
+    /// The URL has no signature.
     case missing
-    /// The signature's parameters are not as `SignedTarget` writes them.
+    /// The signature's parameters are malformed.
     case malformed
-    /// Nobody here has a key of that name.
+    /// There is no key of that name.
     case unknownKey(String)
-    /// The signature was right until then (seconds since 1970).
+    /// The signature expired at this time (seconds since 1970).
     case expired(at: Int64)
-    /// The signature is another URL's, another key's, or nobody's.
+    /// The signature does not match the URL and the key.
     case wrong
-    /// libcrypto cannot be opened, so nothing can be verified.
+    /// libcrypto cannot be opened, so signatures cannot be verified.
     case unavailable
 }
 
-extension SignatureRefusal: CustomStringConvertible {
+extension SignatureError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .missing: "the URL is not signed"

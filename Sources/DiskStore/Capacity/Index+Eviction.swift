@@ -3,7 +3,7 @@ import Logging
 import Units
 
 extension Index {
-    /// All that counts now.
+    /// The present usage of the directory and the disk.
     func usage(_ totals: Totals? = nil, beforeWriting bytes: Int64 = 0) throws(StoreError) -> StoreUsage {
         diskUsage.look(at: paths, beforeWriting: bytes, keepingFree: configuration.minimumFreeSpace)
         let catalogue = try catalogue()
@@ -17,9 +17,9 @@ extension Index {
 
     // MARK: Making room
 
-    /// Runs `body` in a write transaction in which `bytes` more fit, evicting before it what must go.
+    /// Runs `body` in a write transaction in which `bytes` more fit, evicting as necessary.
     ///
-    /// `body` takes the bytes into the totals. Another process may take the room first; then more is evicted.
+    /// `body` adds the bytes to the totals. If another process takes the space first, more is evicted.
     func changeWithRoom<Result>(
         for bytes: Int64, _ body: (inout Totals) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
@@ -28,7 +28,7 @@ extension Index {
             var missing: Int64 = 0
             do throws(StoreError) {
                 let result: Result? = try change { (totals) throws(StoreError) in
-                    if totals.hasStrangers == 0 {
+                    if totals.hasUncountedFiles == 0 {
                         missing = bytes > 0 ? try usage(totals, beforeWriting: bytes).shortage(of: bytes) : 0
                         if missing <= 0 { return try body(&totals) }
                     }
@@ -36,7 +36,7 @@ extension Index {
                 }
                 if let result { return result }
             } catch  where error.code == .full && !hasRetried {
-                // The disk is full although there should be room: someone else filled it. Evict once, then give up.
+                // The disk is full although there should be space: others have used it. Evict once, then give up.
                 hasRetried = true
                 try makeRoom(for: bytes, atLeast: max(bytes, 1 << 20))
                 continue
@@ -45,18 +45,18 @@ extension Index {
         }
     }
 
-    /// Evicts until `bytes` more fit, and at least `minimum`; throws ``StoreError/Code/full`` or ``StoreError/Code/held`` when that
-    /// cannot be, before anything was evicted for it.
+    /// Evicts until `bytes` more fit, and at least `minimum`; throws ``StoreError/Code/full`` or
+    /// ``StoreError/Code/held`` if that is impossible, before anything is evicted.
     func makeRoom(for bytes: Int64, atLeast minimum: Int64 = 0) throws(StoreError) {
-        try clearStrangers()
+        try removeUncountedFiles()
         try releaseDeadRuns()
         diskUsage.forget()
-        var room = MakingRoom(for: bytes, atLeast: minimum)
+        var room = EvictionPlan(for: bytes, atLeast: minimum)
         while true {
             let usage = try usage(beforeWriting: bytes)
             switch room.next(usage) {
             case .done:
-                // The file gets shorter when the log is copied into it.
+                // The file shrinks when the log is copied into it.
                 if room.hasShrunkIndex { try catalogue().checkpoint() }
                 return
             case .refuse: throw try noRoom(for: bytes, usage)
@@ -65,18 +65,18 @@ extension Index {
             case .dropOldPartials: room.performed(freed: try dropPartials(olderThan: configuration.partialLifetime))
             case .evict(let missing):
                 let evicted = try evictOldest(missing)
-                // They go in batches.
+                // Entries are evicted in batches.
                 room.performed(freed: evicted.freed, isOver: evicted.count == 0)
             case .dropPartials(let missing):
                 room.performed(freed: try dropPartials(olderThan: nil, atLeast: missing))
             case .shrinkIndex:
-                room.shrankIndex(freed: try giveBackFreePages())
+                room.shrankIndex(freed: try vacuumFreePages())
             }
             diskUsage.forget()
         }
     }
 
-    /// Throws what ``makeRoom(for:atLeast:)`` would throw, and changes nothing.
+    /// Throws the error that ``makeRoom(for:atLeast:)`` would throw, and changes nothing.
     func checkRoom(for bytes: Int64) throws(StoreError) {
         let usage = try usage(beforeWriting: bytes)
         let missing = usage.shortage(of: bytes)
@@ -86,10 +86,10 @@ extension Index {
         if answer == .no { throw try noRoom(for: bytes, usage) }
     }
 
-    /// The error for `bytes` that neither fit nor can be made room for.
+    /// The error for `bytes` that neither fit nor can be freed.
     private func noRoom(for bytes: Int64, _ usage: StoreUsage) throws(StoreError) -> StoreError {
         let (needed, capacity) = (ByteSize(bytes), ByteSize(budget.capacity))
-        switch usage.refusal(of: bytes, idlePartials: try idlePartialBytes()) {
+        switch usage.noRoomReason(for: bytes, idlePartials: try idlePartialBytes()) {
         case .held(let loading):
             var uses = "\(ByteSize(usage.totals.held)) are files that runs under way have delivered"
             if loading > 0 { uses += ", and \(ByteSize(loading)) are set aside for downloads" }
@@ -110,14 +110,14 @@ extension Index {
         }
     }
 
-    /// Evicts one batch, the longest unused first: at least `bytes`, if the batch has them. What a run holds stays.
+    /// Evicts one batch, the least recently used first: at least `bytes`, if the batch has them. Held bodies remain.
     ///
-    /// - Returns: how many entries, and what became free.
+    /// - Returns: The number of entries, and the bytes freed.
     func evictOldest(_ bytes: Int64) throws(StoreError) -> (count: Int, freed: Int64) {
         try flush()
         let victims = try change { (totals) throws(StoreError) in
             let batch = try catalogue().longestUnused(limit: budget.evictionBatch)
-            let victims = MakingRoom.victims(batch, atLeast: bytes)
+            let victims = EvictionPlan.victims(batch, atLeast: bytes)
             for victim in victims { _ = try doom(victim.id, &totals) }
             return victims
         }
@@ -128,7 +128,7 @@ extension Index {
 
     // MARK: The doomed
 
-    /// Deletes the files of doomed bodies that nobody reads and no run holds. Returns the bytes that became free.
+    /// Deletes the files of doomed bodies without readers or live runs. Returns the bytes freed.
     @discardableResult
     func deleteDoomed(_ ids: [Int64]) throws(StoreError) -> Int64 {
         if ids.isEmpty { return 0 }
@@ -144,7 +144,7 @@ extension Index {
         }
     }
 
-    /// All of the doomed, in batches.
+    /// Deletes all doomed bodies, in batches.
     func deleteDoomed() throws(StoreError) -> Int64 {
         var freed: Int64 = 0
         var last = Int64.min
@@ -156,11 +156,11 @@ extension Index {
         }
     }
 
-    /// Deletes the file of a body without an entry. False if a reader or a run that lives holds it.
+    /// Deletes the file of a body without an entry. Returns false if a reader or a live run holds it.
     func deleteUnlessInUse(_ id: Int64) throws(StoreError) -> Bool {
         var failure: StoreError?
         let isDeleted = deleteUnlessRead(paths.body(id)) {
-            // Looked for under the exclusive lock: whoever holds a body has it open under a shared one while the row is written.
+            // Checked under the exclusive lock: a holder has the body open under a shared one while the row is written.
             do throws(StoreError) { return try isHeld(id) } catch {
                 failure = error
                 return true
@@ -170,21 +170,21 @@ extension Index {
         return isDeleted
     }
 
-    /// Unlinks a body while holding its exclusive lock. False if a reader holds it, or if it cannot be deleted.
+    /// Unlinks a body while holding its exclusive lock. Returns false if a reader holds it, or if it cannot be deleted.
     ///
-    /// A reader that opens it now finds the lock taken or the link gone, and takes both for a miss.
+    /// A reader that opens it now finds the lock taken or the link gone, and treats both as a miss.
     ///
-    /// - Parameter isHeld: asked under the lock; what is held stays.
+    /// - Parameter isHeld: Called under the lock; a held body remains.
     func deleteUnlessRead(_ path: String, isHeld: () -> Bool = { false }) -> Bool {
         do throws(StoreError) {
             let file = try File(path, O_RDONLY)
-            // The lock must be held until the file is gone.
+            // The lock must be held until the file is deleted.
             return withExtendedLifetime(file) {
                 file.tryLock(exclusive: true) && !isHeld() && unlink(path) == 0
             }
         } catch {
             if error.errno == ENOENT { return true }
-            // Not ours to read, or not a file: then no reader of ours has it either.
+            // A file of another owner, or not a file: it has no readers among our processes either.
             return error.errno != EMFILE && error.errno != ENFILE && !isHeld() && unlink(path) == 0
         }
     }

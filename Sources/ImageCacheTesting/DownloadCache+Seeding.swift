@@ -3,12 +3,12 @@ public import ImageCache
 import Transfer
 
 extension DownloadCache {
-    /// Stores `bytes` as the response to a GET of `url`, without a request to anybody: for tests that begin with a filled cache.
+    /// Stores `bytes` as the response to a GET of `url`, without a request: for tests that start with a filled cache.
     ///
     ///     try await cache.store(png, for: "https://example.com/logo.png")
     ///
-    /// - Parameter fields: The response's; default: fresh for a year, with an entity tag.
-    /// - Throws: ``ImageCacheError`` with code `notStorable` when the fields forbid storing.
+    /// - Parameter fields: The response's fields; default: fresh for a year, with an entity tag.
+    /// - Throws: ``ImageCacheError`` with code `notStorable` if the fields forbid storing.
     @discardableResult
     public func store(
         _ bytes: [UInt8], for url: String,

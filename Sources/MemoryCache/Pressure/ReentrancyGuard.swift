@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Lets one thread in, and the same thread only once.
+/// A mutex that admits one thread, and refuses re-entrance by the same thread.
 ///
-/// `@unchecked Sendable`: the mutex is made for several threads and has an address of its own.
-final class LookingGate: @unchecked Sendable {
+/// `@unchecked Sendable`: the mutex is safe for concurrent use and has a stable address.
+final class ReentrancyGuard: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     /// The thread inside; 0: none.
     private let owner = Atomic<UInt>(0)
@@ -20,7 +20,7 @@ final class LookingGate: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// False: another thread is inside and this one does not wait, or this one is inside already.
+    /// Returns false if another thread is inside and this one does not wait, or if this one is inside already.
     func enter(waiting: Bool) -> Bool {
         let me = UInt(pthread_self())
         if owner.load(ordering: .relaxed) == me { return false }

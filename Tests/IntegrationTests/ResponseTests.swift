@@ -147,7 +147,7 @@ import Testing
         #expect(try content(of: lacking) == representation.content.bytes(300_000..<600_001))
         #expect(lacking.bytesTransferred == 400_000)
         #expect(origin.requests.last?["Range"] == "bytes=600000-")
-        // What was handed out before stays readable.
+        // The response delivered before remains readable.
         #expect(try content(of: covered) == representation.content.bytes(300_000..<600_000))
     }
 

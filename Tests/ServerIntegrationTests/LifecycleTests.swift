@@ -2,9 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.fewAtATime) struct LifeTests {
-    @Test("SIGTERM: what runs is finished, nothing new is accepted, and the exit code is 0")
-    func gracefulShutdown() async throws {
+@Suite(.fewAtATime) struct LifecycleTests {
+    @Test func `SIGTERM: what runs is finished, nothing new is accepted, and the exit code is 0`() async throws {
         let gate = Gate()
         let file = Representation(seed: 1, size: 2_000_000)
         let origin = try ScriptedOrigin { _ in
@@ -29,8 +28,8 @@ import Testing
         #expect(server.log.contains { $0["status"] as? Int == 200 })
     }
 
-    @Test("after the grace period what still runs is cut, and continued when the server runs again")
-    func gracePeriod() async throws {
+    @Test
+    func `after the grace period what still runs is cut, and continued when the server runs again`() async throws {
         let file = Representation(seed: 2, size: 4_000_000)
         let origin = try ScriptedOrigin { request in
             var behaviour = Behaviour(file)
@@ -52,8 +51,9 @@ import Testing
         #expect(origin.requests.last?["Range"]?.hasPrefix("bytes=") == true)
     }
 
-    @Test("SIGHUP takes over what can be, says what cannot, and keeps the former settings after a mistake")
-    func reload() async throws {
+    @Test
+    func `SIGHUP takes over what can be, says what cannot, and keeps the former settings after a mistake`() async throws
+    {
         let directory = try TestDirectory()
         let origin = try ScriptedOrigin(serving: Representation(seed: 3, size: 100))
         let file = try directory.write(#"{"log-level": "info", "retry-after": 1}"#, to: "server.json")
@@ -67,8 +67,7 @@ import Testing
         #expect(try Client(server.port).get("/a")?.status == 200)
     }
 
-    @Test("systemd is told when the server is ready and when it stops")
-    func notification() async throws {
+    @Test func `systemd is told when the server is ready and when it stops`() async throws {
         let directory = try TestDirectory()
         let path = directory.path("notify")
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
@@ -98,8 +97,7 @@ import Testing
         #expect(await server.process.end() == .exited(0))
     }
 
-    @Test("the access log tells each request as one JSON object")
-    func accessLog() async throws {
+    @Test func `the access log tells each request as one JSON object`() async throws {
         let directory = try TestDirectory()
         let origin = try ScriptedOrigin(serving: Representation(seed: 4, size: 1234))
         let server = try await ServerProcess(origin: origin.url(""), "--access-log", directory.path("log"))

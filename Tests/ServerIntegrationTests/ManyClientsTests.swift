@@ -3,10 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.serialized, .fewAtATime) struct CrowdTests {
-    @Test(
-        "500 clients of one cold file of 50 MB: one request to the origin, resumed three times, and 100 MiB of memory")
-    func coldFile() async throws {
+@Suite(.serialized, .fewAtATime) struct ManyClientsTests {
+    @Test
+    func
+        `500 clients of one cold file of 50 MB: one request to the origin, resumed three times, and 100 MiB of memory`()
+        async throws
+    {
         let file = Representation(seed: 500, size: 50_000_000)
         let origin = try ScriptedOrigin(sendBuffer: nil) { request in
             var behaviour = Behaviour(file)
@@ -25,13 +27,12 @@ import Testing
         #expect(origin.requests.count == 4)
         #expect(origin.requests.map { $0["range"] != nil } == [false, true, true, true])
         #expect(origin.requests.dropFirst().allSatisfy { $0["if-range"] == "\"v500\"" })
-        // What was in a block that was cut is asked for again, and nothing else.
+        // Only an incomplete block is requested again.
         #expect(origin.bodyBytesSent < file.size + 3 * 262_144 + 3_000_000)
         if !isSanitized() { #expect(server.peakMemory <= 100 << 20, "\(server.peakMemory >> 20) MiB") }
     }
 
-    @Test("a slow client slows its own transfer only, and the file is stored at the origin's pace")
-    func slowClient() async throws {
+    @Test func `a slow client slows its own transfer only, and the file is stored at the origin's pace`() async throws {
         let file = Representation(seed: 7, size: 20_000_000)
         let origin = try ScriptedOrigin(serving: file, sendBuffer: nil)
         let server = try await ServerProcess(origin: origin.url(""))
@@ -100,7 +101,7 @@ private struct Crowd {
 }
 
 extension Crowd.Member {
-    /// What is wrong with these bytes, or nil.
+    /// The error in these bytes, or nil.
     fileprivate mutating func take(_ buffer: [UInt8], _ count: Int, _ expected: [UInt8]) -> String? {
         var start = 0
         if !isInBody {

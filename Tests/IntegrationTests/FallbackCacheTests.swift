@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 /// With `-o` and `-d`, what the store has no room for is downloaded beside it.
-@Suite(.fewAtATime) struct PastTheStoreTests {
-    private let work: Workplace
+@Suite(.fewAtATime) struct FallbackCacheTests {
+    private let work: TestWorkspace
     private let large = Representation(seed: 61, size: 6_000_000)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     private func fetch(_ arguments: String...) async throws -> CommandRunner.Outcome {

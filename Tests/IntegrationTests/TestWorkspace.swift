@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What one test works with: a cache directory, a folder for output, and the command on both.
-struct Workplace {
+/// The environment of one test: a cache directory, a folder for output, and the command on both.
+struct TestWorkspace {
     let directory: TestDirectory
     var command: CommandRunner
 
@@ -34,13 +34,13 @@ struct Workplace {
     }
 
     /// Runs `imgcache fetch --json` and gives its first object with the outcome.
-    func fetchJSON(_ arguments: String...) async throws -> (outcome: CommandRunner.Outcome, answer: Answer) {
+    func fetchJSON(_ arguments: String...) async throws -> (outcome: CommandRunner.Outcome, answer: FetchReport) {
         try await fetchJSON(arguments)
     }
 
-    func fetchJSON(_ arguments: [String]) async throws -> (outcome: CommandRunner.Outcome, answer: Answer) {
+    func fetchJSON(_ arguments: [String]) async throws -> (outcome: CommandRunner.Outcome, answer: FetchReport) {
         let outcome = try await command.run(["fetch", "--json"] + arguments)
-        return (outcome, try Answer(outcome))
+        return (outcome, try FetchReport(outcome))
     }
 
     /// Downloads until the cut that the origin makes, and leaves the partial.
@@ -71,7 +71,7 @@ struct Workplace {
 }
 
 /// One object of `imgcache fetch --json`.
-struct Answer: Decodable {
+struct FetchReport: Decodable {
     var url: String
     var finalURL: String?
     var status: Int?
@@ -98,7 +98,7 @@ struct Answer: Decodable {
 
     init(_ outcome: CommandRunner.Outcome) throws {
         let line = try #require(outcome.lines.first, "no object: \(outcome)")
-        self = try JSONDecoder().decode(Answer.self, from: Data(line.utf8))
+        self = try JSONDecoder().decode(FetchReport.self, from: Data(line.utf8))
     }
 }
 

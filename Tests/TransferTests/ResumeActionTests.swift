@@ -5,7 +5,7 @@ import Testing
 @testable import Transfer
 
 /// One row for each thing that an origin can answer to a range request.
-struct JudgementCase: CustomTestStringConvertible, Sendable {
+struct ActionCase: CustomTestStringConvertible, Sendable {
     let testDescription: String
     var held = HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [400..<1000], url: origin)
     var requestFields: HTTPFields = [:]
@@ -40,7 +40,7 @@ private func fields(_ changes: (inout HTTPFields) -> Void) -> HTTPFields {
     return fields
 }
 
-private let partialCases: [JudgementCase] = [
+private let partialCases: [ActionCase] = [
     .init(testDescription: "206 as asked", status: 206, fields: right, expected: .action(taken)),
     .init(
         testDescription: "206 without ETag", status: 206, fields: fields { $0[.eTag] = nil },
@@ -167,7 +167,7 @@ private let partialCases: [JudgementCase] = [
         status: 206, fields: right, expected: .fail("without a range")),
 ]
 
-private let otherResourceCases: [JudgementCase] = [
+private let otherResourceCases: [ActionCase] = [
     .init(
         testDescription: "206 from another origin with equal ETag and total", status: 206, fields: right,
         finalURL: "http://mirror.example/file", expected: .restart("another resource")),
@@ -201,7 +201,7 @@ private let otherResourceCases: [JudgementCase] = [
         finalURL: "HTTP://Origin.Example:80/%66ile?Expires=1&Signature=s&Key-Pair-Id=k", expected: .action(taken)),
 ]
 
-private let otherCases: [JudgementCase] = [
+private let otherCases: [ActionCase] = [
     .init(
         testDescription: "200 to a range", status: 200, fields: [.contentLength: "900"],
         expected: .takeWhole(length: 900, saying: "200 to a range request")),
@@ -279,17 +279,17 @@ private let otherCases: [JudgementCase] = [
         expected: .action(.status)),
 ]
 
-@Suite("What a response to a range request means")
-struct ResumeJudgementTests {
+@Suite("A response to a range request")
+struct ResumeActionTests {
     @Test(arguments: partialCases + otherResourceCases + otherCases)
-    func judgement(_ row: JudgementCase) {
+    func `the head decides what becomes of the held bytes`(_ row: ActionCase) {
         let plan = ResumePlan(
             method: row.method, fields: row.requestFields, held: row.held, mayResume: true, url: origin)
         let head = ResponseHead(
             status: .init(code: row.status), fields: row.fields, finalURL: row.finalURL, requestTime: Date(),
             responseTime: Date())
 
-        let action = plan.judge(head)
+        let action = plan.action(for: head)
 
         switch (row.expected, action) {
         case (.action(let expected), _): #expect(action == expected)
@@ -303,30 +303,27 @@ struct ResumeJudgementTests {
         }
     }
 
-    @Test("Without anything held, a 200 is taken without a word")
-    func wholeFromNothing() {
+    @Test func `without anything held, a 200 is taken without a word`() {
         let plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: true, url: origin)
         let head = ResponseHead(
             status: .ok, fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(), responseTime: Date())
-        #expect(plan.judge(head) == .take(.whole(length: 7), length: 7, dropping: nil))
+        #expect(plan.action(for: head) == .take(.whole(length: 7), length: 7, dropping: nil))
     }
 
-    @Test(
-        "When every status is passed on, each is a body of its own, and what is held is not dropped",
-        arguments: [
-            206, 301, 404, 416, 500,
-        ])
-    func passing(status: Int) {
+    @Test(arguments: [
+        206, 301, 404, 416, 500,
+    ])
+    func `when every status is passed on, each is a body of its own, and what is held is not dropped`(status: Int) {
         let head = ResponseHead(
             status: .init(code: status), fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(),
             responseTime: Date())
         let plan = ResumePlan(
-            method: .get, fields: [:], held: nil, mayResume: true, url: origin, passesEveryStatus: true)
-        #expect(plan.judge(head) == .take(.whole(length: 7), length: 7, dropping: nil))
+            method: .get, fields: [:], held: nil, mayResume: true, url: origin, forwardsErrorResponses: true)
+        #expect(plan.action(for: head) == .take(.whole(length: 7), length: 7, dropping: nil))
         guard status != 206, status != 416 else { return }
         let held = HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [600..<1000], url: origin)
         let resuming = ResumePlan(
-            method: .get, fields: [:], held: held, mayResume: true, url: origin, passesEveryStatus: true)
-        #expect(resuming.judge(head) == .take(.whole(length: 7), length: 7, dropping: nil))
+            method: .get, fields: [:], held: held, mayResume: true, url: origin, forwardsErrorResponses: true)
+        #expect(resuming.action(for: head) == .take(.whole(length: 7), length: 7, dropping: nil))
     }
 }

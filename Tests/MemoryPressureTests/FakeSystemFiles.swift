@@ -7,7 +7,7 @@ import TestSupport
 @testable import MemoryCache
 
 /// A directory that stands for `/`, with the kernel's files in it that a test wants there.
-struct StandInFiles {
+struct FakeSystemFiles {
     let directory: TestDirectory
     var files: SystemFiles { SystemFiles(root: directory.path) }
 
@@ -24,8 +24,8 @@ struct StandInFiles {
     }
 
     /// A process in `/service/worker` of version 2, whose own cgroup has the limit 1000 and the one above it none.
-    static func version2() throws -> StandInFiles {
-        let stand = try StandInFiles()
+    static func version2() throws -> FakeSystemFiles {
+        let stand = try FakeSystemFiles()
         try stand.write("0::/service/worker", to: "/proc/self/cgroup")
         try stand.write("30 23 0:26 / /cgroup rw - cgroup2 cgroup2 rw", to: "/proc/self/mountinfo")
         for (folder, limit) in [("/cgroup/service", "max"), ("/cgroup/service/worker", "1000")] {
@@ -39,8 +39,8 @@ struct StandInFiles {
     }
 
     /// A process in `/job` of version 1 with the limit 1000.
-    static func version1() throws -> StandInFiles {
-        let stand = try StandInFiles()
+    static func version1() throws -> FakeSystemFiles {
+        let stand = try FakeSystemFiles()
         try stand.write("4:memory:/job\n0::/", to: "/proc/self/cgroup")
         try stand.write("30 23 0:26 / /memory rw - cgroup cgroup rw,memory", to: "/proc/self/mountinfo")
         for (folder, limit) in [("/memory", "9223372036854771712"), ("/memory/job", "1000")] {
@@ -52,7 +52,7 @@ struct StandInFiles {
     }
 }
 
-/// What a monitor reported.
+/// The reports of a monitor.
 final class Reports: Sendable {
     private let all = Locked<[MemoryPressure]>([])
 

@@ -1,10 +1,10 @@
 import Logging
 
-/// Accesses noted since the last write: a hit should not cost a transaction.
+/// Accesses recorded since the last write: a hit should not cost a transaction.
 struct PendingAccesses {
-    /// Written when there are this many,
+    /// The number at which they are written.
     static let limit = 1000
-    /// or when the oldest has waited this long (milliseconds) and the index is used again.
+    /// The age of the oldest one, in milliseconds, at which they are written by the next use of the index.
     static let longestWait: Int64 = 1000
 
     private var dates: [Int64: (order: Int, date: Int64)] = [:]
@@ -19,12 +19,12 @@ struct PendingAccesses {
         next += 1
     }
 
-    /// Also due when the clock stepped back behind the first of them.
+    /// Also due if the clock was set back before the first of them.
     func isDue(at now: Int64) -> Bool {
         dates.count >= Self.limit || !dates.isEmpty && !(since..<since + Self.longestWait).contains(now)
     }
 
-    /// In the order in which they happened.
+    /// Returns the accesses in order, and clears them.
     mutating func take() -> [(entry: Int64, date: Int64)] {
         let all = dates.sorted { $0.value.order < $1.value.order }.map { (entry: $0.key, date: $0.value.date) }
         dates.removeAll(keepingCapacity: true)
@@ -41,7 +41,7 @@ extension Index {
         if accesses.isDue(at: now) { try flush() }
     }
 
-    /// Writes the pending accesses in a transaction that runs already: before a commit, so that the order is kept.
+    /// Writes the pending accesses within a running transaction, before a commit, so that the order is preserved.
     func writeAccesses(_ totals: inout Totals) throws(StoreError) {
         if accesses.isEmpty { return }
         let catalogue = try catalogue()
@@ -50,8 +50,8 @@ extension Index {
         }
     }
 
-    /// Writes the pending accesses. When that fails they are dropped: an access date is not worth an error, except
-    /// one that says that the index is damaged.
+    /// Writes the pending accesses. On failure they are dropped, because access dates are not worth an error, unless
+    /// the error indicates a damaged index.
     func flush() throws(StoreError) {
         if accesses.isEmpty || openCatalogue == nil { return }
         do throws(StoreError) {

@@ -1,14 +1,14 @@
 import Glibc
 import ImageCache
 
-/// Where a fetched file goes: nowhere (its cached path is printed), a file, a folder, or standard output.
-enum Delivery: Sendable {
+/// The destination of fetched files: none (the cached path is printed), a file, a folder, or standard output.
+enum OutputDestination: Sendable {
     case cachedPath
     case file(String)
     case folder(FolderTargets)
     case standardOutput
 
-    /// - Throws: ``Failure`` for what would be in the way of writing the URLs' files, before anything is fetched.
+    /// - Throws: ``Failure`` if the URLs' files cannot be written there, before anything is fetched.
     init(_ options: OutputOptions, for urls: [String]) throws {
         if let file = options.file {
             guard file != "-", try ExportTarget(file) != .descriptor(STDOUT_FILENO) else {
@@ -29,7 +29,7 @@ enum Delivery: Sendable {
 
     var isStandardOutput: Bool { if case .standardOutput = self { true } else { false } }
 
-    /// Whether it may wait for whoever reads what is written.
+    /// True if writing may wait for a reader.
     var mayBlock: Bool {
         switch self {
         case .cachedPath, .folder: return false
@@ -38,11 +38,11 @@ enum Delivery: Sendable {
         }
     }
 
-    /// Whether the file must enter the store, because its path there is all that the user gets.
+    /// True if the file must be stored, because its path in the store is the only result.
     var needsStoredFile: Bool { if case .cachedPath = self { true } else { false } }
 
-    /// The hidden folder beside the output for what the store cannot take; nil: a temporary one.
-    var directoryForSideCache: String? {
+    /// The hidden folder beside the output for the fallback cache; nil for a temporary one.
+    var fallbackDirectory: String? {
         switch self {
         case .cachedPath, .standardOutput: return nil
         case .file(let path):
@@ -54,9 +54,9 @@ enum Delivery: Sendable {
         }
     }
 
-    /// Hands the file over and gives the path to print, if any.
+    /// Delivers the file and returns the path to print, if any.
     ///
-    /// - Parameter moving: out of a cache that is not used again.
+    /// - Parameter moving: True to move the file out of a cache that is not used again.
     func deliver(_ file: CachedFile, of url: String, moving: Bool) throws -> String? {
         switch self {
         case .cachedPath: return file.path
@@ -70,7 +70,7 @@ enum Delivery: Sendable {
         }
     }
 
-    /// Throws what would be in the way of writing the file, before anything is fetched for it.
+    /// Throws if the file could not be written, before anything is fetched for it.
     static func check(file: String) throws {
         var status = stat()
         if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
@@ -96,7 +96,7 @@ enum Delivery: Sendable {
         throw Failure(.store, "\(path): \(reason)")
     }
 
-    /// Throws what would be in the way of writing files into the folder, which may be made for them.
+    /// Throws if files could not be written into the folder, which may be created for them.
     static func check(folder path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
