@@ -17,7 +17,10 @@ package struct HostField: Hashable {
     package init?(_ text: some Collection<UInt8>) {
         guard text.first == UInt8(ascii: "[") else {
             let name = text.prefix { $0 != .colon }
-            guard let host = Self.host(name), let port = Self.port(text.dropFirst(name.count)) else { return nil }
+            // No host may be empty before a port (RFC 9110 section 4.2.1).
+            guard let host = Self.host(name), let port = Self.port(text.dropFirst(name.count)),
+                !name.isEmpty || text.isEmpty
+            else { return nil }
             (self.host, self.port) = (host, port.number)
             return
         }

@@ -102,7 +102,19 @@ struct FramingDifference: CustomStringConvertible {
         default:
             // Methods are capitals there, Host is not empty, and no tab stands before it.
             return !request.method.utf8.allSatisfy { (0x41...0x5A).contains($0) || $0 == 0x5F || $0 == 0x2D }
-                || host?.isEmpty == true || stream.contains(9)
+                || host?.isEmpty == true || stream.contains(9) || isClosedByNginx(stream)
+                // A percent sign that encodes nothing; the service refuses it too, behind the reader.
+                || request.target.prefix { $0 != "?" }.range(of: "%(?![0-9A-Fa-f]{2})", options: .regularExpression)
+                    != nil
         }
+    }
+
+    /// Returns true if nginx ends the connection early: `close` anywhere in the text of Connection is an option there, and Expect may
+    /// not come twice.
+    private static func isClosedByNginx(_ stream: [UInt8]) -> Bool {
+        let text = String(decoding: stream, as: UTF8.self)
+        return text.range(
+            of: "\\nConnection:[^\\r\\n]*close|\\nExpect:[^\\r\\n]*\\r?\\n([^\\r\\n]+\\r?\\n)*Expect:",
+            options: [.regularExpression, .caseInsensitive]) != nil
     }
 }
