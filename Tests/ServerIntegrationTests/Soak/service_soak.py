@@ -138,7 +138,7 @@ class Soak:
             self.origin.resources[name].change()
             began = time.monotonic()
             if self.ask(f"/v/{name}", "PURGE")[0] in (200, 404):
-                # What is asked for from now on may not be older than the purge's beginning.
+                # Later responses must not be older than the purge's beginning.
                 self.purged[name] = (began, time.monotonic())
                 self.purges += 1
         self.quietly(work)
