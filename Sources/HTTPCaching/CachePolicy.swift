@@ -26,10 +26,10 @@ public enum CachePolicy: Sendable, Hashable {
 /// A freshness lifetime that the application sets for a request, in place of the server's.
 ///
 /// For this request a stored response counts as fresh for ``seconds`` after it was received or last confirmed; the
-/// server's own freshness, `no-cache` and `must-revalidate` are ignored. An entry of another ``version``, or one with a
-/// negative age after a clock step, counts as absent. Applies to successful responses (2xx) only.
-public struct OwnLifetime: Sendable, Hashable {
-    /// The lifetime of a stored response, in seconds.
+/// server's own freshness, `no-cache` and `must-revalidate` are not looked at. An entry of another ``version``, or one
+/// whose age is negative because the clock went back, counts as absent. It applies to successful responses (2xx) only.
+public struct FreshnessOverride: Sendable, Hashable {
+    /// For how long a stored response counts as fresh, in seconds.
     public var seconds: Int
     /// The version that an entry must have been stored with, compared for equality. An application includes its own
     /// version if an update is to invalidate its entries.

@@ -10,11 +10,11 @@ public struct CacheRequest: Sendable, Hashable {
     public var fields: HTTPFields
     /// The application's cache policy.
     public var policy: CachePolicy
-    /// A freshness lifetime that replaces the server's.
-    public var ownLifetime: OwnLifetime?
-    /// Declares that a request with an unsafe method, such as a POST, only retrieves and changes nothing, so that an
-    /// equal request (same URL, same body: both are in the ``CacheKey``) may receive the stored response. Otherwise a
-    /// POST is never served from a cache (RFC 9110 section 9.3.3).
+    /// A lifetime of the application's own, instead of the server's.
+    public var freshnessOverride: FreshnessOverride?
+    /// Declares that a request whose method is not safe by itself, such as a POST, asks a question and changes nothing, so
+    /// that an equal request (same URL, same body: both are in the ``CacheKey``) may get the stored answer. By RFC 9110
+    /// section 9.3.3 a POST is otherwise never answered from a cache.
     public var isSafeQuery: Bool
 
     public init(
@@ -22,14 +22,14 @@ public struct CacheRequest: Sendable, Hashable {
         url: String,
         fields: HTTPFields = HTTPFields(),
         policy: CachePolicy = .useProtocolCachePolicy,
-        ownLifetime: OwnLifetime? = nil,
+        freshnessOverride: FreshnessOverride? = nil,
         isSafeQuery: Bool = false
     ) {
         self.method = method
         self.url = url
         self.fields = fields
         self.policy = policy
-        self.ownLifetime = ownLifetime
+        self.freshnessOverride = freshnessOverride
         self.isSafeQuery = isSafeQuery
     }
 }

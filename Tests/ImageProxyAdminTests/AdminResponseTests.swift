@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPCaching
 import HTTPServer
 import HTTPTypes
 import ImageCache
@@ -77,12 +78,13 @@ import Testing
 @Suite struct AdminResponseTests {
     @Test(
         arguments: [
-            (#"{"url":"http://a/b"}"#, .url("http://a/b")), (#"{"prefix":"https://a/"}"#, .prefix("https://a/")),
-            (#"{"host":"a.example"}"#, .host("a.example")), (#"{"all":true}"#, .everything),
-            (#"{"all":false,"host":"a"}"#, .host("a")),
-        ] as [(String, PurgeTarget)])
-    func `a purge names exactly one thing`(text: String, target: PurgeTarget) throws {
-        #expect(try PurgeCommand.target(of: Array(text.utf8)) == target)
+            (#"{"url":"http://a/b"}"#, .target(.url("http://a/b"))),
+            (#"{"prefix":"https://a/"}"#, .target(.prefix("https://a/"))),
+            (#"{"host":"a.example"}"#, .target(.host("a.example"))), (#"{"all":true}"#, .everything),
+            (#"{"all":false,"host":"a"}"#, .target(.host("a"))),
+        ] as [(String, PurgeCommand.Scope)])
+    func `a purge names exactly one thing`(text: String, scope: PurgeCommand.Scope) throws {
+        #expect(try PurgeCommand.scope(of: Array(text.utf8)) == scope)
     }
 
     @Test(arguments: [
@@ -95,7 +97,7 @@ import Testing
     func `everything else is refused, and an empty beginning is not everything`(
         text: String, mistake: PurgeCommand.ParsingError
     ) {
-        #expect(throws: mistake) { try PurgeCommand.target(of: Array(text.utf8)) }
+        #expect(throws: mistake) { try PurgeCommand.scope(of: Array(text.utf8)) }
     }
 
     @Test func `an entry's number survives being a text, and nothing else is one`() {

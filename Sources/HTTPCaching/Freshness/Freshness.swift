@@ -6,8 +6,8 @@ public import HTTPTypes
 public struct Freshness: Sendable, Hashable {
     /// The source of a freshness lifetime.
     public enum Source: Sendable, Hashable {
-        /// The application (``OwnLifetime``).
-        case ownLifetime
+        /// The application (``FreshnessOverride``).
+        case freshnessOverride
         /// `s-maxage`, in a shared cache.
         case sharedMaxAge
         /// `max-age`.
@@ -47,22 +47,22 @@ extension CacheRules {
     /// Calculates the freshness of a stored response at `now`.
     /// - Parameters:
     ///   - stored: The stored response.
-    ///   - now: The time at which its age is calculated.
-    ///   - ownLifetime: A lifetime of the application's own, in place of the server's.
-    public func freshness(of stored: StoredResponse, at now: Date, ownLifetime: OwnLifetime? = nil) -> Freshness {
+    ///   - now: The time to reckon its age by.
+    ///   - freshnessOverride: A lifetime of the application's own, in place of the server's.
+    public func freshness(of stored: StoredResponse, at now: Date, freshnessOverride: FreshnessOverride? = nil) -> Freshness {
         freshness(
             of: stored, facts: ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self), at: now,
-            ownLifetime: ownLifetime)
+            freshnessOverride: freshnessOverride)
     }
 
-    func freshness(of stored: StoredResponse, facts: ResponseFacts, at now: Date, ownLifetime: OwnLifetime?)
+    func freshness(of stored: StoredResponse, facts: ResponseFacts, at now: Date, freshnessOverride: FreshnessOverride?)
         -> Freshness
     {
         let resident = now.secondsSince1970 - stored.responseTime.secondsSince1970
         let age = currentAge(facts, stored: stored, now: now)
-        if let ownLifetime, ownLifetime.applies(to: stored.status) {
+        if let freshnessOverride, freshnessOverride.applies(to: stored.status) {
             return Freshness(
-                lifetime: max(0, ownLifetime.seconds), source: .ownLifetime, age: max(0, resident).wholeSeconds,
+                lifetime: max(0, freshnessOverride.seconds), source: .freshnessOverride, age: max(0, resident).wholeSeconds,
                 mustValidate: stored.isInvalidated, forbidsStale: stored.isInvalidated)
         }
         let (lifetime, source) = lifetime(facts, status: stored.status)
@@ -130,8 +130,8 @@ extension CacheRules {
     }
 }
 
-extension OwnLifetime {
-    /// Returns true for successful responses only: a lifetime set by the application must not pin an error.
+extension FreshnessOverride {
+    /// Successful responses only: an own lifetime must not pin an error.
     func applies(to status: HTTPResponse.Status) -> Bool {
         (200...299).contains(status.code)
     }

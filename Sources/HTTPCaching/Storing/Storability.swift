@@ -48,10 +48,10 @@ extension CacheRules {
         let fields = response.headerFields
         let facts = ResponseFacts(fields, receivedAt: receivedAt, rules: self)
         if let refusal = refusal(of: response, facts: facts, to: request) { return .doNotStore(refusal) }
-        if let own = request.ownLifetime, own.applies(to: response.status) {
+        if let own = request.freshnessOverride, own.applies(to: response.status) {
             return .store(
                 StorageTerms(
-                    lifetime: max(0, own.seconds), source: .ownLifetime, hasValidator: ValidatorFields(fields).exists))
+                    lifetime: max(0, own.seconds), source: .freshnessOverride, hasValidator: ValidatorFields(fields).exists))
         }
         let (lifetime, source) = lifetime(facts, status: response.status)
         return .store(StorageTerms(lifetime: lifetime, source: source, hasValidator: ValidatorFields(fields).exists))
@@ -62,7 +62,7 @@ extension CacheRules {
     {
         let code = response.status.code
         let directives = facts.directives
-        let own = request.ownLifetime.flatMap { $0.applies(to: response.status) ? $0 : nil }
+        let own = request.freshnessOverride.flatMap { $0.applies(to: response.status) ? $0 : nil }
         if code < 200 || code > 599 {
             return NotStorableReason(reason: "status \(code) is not a final response", section: "RFC 9111 section 3")
         }
@@ -126,7 +126,7 @@ extension CacheRules {
         }
         // A response to a session is not stored for everybody unless its freshness is explicit (a heuristic is the
         // cache's guess).
-        if request.fields.contains(.cookie), !hasExplicitFreshness(facts), request.ownLifetime == nil {
+        if request.fields.contains(.cookie), !hasExplicitFreshness(facts), request.freshnessOverride == nil {
             return NotStorableReason(
                 reason: "the request has a cookie, and nothing says for how long the response is fresh",
                 section: "RFC 9111 section 4.2.2")
@@ -148,7 +148,7 @@ extension CacheRules {
     }
 
     private func refusalOfMethod(
-        _ response: HTTPResponse, facts: ResponseFacts, to request: CacheRequest, own: OwnLifetime?
+        _ response: HTTPResponse, facts: ResponseFacts, to request: CacheRequest, own: FreshnessOverride?
     ) -> NotStorableReason? {
         if request.method == .get || request.method == .head { return nil }
         if request.isQuery {

@@ -26,6 +26,9 @@ public struct ImageDecoder: Sendable {
     /// unlike other software. Default false.
     public var usesLinearLight = false
 
+    /// The application's decoders (``ImageDecoding``), in the order in which they are asked.
+    package var registered: [any ImageDecoding] = []
+
     public init() {}
 
     /// Decodes a file, at the stored size or directly at another.

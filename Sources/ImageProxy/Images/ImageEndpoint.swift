@@ -6,7 +6,7 @@ package import ImageCache
 
 /// The part of the cache that renders images.
 package protocol ThumbnailRendering: Sendable {
-    func readyThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail?
+    func hotThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail?
     func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail
@@ -42,7 +42,7 @@ package final class ImageEndpoint: RequestHandler {
         let time = now()
         do throws(ImageRequestError) {
             let operation = try operation(incoming, rules, time)
-            guard let thumbnail = cache.readyThumbnail(for: operation.request, as: operation.encoding) else {
+            guard let thumbnail = cache.hotThumbnail(for: operation.request, as: operation.encoding) else {
                 return nil
             }
             return ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: time)

@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import ImageCache
+import Transfer
 
 extension Response {
     /// The response if there is none of the origin's (RFC 9110 section 15.6): 504 after a time-out, 502 if the origin

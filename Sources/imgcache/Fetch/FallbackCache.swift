@@ -42,7 +42,7 @@ final class FallbackCache: Sendable {
 
     /// The cache, if an earlier run has begun the request in it.
     func begun(_ request: FileRequest) -> DownloadCache? {
-        guard existed, let cache = try? opened(), let info = try? cache.info(for: request),
+        guard existed, let cache = try? opened(), let info = try? cache.blocking.info(for: request),
             info.partial != nil || !info.entries.isEmpty
         else { return nil }
         return cache
@@ -56,9 +56,14 @@ final class FallbackCache: Sendable {
         // Before its content is examined: another run either started before and is seen, or waits.
         let isLast = shared?.release() ?? true
         defer { withExtendedLifetime(shared) {} }
-        let statistics = try? cache.statistics()
+        let statistics = try? cache.blocking.statistics()
         let isEmpty = statistics.map { $0.partials == 0 && $0.entries == 0 } ?? false
-        if isLast && isEmpty || directory == nil { await cache.destroy() } else { await cache.close() }
+        guard isLast && isEmpty || directory == nil else { return await cache.close() }
+        do {
+            try await cache.closeAndDelete()
+        } catch {
+            Output.warning("\(cache.directory): cannot be deleted: \(error)".forTerminal)
+        }
     }
 
     /// A new folder that only this user can access.

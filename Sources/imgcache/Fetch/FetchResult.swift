@@ -1,4 +1,5 @@
 import ImageCache
+import Transfer
 
 /// The result for one URL.
 struct FetchResult: RunResult {

@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import DiskStore
 import Glibc
 import ImageCache
 
@@ -85,12 +86,12 @@ struct FetchSession: Sendable {
         let cache = try fallback.opened()
         let file = try await load(request, from: cache, into: &result, id: id, display)
         try deliver(file, of: request, &result, isFallback: true)
-        _ = try? cache.remove(request)
+        _ = try? cache.blocking.remove(request)
     }
 
     /// The fallback cache, if an earlier run has begun the request there and the store has no response.
     private func fallbackHoldingPartial(_ request: FileRequest, _ cache: DownloadCache) throws -> DownloadCache? {
-        guard let begun = fallback?.begun(request), (try? cache.storedFile(for: request)) ?? nil == nil else {
+        guard let begun = fallback?.begun(request), (try? cache.blocking.storedFile(for: request)) ?? nil == nil else {
             return nil
         }
         return begun
@@ -118,7 +119,7 @@ struct FetchSession: Sendable {
         }
         defer { watching?.cancel() }
         do {
-            guard streams else { return try await download.file() }
+            guard streams else { return try await download.file }
             BlockingSection.enter()
             defer { BlockingSection.leave() }
             return try await download.copy(toDescriptor: STDOUT_FILENO)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ImageCache
+import ImageCodec
 
 /// An entry of the store as displayed by `ls`, `info` and `verify`. Sizes are in bytes, dates ISO 8601 in UTC.
 struct EntryReport: Encodable {

@@ -42,7 +42,7 @@ struct InfoCommand: ParsableCommand {
             let now = Date()
             let request = whose.request(url)
             let url = request.urlWithoutUserinfo
-            let info = try cache.info(for: request)
+            let info = try cache.blocking.info(for: request)
             let report = Report(
                 url: url,
                 entries: info.entries.map { entry in
@@ -117,9 +117,9 @@ struct PathCommand: ParsableCommand {
     func run() throws {
         try withStore(store, for: .readOnly) { cache in
             let request = whose.request(url)
-            // An entry without a body, which was deleted from outside, is a miss.
-            let entries = try cache.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
-            // Errors stored by a proxy are not files of the URL.
+            // A body that somebody deleted is a miss.
+            let entries = try cache.blocking.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
+            // What a proxy stored of errors is no file of that URL.
             guard let entry = entries.first(where: { $0.record?.response.status.kind == .successful }) else {
                 let status = entries.first?.record.map { " (only the response \($0.response.status.code))" } ?? ""
                 throw Failure(.offline, "\(request.urlWithoutUserinfo): not in the cache\(status)")
@@ -160,7 +160,7 @@ struct StatsCommand: ParsableCommand {
 
     func run() throws {
         try withStore(store, for: .readOnly) { cache in
-            let statistics = try cache.statistics()
+            let statistics = try cache.blocking.statistics()
             let report = Report(
                 directory: cache.directory, entries: statistics.entries, bodies: statistics.bodyBytes,
                 partials: statistics.partials, partialBytes: statistics.partialBytes,

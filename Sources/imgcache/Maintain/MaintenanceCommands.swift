@@ -19,7 +19,8 @@ struct RemoveCommand: ParsableCommand {
             for url in urls {
                 let request = whose.request(url)
                 let url = request.urlWithoutUserinfo
-                let removed = try cache.remove(request)
+                let result = try cache.blocking.remove(request)
+                let removed = result.entries + result.partials
                 if removed == 0 { missing.append(url) }
                 if format.json { try Output.json(RemovalReport(url: url, removed: removed)) }
             }
@@ -66,9 +67,7 @@ struct PruneCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await withStore(store, for: dryRun ? .readOnly : .createIfNeeded) { cache in
-            // Before the sweep: on a full disk only pruning makes space for the sweep's rows.
-            let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
-            if !dryRun { try await cache.sweep() }
+            let pruned = try await cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
             if format.json { return try Output.json(report) }
             let verb = dryRun ? "would evict" : "evicted"
@@ -99,13 +98,13 @@ struct ClearCommand: ParsableCommand {
 
     func run() throws {
         try withStore(store, for: .createIfNeeded) { cache in
-            let before = try cache.statistics()
+            let before = try cache.blocking.statistics()
             if whose.isGiven {
-                try cache.clear(namespaceOf: whose.request(""))
+                _ = try cache.blocking.removeNamespace(of: whose.request(""))
             } else {
-                try cache.clear(partialsOnly: partials)
+                _ = try cache.blocking.clear(partials ? .partials : .everything)
             }
-            let after = try cache.statistics()
+            let after = try cache.blocking.statistics()
             let entries = before.entries - after.entries
             let gone = before.partials - after.partials
             if format.json { return try Output.json(["entries": Int(entries), "partials": gone]) }
@@ -134,7 +133,7 @@ struct VerifyCommand: ParsableCommand {
     func run() throws {
         try withStore(store, for: repair ? .modifyExisting : .readOnly) { cache in
             var damaged: [String] = []
-            let result = try cache.verify(repair: repair) { entry, integrity in
+            let result = try cache.blocking.verify(repair: repair) { entry, integrity in
                 if !integrity.isIntact { damaged.append(entry.url) }
             }
             let report = Report(checked: result.checked, bytes: result.bytes, damaged: damaged, repaired: repair)

@@ -1,4 +1,6 @@
+import DiskStore
 import ImageCache
+import Transfer
 
 /// The stable name of an error in `kind` of `--json`, more specific than the exit code.
 enum ErrorKind {

@@ -29,8 +29,8 @@ extension StoreOptions {
 extension DownloadCache {
     /// Evicts entries beyond a capacity that is smaller than the previous one, and reports the amount.
     func keepWithinSmallerCapacity(quietly: Bool) throws(ImageCacheError) {
-        guard let change = capacityChange, change.excess > 0 else { return }
-        let evicted = try keepWithinCapacity()
+        guard let change = blocking.capacityChange, change.excess > 0 else { return }
+        let evicted = try blocking.evictExcess()
         guard !quietly, evicted.entries > 0 else { return }
         let former = change.previous.map { " and was \(ByteSize($0))" } ?? ""
         Output.warning(
@@ -53,8 +53,8 @@ enum StoreAccess {
 func withStore(_ options: StoreOptions, for use: StoreAccess, _ body: (DownloadCache) throws -> Void) throws {
     do {
         let cache = try options.openCache(for: use)
-        defer { cache.flush() }
         try body(cache)
+        try cache.blocking.flush()
     } catch {
         throw ended(by: error)
     }
@@ -65,8 +65,8 @@ func withStore(
 ) async throws {
     do {
         let cache = try options.openCache(for: use)
-        defer { cache.flush() }
         try await body(cache)
+        try cache.blocking.flush()
     } catch {
         throw ended(by: error)
     }

@@ -1,22 +1,22 @@
 import DiskStore
 import ImageCodec
 
-/// What the store remembers of an image that was made of an original, beside the bytes of its file.
-struct MadeImageRecord: Sendable {
-    /// The store's number of the original it was made of.
+/// The metadata that the store keeps of a derived image, beside the bytes of its file.
+struct DerivedImageRecord: Sendable {
+    /// The store's number of the original.
     var original: Int64
     /// In pixels.
     var width: Int
     var height: Int
-    /// Of the stored file; nil in records of earlier versions.
+    /// The format of the stored file; nil in records of earlier versions.
     var format: ImageFormat?
-    /// What was wrong with the original and was passed over.
+    /// The tolerated fault of the original.
     var damage: ImageCodecError?
-    /// The original's response: what is known of its freshness when the original itself is gone.
+    /// The original's response, for its freshness when the original itself is no longer stored.
     var response: ResponseRecord
 
     private static let formatVersion: UInt8 = 0x82
-    /// Before that, format and damage were not recorded.
+    /// A version that records neither format nor damage.
     private static let formerVersion: UInt8 = 0x81
 
     var encoded: [UInt8] {
@@ -25,10 +25,10 @@ struct MadeImageRecord: Sendable {
         writer.write(original)
         writer.write(Int64(width))
         writer.write(Int64(height))
-        writer.write(format?.rawValue)
+        writer.write(format?.name)
         writer.write(UInt8(damage == nil ? 0 : damage?.code == .truncated ? 2 : 1))
         if let damage {
-            writer.write(damage.format?.rawValue)
+            writer.write(damage.format?.name)
             writer.write(damage.reason)
         }
         return writer.bytes + response.encoded
@@ -44,7 +44,7 @@ struct MadeImageRecord: Sendable {
         else { return nil }
         if version == Self.formatVersion {
             guard let format = reader.readOptionalString(), let damage = Self.damage(&reader) else { return nil }
-            self.format = format.flatMap { ImageFormat(rawValue: $0) }
+            self.format = format.flatMap { ImageFormat(known: $0) }
             self.damage = damage
         }
         guard let response = ResponseRecord(decoding: reader.rest) else { return nil }
@@ -72,19 +72,19 @@ struct MadeImageRecord: Sendable {
         guard kind > 0 else { return .some(nil) }
         guard let format = reader.readOptionalString(), let reason = reader.readString() else { return nil }
         return ImageCodecError(
-            kind == 2 ? .truncated : .corrupt, format: format.flatMap { ImageFormat(rawValue: $0) }, reason)
+            kind == 2 ? .truncated : .corrupt, format: format.flatMap { ImageFormat(known: $0) }, reason)
     }
 }
 
-extension MadeImage {
-    /// One on disk.
+extension DerivedImage {
+    /// A derived image on disk.
     struct Stored: Sendable {
         var entry: StoredEntry
-        var record: MadeImageRecord
+        var record: DerivedImageRecord
 
         /// `nil` for metadata that is something else.
         init?(_ entry: StoredEntry) {
-            guard let record = MadeImageRecord(decoding: entry.metadata) else { return nil }
+            guard let record = DerivedImageRecord(decoding: entry.metadata) else { return nil }
             self.entry = entry
             self.record = record
         }
@@ -92,11 +92,11 @@ extension MadeImage {
 }
 
 extension EntryKey {
-    private static let madePrefix = "IMAGES-OF-"
+    private static let derivedPrefix = "IMAGES-OF-"
 
-    /// Under which everything stands that was made of this key's original: one variant for each recipe.
-    var ofMadeImages: EntryKey { EntryKey(Self.madePrefix + value) }
+    /// The key of the images derived from this key's original: one variant for each recipe.
+    var ofDerivedImages: EntryKey { EntryKey(Self.derivedPrefix + value) }
 
-    /// Whether what stands under the key was made of an original.
-    var isOfMadeImages: Bool { value.hasPrefix(Self.madePrefix) }
+    /// True for the key of derived images.
+    var isOfDerivedImages: Bool { value.hasPrefix(Self.derivedPrefix) }
 }
