@@ -92,7 +92,7 @@ public struct TransferOptions: Sendable, Hashable {
         case path(String)
     }
 
-    /// The `User-Agent` field; nil sends `imgcache` (nothing with ``passesEveryStatus``), an empty string sends none. A
+    /// The `User-Agent` field; nil sends `imgcache` (nothing with ``forwardsErrorResponses``), an empty string sends none. A
     /// `User-Agent` among the request's fields takes precedence.
     public var userAgent: String?
     /// Credentials, sent without waiting for a challenge, to the URL's own origin only.

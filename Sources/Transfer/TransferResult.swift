@@ -46,7 +46,7 @@ public enum TransferEvent: Sendable {
     case queued
     /// Attempt number `n`, counted from 1, starts.
     case attempt(Int)
-    /// An interim response (1xx, RFC 9110 section 15.2), only with ``TransferOptions/passesEveryStatus``.
+    /// An interim response (1xx, RFC 9110 section 15.2), only with ``TransferOptions/forwardsErrorResponses``.
     case interim(HTTPResponse.Status, HTTPFields)
     /// A body begins: `resumedFrom` bytes of it are held already, `total` is its whole length, if known.
     case head(ResponseHead, resumedFrom: Int64, total: Int64?)

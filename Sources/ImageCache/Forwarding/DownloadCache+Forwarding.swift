@@ -17,7 +17,7 @@ extension DownloadCache {
     ///   place, or the calling task was cancelled.
     public func forward(_ request: ForwardRequest) async throws(ImageCacheError) -> ForwardedResponse {
         var request = request.file
-        request.transfer.passesEveryStatus = true
+        request.transfer.forwardsErrorResponses = true
         request.transfer.maxRedirects = 0
         request.noStoreBehavior = .deliver
         do throws(ImageCacheError) {

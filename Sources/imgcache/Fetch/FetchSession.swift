@@ -132,7 +132,7 @@ struct FetchSession: Sendable {
 
     /// Delivers the file, and records the result.
     ///
-    /// - Parameter isSide: True if it comes from a cache that is not used again.
+    /// - Parameter isFallback: True if it comes from a cache that is not used again.
     private func deliver(
         _ file: CachedFile, of request: FileRequest, _ result: inout FetchResult, isFallback: Bool
     ) throws {
