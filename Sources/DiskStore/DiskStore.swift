@@ -6,8 +6,8 @@ import Glibc
 ///
 /// It owns every path below its directory. It knows no HTTP: an entry's metadata is bytes to it.
 ///
-/// All calls but ``lock(_:onWait:)`` are synchronous. A look-up takes microseconds and a commit some tens of them; what
-/// goes over many files (``prune(to:olderThan:dryRun:)``, ``clear(_:)``, ``verify(repair:_:)``, ``sweep(_:)``) takes as
+/// All calls but ``lock(_:waits:)`` are synchronous. A look-up takes microseconds and a commit some tens of them; what
+/// goes over many files (``prune(to:olderThan:dryRun:)``, ``clear(_:)``, ``verify(repair:_:)``, ``sweep(ifOlderThan:)``) takes as
 /// long as that takes, in steps between which other callers get their turn.
 public final class DiskStore: Sendable {
     /// The cache directory, as an absolute path.

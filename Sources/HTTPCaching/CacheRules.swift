@@ -4,8 +4,8 @@ public import HTTPSemantics
 ///
 /// * ``decide(_:stored:now:)`` says what to do with a request, given the stored responses under its ``CacheKey``.
 /// * ``storability(of:to:receivedAt:)`` says whether a response may be stored and for how long it is fresh, and
-///   ``stored(_:to:redirects:requestTime:responseTime:bodyLength:held:)`` makes the ``StoredResponse`` to keep.
-/// * ``afterNotModified(_:validation:stored:request:redirects:requestTime:responseTime:)`` takes a 304,
+///   ``stored(_:to:redirects:finalURL:requestTime:responseTime:bodyLength:held:)`` makes the ``StoredResponse`` to keep.
+/// * ``afterNotModified(_:validation:stored:request:redirects:finalURL:requestTime:responseTime:)`` takes a 304,
 ///   ``mayServeStale(_:after:for:now:)`` an origin that failed, ``urlsInvalidated(by:to:)`` an unsafe request that worked.
 /// * ``explain(_:for:now:)`` says all of it in words.
 public struct CacheRules: Sendable, Hashable {
@@ -18,7 +18,7 @@ public struct CacheRules: Sendable, Hashable {
     /// leaves to the cache, so that a stale response may be used even where no `stale-if-error` allows it. Default: no.
     public var treatsServerErrorAsUnreachable: Bool
     /// The query parameters that do not count when two final URLs are compared: what tells whether a 304, a 206 or a HEAD is about
-    /// the resource that a stored response came from (RFC 9110 section 8.8.3). Default ``SignatureParameters/known``.
+    /// the resource that a stored response came from (RFC 9110 section 8.8.3). Default `SignatureParameters.known`.
     public var signatures = SignatureParameters.known
 
     /// Whether a response that does not say for how long it is fresh counts as fresh for a tenth of the time since

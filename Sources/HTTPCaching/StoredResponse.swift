@@ -59,9 +59,19 @@ public struct StoredResponse: Sendable, Hashable {
     public var isComplete: Bool { extent.isComplete }
 
     /// - Parameters:
-    ///   - finalURL: `nil`: there was no redirect.
-    ///   - requestFields: The request's fields. Kept are those that `Vary` names, as digests.
-    ///   - selectingFields: What was kept of them, when that is known already.
+    ///   - requestMethod: The method of the request.
+    ///   - requestURL: The URL that was requested.
+    ///   - finalURL: The URL of the last redirect; `nil`: there was none.
+    ///   - requestFields: The request's fields, of which those that `Vary` names are kept, as digests.
+    ///   - selectingFields: The digests, when they are known already.
+    ///   - redirects: The redirects that were followed, first one first.
+    ///   - status: The status of the final response.
+    ///   - fields: The stored fields of the final response.
+    ///   - requestTime: When the request was sent.
+    ///   - responseTime: When the head was received.
+    ///   - extent: The part of the representation that the stored body holds.
+    ///   - ownVersion: The version of the application's own lifetime that the response is stored under.
+    ///   - isInvalidated: `true`: the origin has to confirm the response before it is used.
     public init(
         requestMethod: HTTPRequest.Method = .get,
         requestURL: String,

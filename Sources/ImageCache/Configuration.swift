@@ -32,7 +32,7 @@ extension DownloadCache {
         public var maxTransfersPerClient: Int?
 
         /// Which addresses are connected to. Default: any. A service that fetches what strangers name wants
-        /// ``AddressPolicy/publicOnly(except:)``.
+        /// ``AddressPolicy/publicOnly(except:where:)``.
         public var addressPolicy = AddressPolicy.any
 
         /// Whether `stale-while-revalidate` (RFC 5861 section 3) is used: the stale file at once, a fresh one in the

@@ -24,7 +24,11 @@ public struct ScriptedResponse: Sendable {
 
     /// A response with this body, whose `Content-Length` is set unless `fields` has one.
     ///
-    /// - Parameter length: What `Content-Length` says; `nil`: the length is unknown, the body ends with the connection.
+    /// - Parameters:
+    ///   - status: The status of the response.
+    ///   - fields: The response fields.
+    ///   - steps: The events of the body, in their order.
+    ///   - length: The value of `Content-Length` in bytes; `nil`: the length is unknown, the body ends with the connection.
     public init(_ status: HTTPResponse.Status = .ok, _ fields: HTTPFields = [:], steps: [Step], length: Int?) {
         self.status = status
         self.fields = fields

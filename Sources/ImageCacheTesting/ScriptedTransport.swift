@@ -15,7 +15,7 @@ public import Transfer
 ///     #expect(transport.requests.count == 1)
 ///
 /// Bodies come in pieces, are cut, and wait for ``AsyncGate``s that the test opens. What was cut is continued, redirects are
-/// followed, and retries are made as ``TransferEngine`` does it, but at once. Time-outs, rates and limits on transfers at once are
+/// followed, and retries are made as `TransferEngine` does it, but at once. Time-outs, rates and limits on transfers at once are
 /// not simulated: each transfer begins when it is asked for.
 public final class ScriptedTransport: HTTPTransport {
     private struct State {
@@ -37,7 +37,7 @@ public final class ScriptedTransport: HTTPTransport {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - now: The wall clock; give it the same as ``DownloadCache/Configuration/now``.
+    ///   - now: The wall clock; give it the same as `DownloadCache.Configuration.now`.
     ///   - script: The response to each request; called on any thread.
     public init(
         now: @escaping @Sendable () -> Date = { Date() },

@@ -85,9 +85,11 @@ public struct TransferOptions: Sendable, Hashable {
 
     /// Where to look for credentials that the request itself does not bring.
     public enum Netrc: Sendable, Hashable {
+        /// In no file.
         case off
         /// `~/.netrc`
         case `default`
+        /// A file in the format of `.netrc`.
         case path(String)
     }
 
@@ -96,6 +98,7 @@ public struct TransferOptions: Sendable, Hashable {
     public var userAgent: String?
     /// Sent at once (no round trip for a challenge), to the URL's own origin only.
     public var credentials: Credentials?
+    /// Default ``Netrc/off``.
     public var netrc: Netrc = .off
     /// The proxy's URL; nil: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment decide; an
     /// empty string: none. An engine with an ``AddressPolicy`` uses none.
@@ -118,6 +121,7 @@ public struct TransferOptions: Sendable, Hashable {
     /// An attempt with no byte for this long has stalled; default 30 s. A response head that has begun must also be
     /// complete within this time.
     public var stallTimeout: Duration = .seconds(30)
+    /// Number of retries, and pauses between them. Default: those of ``RetryPolicy``.
     public var retry = RetryPolicy()
     /// Lets the request's own `Accept-Encoding` field through. Such a transfer is not resumed. Default: `identity` is
     /// asked for, because a byte range of a compressed body is worthless without the very same compression.

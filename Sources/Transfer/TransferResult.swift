@@ -2,6 +2,7 @@ public import HTTPTypes
 
 /// How a transfer ended.
 public struct TransferResult: Sendable {
+    /// The part of the response that was received.
     public enum Outcome: Sendable, Equatable {
         /// The whole body is in the sink.
         case body

@@ -9,10 +9,13 @@ struct DocumentationTests {
         return try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
     }
 
-    @Test(arguments: ["ReadmeExample", "GettingStartedExample", "ServerExample"])
-    func `a page shows the example that is compiled here, word for word`(name: String) throws {
-        let example = try String(
-            contentsOf: here.appendingPathComponent("Documentation/\(name).swift"), encoding: .utf8)
+    @Test(arguments: [
+        "ImageCacheTests/Documentation/ReadmeExample", "ImageCacheTests/Documentation/GettingStartedExample",
+        "ImageCacheTests/Documentation/ServerExample", "ImageCacheTests/Documentation/TestingExample",
+        "MemoryCacheTests/Documentation/MemoryCacheExample", "HTTPSemanticsTests/Documentation/HTTPSemanticsExample",
+    ])
+    func `a page shows the example that its module's tests compile, word for word`(file: String) throws {
+        let example = try text(of: "Tests/\(file).swift")
         // "// PAGE shows this file …"
         let page = try #require(example.split(separator: " ").dropFirst().first.map(String.init))
         let body = example.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().joined(separator: "\n")

@@ -3,7 +3,7 @@
 ///
 /// Whoever begins to fill the store, or takes something from it into memory, reads the generation first. What arrives is
 /// stored only if the resource has not been invalidated since (``epoch``); what is in memory is used only while nothing of
-/// the resource has changed (``DiskStore/isCurrent(_:)``).
+/// the resource has changed (`DiskStore.isCurrent(_:)`).
 ///
 /// Two resources may share a slot: a change of one then looks like one of the other, which costs a look at the index.
 public struct Generation: Sendable, Hashable {

@@ -27,7 +27,9 @@ public struct DerivedFreshness: Sendable, Hashable {
     }
 
     /// The value of `Cache-Control` for an answer sent at `now`.
-    /// - Parameter limit: When it ends in any case, in seconds since 1970: the expiry of a signed URL.
+    /// - Parameters:
+    ///   - now: The time at which the response is sent.
+    ///   - limit: The time at which the lifetime ends in any case, in seconds since 1970: the expiry of a signed URL.
     public func cacheControl(at now: Date, notAfter limit: Int64? = nil) -> String {
         let flags = directives.flags
         if flags.contains(.noStore) { return flags.contains(.private) ? "private, no-store" : "no-store" }

@@ -28,7 +28,7 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { value }
 
-    /// A URL without the differences that mean nothing (``HTTPURL/normalized``), with the userinfo that it may have. What is no
+    /// A URL without the differences that mean nothing (`HTTPURL.normalized`), with the userinfo that it may have. What is no
     /// absolute http or https URL comes back as it is.
     public static func normalized(_ url: String) -> String {
         guard let parsed = try? HTTPURL(url) else { return url }

@@ -8,7 +8,13 @@ extension CacheRules {
     /// One of the same resource with the same validators and the same length is updated (section 3.2); one that differs in any of
     /// these comes back invalidated: it must be confirmed before it is used. Responses that the HEAD says nothing about are left out.
     ///
-    /// - Parameter finalURL: Where redirects led; `nil`: there were none.
+    /// - Parameters:
+    ///   - response: The response to HEAD.
+    ///   - request: The HEAD request.
+    ///   - stored: The stored responses under the request's key.
+    ///   - finalURL: The URL of the last redirect; `nil`: there was none.
+    ///   - requestTime: When the request was sent.
+    ///   - responseTime: When the head was received.
     public func afterHead(
         _ response: HTTPResponse, to request: CacheRequest, stored: [StoredResponse], finalURL: String? = nil,
         requestTime: Date, responseTime: Date

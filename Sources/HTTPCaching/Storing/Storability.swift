@@ -39,7 +39,7 @@ extension CacheRules {
     /// Whether `response`, the final one to `request`, may be stored.
     ///
     /// An interim response (1xx) and a 304 are never stored; give a 304 to
-    /// ``afterNotModified(_:validation:stored:request:redirects:requestTime:responseTime:)``.
+    /// ``afterNotModified(_:validation:stored:request:redirects:finalURL:requestTime:responseTime:)``.
     /// - Parameters:
     ///   - response: The final response.
     ///   - request: The request that it answers.

@@ -35,6 +35,7 @@ extension CacheRules {
     ///   - response: The final response.
     ///   - request: The request that it answers.
     ///   - redirects: The redirects that were followed, first one first.
+    ///   - finalURL: The URL of the last redirect; `nil`: there was none.
     ///   - requestTime: When the request was sent.
     ///   - responseTime: When the head was received.
     ///   - bodyLength: The length of the received body in bytes, if known.

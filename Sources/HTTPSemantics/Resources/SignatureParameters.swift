@@ -2,7 +2,7 @@
 /// each time that one is made.
 ///
 /// A validator is unique to its resource only (RFC 9110 section 8.8.3): a partial is continued, and a stored body confirmed by a
-/// 304, only when the final URL is that of the resource that they came from. ``isSameResource(_:_:)`` compares all of it but
+/// 304, only when the final URL is that of the resource that they came from. ``isSameResource(_:_:)-(HTTPURL,_)`` compares all of it but
 /// these parameters, and takes a scheme's parameters for a signature only where its marks are present.
 ///
 ///     configuration.rules.signatures.schemes.append(

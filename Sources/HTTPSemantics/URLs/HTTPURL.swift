@@ -4,6 +4,7 @@
 /// services that sign URLs sign their spelling. ``normalized`` is what equivalent URLs have in common, and what responses are
 /// stored under. Both are fixed points: parsing one of them again changes nothing.
 public struct HTTPURL: Sendable, Hashable {
+    /// The schemes that are transferred.
     public enum Scheme: String, Sendable, Hashable {
         case http, https
 

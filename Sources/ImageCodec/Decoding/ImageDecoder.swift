@@ -14,9 +14,11 @@ public struct ImageDecoder: Sendable {
         case keepProfile
     }
 
+    /// The pixels, bytes and seconds that one image may cost. Default: those of ``DecodingLimits``.
     public var limits = DecodingLimits()
     /// Whether a file that ends early gives what is there. Default false: an error.
     public var allowTruncated = false
+    /// Default ``ColorHandling/convertToSRGB``.
     public var color = ColorHandling.convertToSRGB
     /// Whether the Exif block is handed on in ``DecodedImage/exif``. Default false.
     public var keepsMetadata = false
@@ -26,6 +28,7 @@ public struct ImageDecoder: Sendable {
     /// software does. Default false.
     public var usesLinearLight = false
 
+    /// A decoder with the defaults of all properties.
     public init() {}
 
     /// Decodes a file, at the stored size or straight to another.

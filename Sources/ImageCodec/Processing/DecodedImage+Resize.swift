@@ -18,7 +18,7 @@ extension ImageSizing {
 extension DecodedImage {
     /// The image at another size, filtered by Lanczos-3 with alpha-weighted colours.
     ///
-    /// ``ImageDecoder/decode(_:to:)`` does the same with less time and memory when the image comes from a file.
+    /// ``ImageDecoder/decode(_:to:within:)`` does the same with less time and memory when the image comes from a file.
     ///
     /// - Parameters:
     ///   - sizing: the box, and how the image gets into it.
