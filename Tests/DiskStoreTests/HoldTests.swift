@@ -6,7 +6,7 @@ import Testing
 @testable import DiskStore
 
 /// What a run has handed out stays until it ends.
-@Suite struct HoldTests {
+@Suite(.timeLimit(.minutes(30))) struct HoldTests {
     private static let capacity: Int64 = 8 << 20
 
     /// A store on the test's directory that holds what it hands out, as another process's run would.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskStore
 
-@Suite struct LockTests {
+@Suite(.timeLimit(.minutes(30))) struct LockTests {
     @Test("One holder a key, within one store and between two; other keys are free")
     func exclusion() throws {
         let test = try StoreUnderTest()

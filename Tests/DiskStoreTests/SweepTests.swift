@@ -8,7 +8,7 @@ import Testing
 
 private let block = Int(BlockMap.blockSize)
 
-@Suite struct SweepTests {
+@Suite(.timeLimit(.minutes(30))) struct SweepTests {
     @Test("Files that nothing knows of are deleted; entries, partials and what others put there stay")
     func orphans() async throws {
         let test = try StoreUnderTest()
@@ -187,7 +187,7 @@ private let block = Int(BlockMap.blockSize)
 }
 
 /// What kills leave in the folder of partials waits no longer than for the next process that writes.
-@Suite struct LeftoverTests {
+@Suite(.timeLimit(.minutes(30))) struct LeftoverTests {
     @Test(arguments: ["store", "remove"])
     func `the next process that writes deletes what nobody knows among the partials`(how: String) throws {
         let test = try StoreUnderTest()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Where a fetched file goes: `-o FILE`, `-o -`, `-d DIR`, `-O`.
-@Suite(.fewAtATime) struct OutputTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct OutputTests {
     private let work: Workplace
     private let content = Content(seed: 11, size: 700_000)
 

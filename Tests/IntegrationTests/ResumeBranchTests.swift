@@ -4,7 +4,7 @@ import Testing
 
 /// Every answer that an origin may give to a download that continues an earlier one: the bytes are right in all cases,
 /// and fetched again only where they must be.
-@Suite(.fewAtATime) struct ResumeBranchTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ResumeBranchTests {
     static let size: Int64 = 3_000_000
     /// Where the first answer is cut, in the middle of a block: a process that notices the cut keeps that block too.
     static let cut: Int64 = 1_500_000

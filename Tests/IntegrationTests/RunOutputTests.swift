@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What `fetch` and `thumb` print of several URLs.
-@Suite(.fewAtATime) struct RunOutputTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RunOutputTests {
     private let work: Workplace
     private let origin: ScriptedOrigin
     private let gate = Gate()

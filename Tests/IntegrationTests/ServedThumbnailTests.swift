@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a service needs of a thumbnail beside its bytes: at once, tagged, and with what is left of its original's life.
-@Suite(.fewAtATime) struct ServedThumbnailTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ServedThumbnailTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What real servers say of freshness, validators and variants, and what the library makes of it.
-@Suite(.fewAtATime) struct ServerCachingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ServerCachingTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
     private let cache: DownloadCache

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `imgcache thumb`, `show`, and what `info` says of images.
-@Suite(.fewAtATime) struct ThumbTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ThumbTests {
     private let work: Workplace
     private let jpeg: [UInt8]
 

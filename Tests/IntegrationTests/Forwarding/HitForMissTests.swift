@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What is stored for all although an answer to somebody is not.
-@Suite(.fewAtATime) struct HitForMissTests: ForwardingSuite {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HitForMissTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What reaches the origin, and what comes back, is what was sent: nothing is added, lost or joined.
-@Suite(.fewAtATime) struct PassedMessageTests: ForwardingSuite {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct PassedMessageTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

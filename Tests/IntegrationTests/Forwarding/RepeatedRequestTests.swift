@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What the origin is asked twice, and what never; what a request that changes something makes invalid.
-@Suite(.fewAtATime) struct RepeatedRequestTests: ForwardingSuite {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RepeatedRequestTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }
