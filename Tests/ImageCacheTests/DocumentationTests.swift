@@ -31,6 +31,10 @@ struct DocumentationTests {
         }
     }
 
+    @Test func `a downloader is forty lines on the library`() throws {
+        #expect(try text(of: "Examples/Downloader/Downloader.swift").split(separator: "\n").count <= 40)
+    }
+
     @Test func `the README is one screen`() throws {
         #expect(try text(of: "README.md").split(whereSeparator: \.isWhitespace).count <= 700)
     }
