@@ -15,8 +15,8 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
 
     public var description: String { rawValue }
 
-    /// Whether images of this format are read and written here.
-    public var isSupported: Bool { self == .jpeg || self == .png || self == .webp }
+    /// `true`: images of this format are read and written here.
+    public var isSupported: Bool { decoding != nil }
 
     /// The media type of RFC 6838 by which the format is registered.
     public var mediaType: String {

@@ -105,13 +105,12 @@ extension ImageSource {
 
     /// The format by the first bytes.
     ///
-    /// - Throws: `unsupportedFormat` where no signature matches, or one of a format that is not read here.
+    /// - Throws: `unsupportedFormat` where no signature matches.
     func format() throws(ImageCodecError) -> ImageFormat {
         guard byteCount > 0 else { throw ImageCodecError(.truncated, "no bytes") }
         guard let format = ImageFormat.detect(try start(ImageFormat.signatureLength)) else {
             throw ImageCodecError(.unsupportedFormat, "not an image of a known format")
         }
-        guard format.isSupported else { throw .unsupported(format) }
         return format
     }
 }

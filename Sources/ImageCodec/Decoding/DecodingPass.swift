@@ -75,13 +75,7 @@ extension ImageDecoder {
     package func decode(_ source: ImageSource, _ outputs: [DecodingOutput], cancellation: ImageCancellation?) {
         let pass = DecodingPass(outputs: outputs, cancellation: cancellation)
         do throws(ImageCodecError) {
-            let format = try source.format()
-            try limits.check(source, format: format)
-            switch format {
-            case .webp: try decodeWebP(source, pass)
-            case .png: try source.lend { (lent) throws(ImageCodecError) in try decodePNG(lent, pass) }
-            default: try source.lend { (lent) throws(ImageCodecError) in try decodeJPEG(lent, pass) }
-            }
+            try source.decoding(limits).decoder.decode(source, pass, by: self)
         } catch {
             for output in outputs { output.fail(error) }
         }

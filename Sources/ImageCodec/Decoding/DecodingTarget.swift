@@ -29,11 +29,10 @@ package struct DecodingTarget: Sendable {
 extension ImageDecoder {
     /// What a file's header says, for ``target(_:of:)``.
     package func header(of source: ImageSource) throws(ImageCodecError) -> ImageHeader {
-        let format = try source.format()
-        try limits.check(source, format: format)
+        let decoder = try source.decoding(limits).decoder
         let budget = ImageBudget(limits: limits)
         return try budget.measured { (watch) throws(ImageCodecError) in
-            try ImageHeader(source, format, limits.lowered(allowTruncated: true, watch))
+            try decoder.header(of: source, limits: limits.lowered(allowTruncated: true, watch))
         }
     }
 
@@ -43,22 +42,13 @@ extension ImageDecoder {
     ///   them would be too large.
     package func target(_ sizing: ImageSizing?, of header: ImageHeader) throws(ImageCodecError) -> DecodingTarget {
         let plan = try plan(sizing, header)
-        let scale = Self.scale(of: header, for: plan.scaled)
+        let scale = header.format.decoding?.scale(of: header, for: plan.scaled) ?? .whole
         let resizing = Resizing(header, scale, plan, hasAlpha: true, linear: usesLinearLight)
         let target = DecodingTarget(
             scale: scale, width: plan.seen.result.width, height: plan.seen.result.height, sizing: sizing, plan: plan,
             filterMemory: resizing.isIdentity ? 0 : resizing.memory)
         try limits.check(memory: target.memory + header.memory(at: scale), format: header.format)
         return target
-    }
-
-    /// How far the decoder of this file's format goes for a size.
-    private static func scale(of header: ImageHeader, for scaled: ResizePlan.Size) -> DecodingScale {
-        switch header.format {
-        case .jpeg: .eighths(eighths(of: header.size, for: scaled))
-        case .webp: webPScale(of: header, for: scaled)
-        default: .whole
-        }
     }
 }
 
@@ -78,18 +68,7 @@ extension ImageHeader {
         let streams = 256 << 10
         // Lines under way: the decoder's, and up to sixteen that the filters are given.
         let lines = width * 160
-        let whole = width * height * 4
-        switch format {
-        case .jpeg:
-            let all = scale == .eighths(1) ? description.coarse_coefficients : description.coefficients
-            return streams + lines + Int(clamping: all)
-        case .webp:
-            let size = size(at: scale)
-            // The file, the pixels that are decoded, and of a lossless image those of the stored size.
-            return streams + lines + fileSize + size.width * size.height * 4
-                + (description.is_lossless ? whole + whole / 4 : 0)
-        default: return streams + lines + (description.interlaced ? whole : 0)
-        }
+        return streams + lines + (format.decoding?.memory(of: self, at: scale) ?? 0)
     }
 
     /// Whether pixels may come out that are not opaque.
