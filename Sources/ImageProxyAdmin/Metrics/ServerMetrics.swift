@@ -2,14 +2,8 @@ package import HTTPServer
 import ImageProxy
 package import Metrics
 
-/// Counts what the data listener does, in swift-metrics: for `/metrics`, and for whoever bootstraps a backend.
-///
-/// * `imgcache_requests_total{cache,status}`: answers by cache outcome and class of status (`2xx` …)
-/// * `imgcache_request_duration_seconds{cache}`: from the request's last byte to the response's last
-/// * `imgcache_response_bytes_total`: bytes of content sent
-/// * `imgcache_requests_refused_total{reason}`: see ``RequestFault/Reason``
-/// * `imgcache_requests_abandoned_total`: clients that left before their answer began
-/// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: now
+/// The figures of the data listener, in swift-metrics: for `/metrics`, and for whoever bootstraps a backend. ``MetricHelp`` has
+/// their meaning.
 package struct ServerMetrics: Sendable {
     /// One row for each outcome, in the order of its cases.
     private let requests: [[Counter]]
