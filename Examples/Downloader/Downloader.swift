@@ -8,10 +8,7 @@ import ImageCache
 enum Downloader {
     static func main() async {
         let urls = CommandLine.arguments.dropFirst()
-        guard !urls.isEmpty else {
-            print("usage: example-downloader URL…")
-            exit(2)
-        }
+        guard !urls.isEmpty else { return print("usage: example-downloader URL…") }
         do {
             let cache = try DownloadCache()
             let isComplete = await withTaskGroup(of: Bool.self) { group in

@@ -30,11 +30,14 @@ public struct StoreConfiguration: Sendable {
     package var boot: @Sendable () -> Int64 = { Boot.current }
     /// The time since the machine was started.
     package var uptime: @Sendable () -> Duration = { Boot.uptime }
+    /// Takes warnings about a damaged index, files that cannot be removed and the like. Default label `imgcache.store`.
     public var logger: Logger
     /// Converts entries of an earlier version; `nil` leaves them unchanged.
     public var migrator: (any EntryMigrating)?
 
+    /// 20 GiB, in bytes.
     public static let defaultCapacity: Int64 = 20 << 30
+    /// 1 MiB, in bytes.
     public static let minimumCapacity: Int64 = 1 << 20
 
     public init(capacity: Int64? = nil, logger: Logger = Logger(label: "imgcache.store")) {

@@ -1,10 +1,10 @@
 // The types of other modules that are part of the cache's own interface: requests, results and configuration are made of them.
 
+@_exported public import enum DiskStore.EntryIntegrity
 @_exported public import enum DiskStore.EntryOrder
 @_exported public import struct DiskStore.EvictionStatistics
 @_exported public import struct DiskStore.StoreConfiguration
 @_exported public import struct DiskStore.StoreStatistics
-@_exported public import enum DiskStore.EntryIntegrity
 @_exported public import struct DiskStore.VerifyResult
 @_exported public import enum HTTPCaching.CacheMode
 @_exported public import enum HTTPCaching.CachePolicy

@@ -47,7 +47,7 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
     public var description: String { name }
 
     /// True for the formats that the package itself reads and writes.
-    public var isSupported: Bool { self == .jpeg || self == .png || self == .webp }
+    public var isSupported: Bool { decoding != nil }
 
     /// Bytes from the start of a file that are enough for ``detect(_:)``.
     public static let signatureLength = 512

@@ -46,19 +46,3 @@ public struct ImageInfo: Sendable, Hashable {
         frames = Int(description.frames)
     }
 }
-
-extension ImageHeader {
-    init(_ source: ImageSource, _ format: ImageFormat, _ limits: icodec_limits) throws(ImageCodecError) {
-        switch format {
-        case .webp:
-            self = try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) -> ImageHeader in
-                try WebPReader(bytes, limits: limits).header
-            }
-        default:
-            self = try source.lend { (lent) throws(ImageCodecError) -> ImageHeader in
-                format == .png
-                    ? try PNGReader(lent, limits: limits).header : try JPEGReader(lent, limits: limits).header
-            }
-        }
-    }
-}

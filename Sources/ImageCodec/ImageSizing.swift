@@ -27,6 +27,7 @@ public struct ImageSizing: Sendable, Hashable {
 
     /// A colour without alpha, sRGB.
     public struct Color: Sendable, Hashable {
+        /// 0 … 255, sRGB.
         public var red, green, blue: UInt8
 
         public init(red: UInt8, green: UInt8, blue: UInt8) {
@@ -41,8 +42,11 @@ public struct ImageSizing: Sendable, Hashable {
 
     /// The box, in CSS pixels. A missing side follows from the other one and the image's proportions.
     public var width: Int?
+    /// As ``width``, for the other side.
     public var height: Int?
+    /// Default ``Fit/inside``.
     public var fit: Fit
+    /// Default ``Position/center``.
     public var position = Position.center
     /// True to enlarge images smaller than the box. Default false.
     public var allowsEnlargement = false
@@ -51,6 +55,12 @@ public struct ImageSizing: Sendable, Hashable {
     /// The colour of the area that `contain` leaves free; nil: transparent.
     public var background: Color?
 
+    /// A box of which one side, or both, may be left open.
+    ///
+    /// - Parameters:
+    ///   - width: In CSS pixels, at least 1; `nil`: follows from the height.
+    ///   - height: In CSS pixels, at least 1; `nil`: follows from the width. Without either the image keeps its size.
+    ///   - fit: How an image of other proportions gets into the box.
     public init(width: Int? = nil, height: Int? = nil, fit: Fit = .inside) {
         self.width = width
         self.height = height

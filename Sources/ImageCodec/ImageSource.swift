@@ -112,7 +112,6 @@ extension ImageSource {
         guard let format = ImageFormat.detect(try prefix(ImageFormat.signatureLength)) else {
             throw ImageCodecError(.unsupportedFormat, "not an image of a known format")
         }
-        guard format.isSupported else { throw .unsupported(format) }
         return format
     }
 }

@@ -41,6 +41,7 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
 
 /// The entries of a memory cache at one moment, for a debug view.
 public struct MemoryCacheSnapshot<Key: MemoryCacheKey>: Sendable {
+    /// One value in the cache, without the value itself.
     public struct Entry: Sendable {
         public let key: Key
         /// In bytes, as given at the insertion.

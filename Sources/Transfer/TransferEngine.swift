@@ -8,6 +8,7 @@ import Synchronization
 /// Connections are reused, HTTP/2 is multiplexed, DNS answers and TLS sessions are shared between transfers. Redirects
 /// are followed to http and https only, and at most 64 KiB of their bodies are read. libcurl is opened when the first transfer needs it.
 public final class TransferEngine: HTTPTransport {
+    /// Limits of the transfers that run at the same time.
     public struct Configuration: Sendable {
         /// The number of concurrent transfers; default 16. Others wait, in order of ``TransferRequest/priority``, then
         /// of arrival.

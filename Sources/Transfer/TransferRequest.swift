@@ -86,9 +86,11 @@ public struct TransferOptions: Sendable, Hashable {
 
     /// The source of credentials that the request itself does not contain.
     public enum Netrc: Sendable, Hashable {
+        /// In no file.
         case off
         /// `~/.netrc`
         case `default`
+        /// A file in the format of `.netrc`.
         case path(String)
     }
 
@@ -97,6 +99,7 @@ public struct TransferOptions: Sendable, Hashable {
     public var userAgent: String?
     /// Credentials, sent without waiting for a challenge, to the URL's own origin only.
     public var credentials: Credentials?
+    /// Default ``Netrc/off``.
     public var netrc: Netrc = .off
     /// The proxy's URL; nil: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment apply; an empty
     /// string: none. An engine with an ``AddressPolicy`` uses none.
@@ -119,6 +122,7 @@ public struct TransferOptions: Sendable, Hashable {
     /// The time without a byte after which an attempt has stalled; default 30 s. A response head must also be completed
     /// within this time.
     public var stallTimeout: Duration = .seconds(30)
+    /// Number of retries, and pauses between them. Default: those of ``RetryPolicy``.
     public var retry = RetryPolicy()
     /// True to send the request's own `Accept-Encoding` field. Such a transfer is not resumed. By default `identity` is
     /// requested, because a byte range of a compressed body is useless without the same compression.

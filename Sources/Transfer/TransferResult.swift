@@ -2,6 +2,7 @@ public import HTTPTypes
 
 /// The result of a transfer.
 public struct TransferResult: Sendable {
+    /// The part of the response that was received.
     public enum Outcome: Sendable, Equatable {
         /// The sink has received the whole body.
         case body

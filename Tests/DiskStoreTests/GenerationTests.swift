@@ -4,8 +4,8 @@ import Testing
 
 @testable import DiskStore
 
-/// Invalidations apply to every process on the directory.
-@Suite struct GenerationTests {
+/// What was invalidated stays invalid, in every process on the directory.
+@Suite(.timeLimit(.minutes(30))) struct GenerationTests {
     private let test: StoreUnderTest
     private let other: DiskStore
     private let url = "http://test/k"
@@ -172,7 +172,7 @@ import Testing
         #expect(!third.isCurrent(generation))
     }
 
-    @Test(.timeLimit(.minutes(30))) func `when the directory is deleted, what is in memory of it ends`() async throws {
+    @Test func `when the directory is deleted, what is in memory of it ends`() async throws {
         let generation = try #require(store(test.store).generation)
         try FileManager.default.removeItem(atPath: test.path)
         // Found out by a look each second, or by the next change.

@@ -5,8 +5,8 @@ import Testing
 
 @testable import DiskStore
 
-/// Delivered bodies remain until the run that received them ends.
-@Suite struct HoldTests {
+/// What a run has handed out stays until it ends.
+@Suite(.timeLimit(.minutes(30))) struct HoldTests {
     private static let capacity: Int64 = 8 << 20
 
     /// A store on the test's directory that holds what it hands out, as another process's run would.

@@ -8,7 +8,7 @@ import Testing
 
 private let block = Int(BlockMap.blockSize)
 
-@Suite struct SweepTests {
+@Suite(.timeLimit(.minutes(30))) struct SweepTests {
     @Test
     func `files that nothing knows of are deleted; entries, partials and what others put there stay`() async throws {
         let test = try StoreUnderTest()
@@ -185,8 +185,8 @@ private let block = Int(BlockMap.blockSize)
     }
 }
 
-/// Leftovers in the folder of partials are recovered by the next process that writes.
-@Suite struct LeftoverTests {
+/// What kills leave in the folder of partials waits no longer than for the next process that writes.
+@Suite(.timeLimit(.minutes(30))) struct LeftoverTests {
     @Test(arguments: ["store", "remove"])
     func `the next process that writes deletes what nobody knows among the partials`(how: String) throws {
         let test = try StoreUnderTest()

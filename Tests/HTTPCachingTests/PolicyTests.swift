@@ -76,7 +76,8 @@ struct PolicyTests {
             word("2", "1") == "forward" && word("2", nil) == "forward" && word(nil, "1") == "forward"
                 && word("", nil) == "forward")
         let kept = privateRules.stored(
-            response(200), to: get(own: FreshnessOverride(seconds: 60, version: "2")), requestTime: now, responseTime: now)
+            response(200), to: get(own: FreshnessOverride(seconds: 60, version: "2")), requestTime: now,
+            responseTime: now)
         #expect(kept.ownVersion == "2")
     }
 
@@ -114,7 +115,8 @@ struct PolicyTests {
         #expect(!privateRules.storability(of: response(200), to: put, receivedAt: now).isStorable)
         #expect(
             !sharedRules.storability(
-                of: response(200, ("Cache-Control", "private")), to: get(own: FreshnessOverride(seconds: 5)), receivedAt: now
+                of: response(200, ("Cache-Control", "private")), to: get(own: FreshnessOverride(seconds: 5)),
+                receivedAt: now
             ).isStorable)
     }
 

@@ -71,7 +71,8 @@ struct PropertyTests {
             return CacheRequest(
                 method: chance(4) ? .head : (chance(6) ? .post : .get), url: "https://example.org/a", fields: fields(),
                 policy: policies.randomElement(using: &generator) ?? .useProtocolCachePolicy,
-                freshnessOverride: chance(10) ? FreshnessOverride(seconds: Int.random(in: .min ... .max, using: &generator)) : nil)
+                freshnessOverride: chance(10)
+                    ? FreshnessOverride(seconds: Int.random(in: .min ... .max, using: &generator)) : nil)
         }
 
         mutating func response() -> HTTPResponse {

@@ -1,9 +1,10 @@
 import ConcurrencyPrimitives
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
-struct AdmissionTests {
+@Suite(.timeLimit(.minutes(30))) struct AdmissionTests {
     private func limits(
         _ running: Int, perClient: Int = 100, waiting: Int = 100, waitingPerClient: Int = 100
     ) -> Admission.Limits {
@@ -23,7 +24,7 @@ struct AdmissionTests {
                 return false
             }
         }
-        while admission.counts == before { await Task.yield() }
+        await eventually { admission.counts != before }
         return task
     }
 

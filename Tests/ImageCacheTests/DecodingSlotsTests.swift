@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
-import Glibc
 import HTTPCaching
+import TestSupport
 import Testing
 import Transfer
 
@@ -21,17 +21,17 @@ import Transfer
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 _ = try? await slots.run(held, memory: { 1 }, on: executor) {
-                    while isHeld.withLock({ $0 }) { usleepBriefly() }
+                    block { !isHeld.withLock { $0 } }
                 }
             }
-            while slots.waiting + slots.running < 1 { await Task.yield() }
+            await eventually { slots.waiting + slots.running >= 1 }
             for (index, one) in turns.enumerated() {
                 group.addTask {
                     _ = try? await slots.run(one.turn, memory: { one.memory }, on: executor) {
                         order.withLock { $0.append(one.name) }
                     }
                 }
-                while slots.waiting < index + 1 { await Task.yield() }
+                await eventually { slots.waiting > index }
             }
             isHeld.withLock { $0 = false }
         }
@@ -70,7 +70,7 @@ import Transfer
         let slots = DecodingSlots(width: 4, memoryLimit: 1000)
         let (begun, ended) = (Locked<[String]>([]), Locked<Set<String>>([]))
         func reaches(_ count: Int) async -> [String] {
-            while begun.withLock({ $0.count }) < count { await Task.yield() }
+            await eventually { begun.withLock { $0.count } >= count }
             return begun.withLock { $0 }
         }
         await withTaskGroup(of: Void.self) { group in
@@ -82,10 +82,10 @@ import Transfer
                     group.addTask { [turn] in
                         _ = try? await slots.run(turn, memory: { 1 }, on: executor) {
                             begun.withLock { $0.append(name) }
-                            while !ended.withLock({ $0.contains(name) }) { usleepBriefly() }
+                            block { ended.withLock { $0.contains(name) } }
                         }
                     }
-                    while slots.waiting + begun.withLock({ $0.count }) == all { await Task.yield() }
+                    await eventually { slots.waiting + begun.withLock { $0.count } != all }
                 }
             }
             func end(_ name: String) { ended.withLock { _ = $0.insert(name) } }
@@ -139,9 +139,4 @@ import Transfer
             last = starts[0]
         }
     }
-}
-
-private func usleepBriefly() {
-    var request = timespec(tv_sec: 0, tv_nsec: 1_000_000)
-    nanosleep(&request, nil)
 }

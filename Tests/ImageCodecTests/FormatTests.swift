@@ -37,6 +37,14 @@ import Testing
         #expect(ImageFormat.detect([0, 0, 0, 4] + Array("ftyp".utf8)) == nil)
     }
 
+    @Test(arguments: ImageFormat.allCases.filter(\.isSupported))
+    func `each format that is read has files in TestAssets, and can be written`(format: ImageFormat) {
+        let folder = format.mediaType.split(separator: "/").last.map(String.init) ?? ""
+        #expect(!Corpus.shared.files("good", [folder]).isEmpty, "TestAssets/\(folder) has no good files")
+        let encoders = [ImageEncoder.jpeg(), .png(), .webp()]
+        #expect(encoders.contains { $0.format == format }, "ImageEncoder.swift has no case for \(format)")
+    }
+
     @Test func `the header tells what an image is`() throws {
         let photo = try ImageInfo.read(Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"))
         #expect(photo.format == .jpeg && photo.width == 1200 && photo.height == 1800 && photo.orientation == .right)

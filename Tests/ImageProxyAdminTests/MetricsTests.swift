@@ -1,3 +1,4 @@
+import Foundation
 import Metrics
 import Testing
 
@@ -54,6 +55,22 @@ import Testing
         let registry = MetricsRegistry()
         _ = ServerMetrics(factory: registry)
         #expect(Set(registry.all.keys.map(\.label)) == Set(MetricHelp.texts.keys))
+    }
+
+    @Test func `the page on administering has a row for each metric`() throws {
+        var root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        for _ in 0..<3 { root.deleteLastPathComponent() }
+        let page = try String(
+            contentsOf: root.appendingPathComponent("Sources/ImageProxy/ImageProxy.docc/Administering.md"),
+            encoding: .utf8)
+        let folder = root.appendingPathComponent("Sources/ImageProxyAdmin/Metrics")
+        var names: Set<String> = []
+        for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+            let source = try String(contentsOf: file, encoding: .utf8)
+            names.formUnion(source.matches(of: #/"(imgcache_\w+)"/#).map { String($0.output.1) })
+        }
+        #expect(names.count > 25)
+        for name in names.sorted() { #expect(page.contains("`\(name)"), "Administering.md lacks \(name)") }
     }
 
     @Test func `counters, gauges and histograms come out as Prometheus reads them`() {

@@ -105,6 +105,18 @@ struct ImageOptionsTests {
         #expect(try options("f=jpeg,q=9").encoding(acceptsWebP: true) == .encoder(.jpeg(quality: 9)))
         #expect(try options("f=png,q=9").encoding(acceptsWebP: true) == .encoder(.png()))
     }
+
+    @Test func `can ask for each format that the library writes`() {
+        let written = ImageOptions.Format.allCases.compactMap { format -> ImageFormat? in
+            guard let encoding = try? options("f=\(format.rawValue)").encoding(acceptsWebP: false),
+                case .encoder(let encoder) = encoding
+            else { return nil }
+            return encoder.format
+        }
+        for format in ImageFormat.allCases where format.isSupported {
+            #expect(written.contains(format), "ImageOptions.Format of the service lacks \(format)")
+        }
+    }
 }
 
 @Suite("Accept")

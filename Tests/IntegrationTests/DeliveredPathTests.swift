@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// No path is printed that is not there when the command ends; and the store keeps to the capacity that it was given once.
-@Suite(.fewAtATime) struct DeliveredPathTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DeliveredPathTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
     private let gate = Gate()

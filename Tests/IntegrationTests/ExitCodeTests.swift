@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The exit codes that README and `imgcache fetch --help` promise.
-@Suite(.fewAtATime) struct ExitCodeTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ExitCodeTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Images and thumbnails through the whole library: what is shared, what is kept, what is made anew.
-@Suite(.fewAtATime) struct ImagePipelineTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ImagePipelineTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
     private let picture = Locked(Picture(seed: 1))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ctrl-C and SIGTERM: what arrived is kept, one line says so, and the next run continues.
-@Suite(.fewAtATime) struct InterruptTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct InterruptTests {
     private let work: TestWorkspace
     private let representation = Representation(seed: 41, size: 3_000_000)
 

@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 /// Killed and continued against a server that nobody wrote for these tests.
-@Suite(.fewAtATime, .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
+@Suite(
+    .fewAtATime, .timeLimit(.minutes(60)),
+    .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
 struct NginxTests {
     private let work: TestWorkspace
     private let content = Content(seed: 81, size: 4_000_000)

@@ -4,8 +4,8 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// Thumbnails for a service: available at once, tagged, and with the remaining lifetime of the original.
-@Suite(.fewAtATime) struct ServedThumbnailTests {
+/// What a service needs of a thumbnail beside its bytes: at once, tagged, and with what is left of its original's life.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ServedThumbnailTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
 

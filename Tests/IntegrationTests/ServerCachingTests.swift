@@ -4,8 +4,8 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// Freshness, validators and variants of real servers, as interpreted by the library.
-@Suite(.fewAtATime) struct ServerCachingTests {
+/// What real servers say of freshness, validators and variants, and what the library makes of it.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ServerCachingTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
     private let cache: DownloadCache

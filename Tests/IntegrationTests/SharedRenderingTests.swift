@@ -178,7 +178,7 @@ import Testing
         request.processors = [
             ImageProcessor(identity: "waits") { image in
                 begun.open()
-                while !left.isOpen { usleep(1000) }
+                block { left.isOpen }
                 return image
             }, .grayscale,
             ImageProcessor(identity: "notes") { image in

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `imgcache sign`.
-@Suite(.fewAtATime) struct SignTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SignTests {
     private let work: TestWorkspace
 
     init() throws {

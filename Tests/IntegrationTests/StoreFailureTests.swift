@@ -6,7 +6,9 @@ import Testing
 
 /// A disk that is full, a directory that cannot be written, an index that is damaged: exit code 6 or a warning, nothing
 /// corrupt, and it works again afterwards.
-@Suite(.fewAtATime, .enabled(if: Tmpfs.unavailableReason == nil, "\(Tmpfs.unavailableReason ?? "")"))
+@Suite(
+    .fewAtATime, .timeLimit(.minutes(60)),
+    .enabled(if: Tmpfs.unavailableReason == nil, "\(Tmpfs.unavailableReason ?? "")"))
 struct StoreFailureTests {
     /// Large enough that the store's own reserve (64 MiB of the disk stay free) leaves room for the test's files.
     private static let diskSize: Int64 = 192 << 20

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `imgcache thumb`, `show`, and what `info` says of images.
-@Suite(.fewAtATime) struct ThumbTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ThumbTests {
     private let work: TestWorkspace
     private let jpeg: [UInt8]
 

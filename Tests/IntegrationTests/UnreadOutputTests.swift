@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Pipes, FIFOs, devices and links as places to write to, and signals while one of them hangs.
-@Suite(.fewAtATime) struct UnreadOutputTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct UnreadOutputTests {
     private let work: TestWorkspace
     private let content = Content(seed: 71, size: 3_000_000)
     private let origin: ScriptedOrigin

@@ -30,6 +30,7 @@ struct WireTests {
         var kills = 0
         while kills < Soak.count("IMGCACHE_SOAK_WIRE_KILLS", usual: 6) {
             let process = try work.command.start(["fetch"] + nginx.trust + [nginx.url("/file.bin")])
+            // The kill comes at a random moment.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...350_000, using: &generator)))
             process.send(signal: SIGKILL)
             let outcome = await CommandRunner.outcome(of: process)

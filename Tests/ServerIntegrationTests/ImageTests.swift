@@ -7,7 +7,7 @@ import Testing
 import URLSigning
 
 /// `/image/OPTIONS/PATH` through real sockets.
-@Suite(.fewAtATime) struct ImageTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ImageTests {
     /// A JPEG of 640 × 480.
     private static let picture: [UInt8] = {
         let image = try? DecodedImage(width: 640, height: 480) { memory in

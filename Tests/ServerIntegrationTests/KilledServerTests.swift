@@ -40,6 +40,7 @@ import Testing
                     }
                 }
             }
+            // The kill comes at a random moment.
             try await Task.sleep(for: .milliseconds(Int.random(in: 20...600, using: &generator)))
             server.process.send(signal: SIGKILL)
             stop.withLock { $0 = true }

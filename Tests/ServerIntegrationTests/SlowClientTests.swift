@@ -47,6 +47,7 @@ import Testing
         let whole = try warm(server)
         let client = try Client(server.port, receiveBuffer: 4096)
         client.send("GET \(Self.path) \(head)\r\n")
+        // So long that the server has written all that the sockets hold, and waits for room.
         try await Task.sleep(for: .milliseconds(2500))
         #expect(client.answer()?.body == whole)
         // Whole, though the client went right after its last byte.
@@ -61,6 +62,7 @@ import Testing
         let client = try Client(server.port, receiveBuffer: 4096)
         client.send("GET \(Self.path) HTTP/1.1\r\nHost: x\r\n\r\n")
         for part in 1...5 {
+            // The five pieces together take longer than the time-out.
             try await Task.sleep(for: .milliseconds(1600))
             #expect(client.receive(atLeast: whole.count / 8 * part))
         }
@@ -76,6 +78,7 @@ import Testing
         #expect(client.receive(atLeast: 1000))
         server.process.send(signal: SIGTERM)
         #expect(await server.process.says("stopping"))
+        // A server that cut its clients off would be gone by then.
         try await Task.sleep(for: .milliseconds(300))
         #expect(client.answer()?.body == whole)
         #expect(await server.process.end() == .exited(0))

@@ -49,7 +49,9 @@ extension CacheRules {
     ///   - stored: The stored response.
     ///   - now: The time to reckon its age by.
     ///   - freshnessOverride: A lifetime of the application's own, in place of the server's.
-    public func freshness(of stored: StoredResponse, at now: Date, freshnessOverride: FreshnessOverride? = nil) -> Freshness {
+    public func freshness(of stored: StoredResponse, at now: Date, freshnessOverride: FreshnessOverride? = nil)
+        -> Freshness
+    {
         freshness(
             of: stored, facts: ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self), at: now,
             freshnessOverride: freshnessOverride)
@@ -62,7 +64,8 @@ extension CacheRules {
         let age = currentAge(facts, stored: stored, now: now)
         if let freshnessOverride, freshnessOverride.applies(to: stored.status) {
             return Freshness(
-                lifetime: max(0, freshnessOverride.seconds), source: .freshnessOverride, age: max(0, resident).wholeSeconds,
+                lifetime: max(0, freshnessOverride.seconds), source: .freshnessOverride,
+                age: max(0, resident).wholeSeconds,
                 mustValidate: stored.isInvalidated, forbidsStale: stored.isInvalidated)
         }
         let (lifetime, source) = lifetime(facts, status: stored.status)

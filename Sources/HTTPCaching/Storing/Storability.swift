@@ -51,7 +51,8 @@ extension CacheRules {
         if let own = request.freshnessOverride, own.applies(to: response.status) {
             return .store(
                 StorageTerms(
-                    lifetime: max(0, own.seconds), source: .freshnessOverride, hasValidator: ValidatorFields(fields).exists))
+                    lifetime: max(0, own.seconds), source: .freshnessOverride,
+                    hasValidator: ValidatorFields(fields).exists))
         }
         let (lifetime, source) = lifetime(facts, status: response.status)
         return .store(StorageTerms(lifetime: lifetime, source: source, hasValidator: ValidatorFields(fields).exists))

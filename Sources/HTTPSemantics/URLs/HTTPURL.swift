@@ -4,6 +4,7 @@
 /// services that sign URLs sign their spelling. ``normalized`` is common to equivalent URLs, and identifies stored
 /// responses. Both are fixed points: parsing one of them again changes nothing.
 public struct HTTPURL: Sendable, Hashable {
+    /// The schemes that are transferred.
     public enum Scheme: String, Sendable, Hashable {
         case http, https
 

@@ -1,5 +1,6 @@
 /// An error that explains why a text is not an absolute http or https URL.
 public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The first rule that the text breaks.
     public enum Reason: Sendable, Hashable {
         /// There is no scheme, or no `//` behind it.
         case notAbsolute

@@ -85,19 +85,3 @@ extension ImageSizing {
         return text
     }
 }
-
-extension ImageEncoder {
-    /// One text for one way to encode.
-    fileprivate var recipe: String {
-        switch options {
-        case .jpeg(let options):
-            let on = options.background
-            return "jpeg,q=\(options.quality),\(options.subsampling)\(options.isProgressive ? ",progressive" : "")"
-                + (on == .white ? "" : ",on=\(on.red).\(on.green).\(on.blue)")
-        case .png(let options): return "png,level=\(options.level)\(options.usesPalette ? "" : ",truecolor")"
-        case .webp(let options):
-            return "webp,q=\(options.quality),effort=\(options.effort)\(options.isLossless ? ",lossless" : "")"
-        case .custom(let custom): return "encoder=\(custom.identity)"
-        }
-    }
-}

@@ -77,13 +77,7 @@ extension ImageDecoder {
         let pass = DecodingPass(outputs: outputs, cancellation: cancellation)
         do throws(ImageCodecError) {
             if let decoder = try registeredDecoder(of: source) { return try decode(source, by: decoder, pass) }
-            let format = try source.format()
-            try limits.check(source, format: format)
-            switch format {
-            case .webp: try decodeWebP(source, pass)
-            case .png: try source.lend { (lent) throws(ImageCodecError) in try decodePNG(lent, pass) }
-            default: try source.lend { (lent) throws(ImageCodecError) in try decodeJPEG(lent, pass) }
-            }
+            try source.decoding(limits).decoder.decode(source, pass, by: self)
         } catch {
             for output in outputs { output.fail(error) }
         }

@@ -33,10 +33,9 @@ extension ImageDecoder {
         if let decoder = try registeredDecoder(of: source) {
             return try budget.accounting { () throws(ImageCodecError) in try self.header(of: source, by: decoder) }
         }
-        let format = try source.format()
-        try limits.check(source, format: format)
+        let decoder = try source.decoding(limits).decoder
         return try budget.measured { (watch) throws(ImageCodecError) in
-            try ImageHeader(source, format, limits.lowered(allowTruncated: true, watch))
+            try decoder.header(of: source, limits: limits.lowered(allowTruncated: true, watch))
         }
     }
 
@@ -46,22 +45,13 @@ extension ImageDecoder {
     ///   their memory would be too large.
     package func target(_ sizing: ImageSizing?, of header: ImageHeader) throws(ImageCodecError) -> DecodingTarget {
         let plan = try plan(sizing, header)
-        let scale = Self.scale(of: header, for: plan.scaled)
+        let scale = header.format.decoding?.scale(of: header, for: plan.scaled) ?? .whole
         let resizing = Resizing(header, scale, plan, hasAlpha: true, linear: usesLinearLight)
         let target = DecodingTarget(
             scale: scale, width: plan.seen.result.width, height: plan.seen.result.height, sizing: sizing, plan: plan,
             filterMemory: resizing.isIdentity ? 0 : resizing.memory)
         try limits.check(memory: target.memory + header.memory(at: scale), format: header.format)
         return target
-    }
-
-    /// The reduction by this format's decoder for a size.
-    private static func scale(of header: ImageHeader, for scaled: ResizePlan.Size) -> DecodingScale {
-        switch header.format {
-        case .jpeg: .eighths(eighths(of: header.size, for: scaled))
-        case .webp: webPScale(of: header, for: scaled)
-        default: .whole
-        }
     }
 }
 
@@ -81,19 +71,8 @@ extension ImageHeader {
         let streams = 256 << 10
         // Lines in progress: the decoder's, and up to sixteen passed to the filters.
         let lines = width * 160
-        let whole = width * height * 4
-        if let registered { return whole + lines + registered.memory }
-        switch format {
-        case .jpeg:
-            let all = scale == .eighths(1) ? description.coarse_coefficients : description.coefficients
-            return streams + lines + Int(clamping: all)
-        case .webp:
-            let size = size(at: scale)
-            // The file, the decoded pixels, and for a lossless image those of the stored size.
-            return streams + lines + fileSize + size.width * size.height * 4
-                + (description.is_lossless ? whole + whole / 4 : 0)
-        default: return streams + lines + (description.interlaced ? whole : 0)
-        }
+        if let registered { return width * height * 4 + lines + registered.memory }
+        return streams + lines + (format.decoding?.memory(of: self, at: scale) ?? 0)
     }
 
     /// True if the result may have pixels that are not opaque.

@@ -1,7 +1,26 @@
 internal import CImageCodec
 
+enum JPEGDecoding: FormatDecoding {
+    static func header(of source: ImageSource, limits: icodec_limits) throws(ImageCodecError) -> ImageHeader {
+        try source.lend { (lent) throws(ImageCodecError) in try JPEGReader(lent, limits: limits).header }
+    }
+
+    static func scale(of header: ImageHeader, for size: ResizePlan.Size) -> DecodingScale {
+        .eighths(ImageDecoder.eighths(of: header.size, for: size))
+    }
+
+    static func memory(of header: ImageHeader, at scale: DecodingScale) -> Int {
+        let description = header.description
+        return Int(clamping: scale == .eighths(1) ? description.coarse_coefficients : description.coefficients)
+    }
+
+    static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError) {
+        try source.lend { (lent) throws(ImageCodecError) in try decoder.decodeJPEG(lent, pass) }
+    }
+}
+
 extension ImageDecoder {
-    func decodeJPEG(_ source: icodec_source, _ pass: DecodingPass) throws(ImageCodecError) {
+    fileprivate func decodeJPEG(_ source: icodec_source, _ pass: DecodingPass) throws(ImageCodecError) {
         let reader = try pass.shared { (watch) throws(ImageCodecError) in
             try JPEGReader(source, limits: limits.lowered(allowTruncated: allowTruncated, watch))
         }

@@ -14,9 +14,11 @@ public struct ImageDecoder: Sendable {
         case keepProfile
     }
 
+    /// The pixels, bytes and seconds that one image may cost. Default: those of ``DecodingLimits``.
     public var limits = DecodingLimits()
     /// True to return the available part of a truncated file. Default false: an error.
     public var allowTruncated = false
+    /// Default ``ColorHandling/convertToSRGB``.
     public var color = ColorHandling.convertToSRGB
     /// True to preserve the Exif block in ``DecodedImage/exif``. Default false.
     public var keepsMetadata = false

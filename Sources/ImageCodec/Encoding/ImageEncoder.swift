@@ -6,62 +6,23 @@ internal import Glibc
 ///
 /// Encoding blocks the calling thread. An encoder is a value and safe for concurrent use.
 public struct ImageEncoder: Sendable, Hashable {
-    public enum ChromaSubsampling: Sendable, Hashable {
-        /// Chroma of half the width and height.
-        case yes420
-        /// Chroma of half the width.
-        case yes422
-        /// No subsampling: sharp coloured edges, larger files.
-        case none444
-    }
-
-    public struct JPEGOptions: Sendable, Hashable {
-        /// The quality, 1 … 100 on libjpeg's scale. Default 80.
-        public var quality = 80
-        /// True for a progressive file. Default false.
-        public var isProgressive = false
-        public var subsampling = ChromaSubsampling.yes420
-        /// The background of transparent pixels. Default white.
-        public var background = ImageSizing.Color.white
-
-        public init(quality: Int = 80) { self.quality = quality }
-
-        /// Returns true if the encoder holds all coefficients of an image with this number of pixels: for several
-        /// scans, or for optimised Huffman tables, which save a few per cent but are not worth hundreds of megabytes.
-        func holdsCoefficients(_ pixels: Int) -> Bool { isProgressive || pixels <= 1 << 25 }
-    }
-
-    public struct PNGOptions: Sendable, Hashable {
-        /// zlib's level, 0 … 9. Default 6.
-        public var level = 6
-        /// True to write an image of at most 256 colours with a palette: smaller, with the same pixels. Default true.
-        public var usesPalette = true
-
-        public init(level: Int = 6) { self.level = level }
-    }
-
-    public struct WebPOptions: Sendable, Hashable {
-        /// The quality, 0 … 100 on libwebp's scale; with `isLossless` the effort. Default 80.
-        public var quality = 80.0
-        public var isLossless = false
-        /// The effort, 0 (fast) … 6 (small). Default 4.
-        public var effort = 4
-
-        public init(quality: Double = 80, isLossless: Bool = false) {
-            self.quality = quality
-            self.isLossless = isLossless
-        }
-
-        /// Returns true if an image with this number of pixels is encoded with less memory and more time.
-        func savesMemory(_ pixels: Int) -> Bool { pixels > 1 << 22 }
-    }
-
+    /// The format of the file, with its options.
     public enum Options: Sendable, Hashable {
         case jpeg(JPEGOptions)
         case png(PNGOptions)
         case webp(WebPOptions)
         /// An application's own encoder (``ImageEncoding``).
         case custom(CustomEncoding)
+
+        /// The encoder of the format.
+        var encoding: any FormatEncoding {
+            switch self {
+            case .jpeg(let options): options
+            case .png(let options): options
+            case .webp(let options): options
+            case .custom(let encoding): encoding
+            }
+        }
     }
 
     public var options: Options
@@ -75,14 +36,10 @@ public struct ImageEncoder: Sendable, Hashable {
     }
 
     /// The format of the file.
-    public var format: ImageFormat {
-        switch options {
-        case .jpeg: .jpeg
-        case .png: .png
-        case .webp: .webp
-        case .custom(let custom): custom.encoding.format
-        }
-    }
+    public var format: ImageFormat { options.encoding.format }
+
+    /// A text for these options, under which the images encoded with them are stored.
+    package var recipe: String { options.encoding.recipe }
 
     /// Encodes an image.
     ///
@@ -98,37 +55,13 @@ public struct ImageEncoder: Sendable, Hashable {
         try budget.check(memory: needed, format: format)
         // The output grows by doubling, and is copied at the end.
         let left = (budget.limits.memory - needed) / 3
-        return switch options {
-        case .jpeg(let options): try encodeJPEG(image, options, budget, left)
-        case .png(let options): try encodePNG(image, options, budget, left)
-        case .webp(let options): try encodeWebP(image, options, budget, left)
-        case .custom(let custom): try encode(image, by: custom.encoding, budget)
-        }
-    }
-
-    private func encode(
-        _ image: DecodedImage, by encoding: any ImageEncoding, _ budget: ImageBudget
-    ) throws(ImageCodecError) -> [UInt8] {
-        try budget.accounting { () throws(ImageCodecError) in try encoding.encode(image, within: budget) }
+        return try options.encoding.encode(image, within: budget, memory: left)
     }
 
     /// Bytes that encoding an image of a size takes beside its pixels and the file.
     package func memory(width: Int, height: Int, isOpaque: Bool) -> Int {
-        let (pixels, lines) = (width * height, width * 256 + (1 << 19))
-        switch options {
-        case .jpeg(let options):
-            let flattened = isOpaque ? 0 : pixels * 4
-            // Two bytes for each coefficient.
-            let samples = options.subsampling == .yes420 ? 3 : options.subsampling == .yes422 ? 4 : 6
-            return lines + flattened + (options.holdsCoefficients(pixels) ? pixels * samples : 0)
-        case .png(let options): return lines + (options.usesPalette ? pixels : 0)
-        case .webp(let options):
-            // The maximum measured with libwebp 1.2.4 and noise. Lossless encoding, which is always used for alpha,
-            // keeps several tables.
-            if options.isLossless { return lines + pixels * 72 }
-            return lines + pixels * (isOpaque ? options.savesMemory(pixels) ? 6 : 28 : 44)
-        case .custom(let custom): return custom.encoding.memory(width: width, height: height)
-        }
+        if case .custom(let custom) = options { return custom.encoding.memory(width: width, height: height) }
+        return width * 256 + (1 << 19) + options.encoding.memory(pixels: width * height, isOpaque: isOpaque)
     }
 
     /// Takes ownership of the output of an encoder of the C target.

@@ -46,3 +46,16 @@ extension ImageEncoder {
         }
     }
 }
+
+extension ImageEncoder.CustomEncoding: FormatEncoding {
+    var format: ImageFormat { encoding.format }
+    var recipe: String { "encoder=\(identity)" }
+
+    func memory(pixels: Int, isOpaque: Bool) -> Int { pixels * 4 }
+
+    func encode(
+        _ image: DecodedImage, within budget: ImageBudget, memory: Int
+    ) throws(ImageCodecError) -> [UInt8] {
+        try budget.accounting { () throws(ImageCodecError) in try encoding.encode(image, within: budget) }
+    }
+}

@@ -11,6 +11,7 @@ public struct AddressPolicy: Sendable {
         /// The host as in the URL: a name, dotted decimals, or an IPv6 address in brackets; compared without regard to
         /// case.
         public let host: String
+        /// 1 … 65535; 80 and 443 are the schemes' own.
         public let port: Int
 
         public init(host: String, port: Int) {

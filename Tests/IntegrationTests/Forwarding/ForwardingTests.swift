@@ -4,8 +4,8 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// The requirements of a proxy: every method and status, heads at once, bodies while they arrive.
-@Suite(.fewAtATime) struct ForwardingTests: ForwardingSuite {
+/// What a proxy needs of the library: every method and status, heads at once, bodies while they arrive.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ForwardingTests: ForwardingSuite {
     let proxy: ProxyCache
     private let representation = Representation(seed: 91, size: 3_000_000)
 

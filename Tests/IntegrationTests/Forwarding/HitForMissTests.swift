@@ -4,8 +4,8 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// Responses stored for everybody although a response to one client is not.
-@Suite(.fewAtATime) struct HitForMissTests: ForwardingSuite {
+/// What is stored for all although an answer to somebody is not.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HitForMissTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

@@ -193,7 +193,7 @@ import Testing
         let gate = Gate()
         let slow = ImageProcessor(identity: "slow") { image in
             begins.yield()
-            while !gate.isOpen { usleep(1000) }
+            block { gate.isOpen }
             return image
         }
         let first = Task { try await thumbnail(url) { $0.processors = [slow] } }

@@ -3,8 +3,8 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// Messages are forwarded unchanged in both directions: nothing is added, lost or joined.
-@Suite(.fewAtATime) struct PassedMessageTests: ForwardingSuite {
+/// What reaches the origin, and what comes back, is what was sent: nothing is added, lost or joined.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct PassedMessageTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

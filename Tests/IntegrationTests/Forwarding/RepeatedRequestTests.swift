@@ -4,8 +4,8 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// Requests that may be sent to the origin twice, and those that may not; invalidation by unsafe requests.
-@Suite(.fewAtATime) struct RepeatedRequestTests: ForwardingSuite {
+/// What the origin is asked twice, and what never; what a request that changes something makes invalid.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RepeatedRequestTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

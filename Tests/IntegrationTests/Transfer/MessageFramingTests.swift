@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 import Transfer
 
-/// The ends of messages, and the parts that are not read (RFC 9112 section 6).
-@Suite(.fewAtATime) struct MessageFramingTests {
+/// Where messages end, and what is not read of them (RFC 9112 section 6).
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct MessageFramingTests {
     private let representation = Representation(seed: 41, size: 5000)
 
     @Test(arguments: ["Content-Length", "Transfer-Encoding"])
