@@ -22,31 +22,33 @@ struct ImageOptionsTests {
     }
 
     @Test(arguments: [
-        ("", "empty option"), ("w=1,", "empty option"), (",w=1", "empty option"), ("w", "\"w\" has no value"),
-        ("w=", "\"w\" has no proper value"), ("w=%", "\"w\" has no proper value"),
-        ("w=%ff", "\"w\" has no proper value"),
-        ("width=0", "\"width\" takes a whole number from 1 to 8192"), ("w=-1", "\"w\" takes"),
-        ("w=+1", "\"w\" takes"),
-        ("w=1e3", "\"w\" takes"), ("w=8193", "\"w\" takes"), ("w=99999999999999999999", "\"w\" takes"),
-        ("w=auto", "\"w\" takes"), ("h=1.5", "\"h\" takes"), ("w= 1", "\"w\" takes"), ("q=0", "\"q\" takes"),
-        ("quality=101", "\"quality\" takes a whole number from 1 to 100"),
-        ("fit=Cover", "\"fit\" takes one of scale-down"),
-        ("fit=inside", "\"fit\" takes one of"), ("format=avif", "\"format\" takes one of auto, webp, jpeg, png"),
-        ("f=json", "\"f\" takes one of"), ("dpr=0", "\"dpr\" takes"), ("dpr=4.01", "\"dpr\" takes"),
-        ("dpr=nan", "\"dpr\" takes"), ("dpr=0x1", "\"dpr\" takes"), ("dpr=1.234", "\"dpr\" takes"),
-        ("dpr=.5", "\"dpr\" takes"),
-        ("g=face", "\"g\" takes"), ("g=1.1x0", "\"g\" takes"), ("g=0.5x", "\"g\" takes"), ("g=x", "\"g\" takes"),
-        ("background=red", "\"background\" takes"), ("bg=12345", "\"bg\" takes"), ("bg=gggggg", "\"bg\" takes"),
-        ("metadata=copyright", "\"metadata\" takes keep or none"), ("W=1", "\"W\" is not known"),
-        ("sharpen=1", "\"sharpen\" is not known"), ("rotate=90", "\"rotate\" is not known"),
-        ("w=1,w=1", "\"w\" stands twice"), ("w=1,width=2", "\"width\" stands twice"),
-        ("g=top,position=left", "\"position\" stands twice"), ("=1", "\"\" is not known"),
+        ("", "option is empty"), ("w=1,", "option is empty"), (",w=1", "option is empty"), ("w", "\"w\" has no value"),
+        ("w=", "\"w\" has an invalid value"), ("w=%", "\"w\" has an invalid value"),
+        ("w=%ff", "\"w\" has an invalid value"),
+        ("width=0", "\"width\" must be an integer from 1 to 8192"), ("w=-1", "\"w\" must be"),
+        ("w=+1", "\"w\" must be"),
+        ("w=1e3", "\"w\" must be"), ("w=8193", "\"w\" must be"), ("w=99999999999999999999", "\"w\" must be"),
+        ("w=auto", "\"w\" must be"), ("h=1.5", "\"h\" must be"), ("w= 1", "\"w\" must be"), ("q=0", "\"q\" must be"),
+        ("quality=101", "\"quality\" must be an integer from 1 to 100"),
+        ("fit=Cover", "\"fit\" must be one of inside, scale-down, contain"),
+        ("fit=none", "\"fit\" must be one of"), ("format=avif", "\"format\" must be one of auto, webp, jpeg, png"),
+        ("f=json", "\"f\" must be one of"), ("dpr=0", "\"dpr\" must be"), ("dpr=4.01", "\"dpr\" must be"),
+        ("dpr=nan", "\"dpr\" must be"), ("dpr=0x1", "\"dpr\" must be"), ("dpr=1.234", "\"dpr\" must be"),
+        ("dpr=.5", "\"dpr\" must be"),
+        ("g=face", "\"g\" must be"), ("g=1.1x0", "\"g\" must be"), ("g=0.5x", "\"g\" must be"),
+        ("g=x", "\"g\" must be"),
+        ("background=red", "\"background\" must be"), ("bg=12345", "\"bg\" must be"), ("bg=gggggg", "\"bg\" must be"),
+        ("metadata=copyright", "\"metadata\" must be keep or none"), ("W=1", "\"W\" is unknown"),
+        ("sharpen=1", "\"sharpen\" is unknown"), ("rotate=90", "\"rotate\" is unknown"),
+        ("w=1,w=1", "\"w\" is specified more than once"), ("w=1,width=2", "\"width\" is specified more than once"),
+        ("g=top,position=left", "\"position\" is specified more than once"), ("=1", "\"\" is unknown"),
         ("w=8192,dpr=1.01", "\"width\" times dpr"), ("h=4096,dpr=2.1", "\"height\" times dpr"),
-        ("w=8192,h=4097", "\"width\" times height"), ("blur=251", "\"blur\" takes"), ("blur=1", "\"blur\" needs"),
-        ("w=10,blur=1", "\"blur\" needs"), ("w=4096,h=4096,blur=1", "\"blur\" needs"),
-        ("fit=contain", "\"fit\" needs a width or a height"),
-        ("w=5,fit=cover", "\"fit\" needs a width and a height"),
-        ("h=5,fit=pad", "\"fit\" needs a width and a height"),
+        ("w=8192,h=4097", "\"width\" times height"), ("blur=251", "\"blur\" must be"), ("blur=1", "\"blur\" requires"),
+        ("w=10,blur=1", "\"blur\" requires"), ("w=4096,h=4096,blur=1", "\"blur\" requires"),
+        ("fit=contain", "\"fit\" requires a width or a height"),
+        ("w=5,fit=cover", "\"fit\" requires a width and a height"),
+        ("h=5,fit=pad", "\"fit\" requires a width and a height"),
+        ("w=5,fit=outside", "\"fit\" requires a width and a height"),
     ])
     func `that cannot be read are refused by name`(text: String, problem: String) {
         #expect {
@@ -62,7 +64,7 @@ struct ImageOptionsTests {
         let table: [(String, ImageSizing.Fit, Bool)] = [
             ("w=9", .inside, false), ("w=9,fit=contain", .inside, true), ("w=9,h=8,fit=cover", .cover, true),
             ("w=9,h=8,fit=crop", .cover, false), ("w=9,h=8,fit=pad", .contain, true),
-            ("w=9,h=8,fit=squeeze", .fill, true),
+            ("w=9,h=8,fit=squeeze", .fill, true), ("w=9,h=8,fit=outside", .outside, false),
         ]
         for (text, fit, enlarges) in table {
             let sizing = try #require(try options(text).sizing)
@@ -75,6 +77,15 @@ struct ImageOptionsTests {
         #expect(try options("w=9,h=9,fit=cover,g=0.25x1").sizing?.position == .at(x: 0.25, y: 1))
         #expect(try options("w=9,h=9,fit=pad,bg=000").sizing?.background == .black)
         #expect(try options("w=9,h=9,fit=pad").sizing?.background == nil)
+    }
+
+    @Test(arguments: [("inside", "scale-down"), ("fill", "squeeze")])
+    func `name a shape in the words of CSS or of Cloudflare, with one value for both`(css: String, cloudflare: String)
+        throws
+    {
+        let named = try options("w=9,h=8,fit=\(css)")
+        #expect(try named == options("w=9,h=8,fit=\(cloudflare)"))
+        #expect(try named.sizing == options("w=9,h=8,fit=\(cloudflare)").sizing)
     }
 
     @Test func `never make a giant image of a sliver`() throws {

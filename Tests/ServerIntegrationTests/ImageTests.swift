@@ -60,6 +60,19 @@ import URLSigning
         #expect(origin.requests.first?.request.target == "/a.jpg?v=1")
     }
 
+    @Test(arguments: [("inside", "scale-down"), ("fill", "squeeze")])
+    func `the names of a shape give the same bytes under one cache key`(css: String, cloudflare: String) async throws {
+        let origin = try origin()
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        let first = try #require(client.get("/image/w=100,h=80,fit=\(css),f=png/a.jpg"))
+        #expect(first.status == 200, "\(first.text)")
+        let second = try #require(client.get("/image/w=100,h=80,fit=\(cloudflare),f=png/a.jpg"))
+        #expect(second.body == first.body && second["ETag"] == first["ETag"])
+        #expect(second["Cache-Status"] == "imgcache; hit")
+        #expect(origin.requests.count == 1)
+    }
+
     @Test func `the format follows Accept where it may`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""))
@@ -281,7 +294,7 @@ import URLSigning
         _ = try write(new + old, to: "keys")
         _ = try write(#"{"signing-key-files": ["\#(keys)"], "widths": [50, 60]}"#, to: "server.json")
         server.process.send(signal: SIGHUP)
-        #expect(await server.process.says("configuration read again"), "\(server.process.errorOutput)")
+        #expect(await server.process.says("configuration reloaded"), "\(server.process.errorOutput)")
         #expect(try status(byOld) == 200)
         #expect(try status(byNew) == 200)
     }

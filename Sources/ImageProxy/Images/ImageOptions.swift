@@ -1,23 +1,45 @@
 import ImageCache
 
-/// The options of an image's URL, in the words of Cloudflare's image resizing: `w=256,h=256,fit=cover,format=auto`.
+/// The options of an image's URL, with the names of Cloudflare's image resizing: `w=256,h=256,fit=cover,format=auto`.
 ///
 /// Equivalent texts give equal values, and so one image in the cache.
 struct ImageOptions: Hashable, Sendable {
-    /// The way in which an image of other proportions gets into the box.
-    enum Fit: String, CaseIterable, Sendable {
-        /// As large as fits, never enlarged: the default.
-        case scaleDown = "scale-down"
-        /// As large as fits, enlarged where it is smaller.
+    /// The shape of the result: the way in which an image of other proportions is fitted into the box.
+    ///
+    /// A shape has one name of each family: that of CSS `object-fit` and the sharp library, which the library and the
+    /// command use, and that of Cloudflare's image resizing. `cover` and `contain` are names of both; `contain` is
+    /// Cloudflare's here.
+    enum Fit: CaseIterable, Sendable {
+        /// The largest size within the box, never enlarged: the default.
+        case inside
+        /// The largest size within the box, enlarged if the image is smaller.
         case contain
-        /// The box is filled, enlarged where the image is smaller; what stands over is cut off.
+        /// Fills the box, enlarged if the image is smaller; cropped.
         case cover
-        /// As `cover`, but never enlarged.
+        /// Equals `cover`, but never enlarged.
         case crop
-        /// As `contain`, and what is left free of the box is filled with `background`.
+        /// Equals `contain`, with the remaining area filled with `background`.
         case pad
-        /// Exactly the box, whatever the proportions.
-        case squeeze
+        /// The exact size of the box, regardless of the proportions.
+        case fill
+        /// The smallest size that covers the box, never enlarged; nothing is cropped.
+        case outside
+
+        /// The names, the one that is documented first at the beginning.
+        var names: [String] {
+            switch self {
+            case .inside: ["inside", "scale-down"]
+            case .contain: ["contain"]
+            case .cover: ["cover"]
+            case .crop: ["crop"]
+            case .pad: ["pad"]
+            case .fill: ["fill", "squeeze"]
+            case .outside: ["outside"]
+            }
+        }
+
+        /// True if both sides of the box must be given.
+        var needsBothSides: Bool { self != .inside && self != .contain }
     }
 
     enum Format: String, CaseIterable, Sendable {
@@ -29,7 +51,7 @@ struct ImageOptions: Hashable, Sendable {
     /// In CSS pixels, like the height; a missing side follows from the proportions.
     var width: Int?
     var height: Int?
-    var fit = Fit.scaleDown
+    var fit = Fit.inside
     var format = Format.auto
     /// For JPEG and WebP.
     var quality = 80
@@ -54,12 +76,13 @@ extension ImageOptions {
         guard width != nil || height != nil else { return nil }
         var sizing = ImageSizing(width: width ?? longest(beside: height), height: height ?? longest(beside: width))
         switch fit {
-        case .scaleDown, .contain: sizing.fit = .inside
+        case .inside, .contain: sizing.fit = .inside
         case .cover, .crop: sizing.fit = .cover
         case .pad: sizing.fit = .contain
-        case .squeeze: sizing.fit = .fill
+        case .fill: sizing.fit = .fill
+        case .outside: sizing.fit = .outside
         }
-        sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .squeeze
+        sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .fill
         // The position is normalised if it has no effect, so that it does not create another image.
         sizing.position = fit == .cover || fit == .crop || fit == .pad ? gravity : .center
         sizing.devicePixelRatio = devicePixelRatio
