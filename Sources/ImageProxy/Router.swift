@@ -42,7 +42,7 @@ package struct Router: RequestHandler {
     private static func ownResponse(to head: RequestHead) -> Response {
         // TRACE would reveal fields added on the way, cookies among them, to the client (RFC 9110 section 9.3.8).
         guard head.method == .options else {
-            return .failure(405, "trace", "TRACE is not answered here.", fields: [.allow: allowed])
+            return .failure(405, "trace", "TRACE is not supported.", fields: [.allow: allowed])
         }
         return Response(HTTPResponse(status: .noContent, headerFields: [.allow: allowed]))
     }

@@ -19,7 +19,7 @@ extension SignatureError: CustomStringConvertible {
         switch self {
         case .missing: "the URL is not signed"
         case .malformed: "the URL's signature is malformed"
-        case .unknownKey(let id): "the URL is signed with the key \(id), which is not known here"
+        case .unknownKey(let id): "the URL is signed with the key \(id), which is unknown"
         case .expired(let time): "the URL expired at \(time) (seconds since 1970)"
         case .wrong: "the URL's signature is wrong"
         case .unavailable: "signatures need libcrypto.so.3 (Debian package libssl3), which cannot be opened"

@@ -14,7 +14,7 @@ public struct SigningKey: Sendable, Equatable {
         }
         guard secret.count >= Self.fewestBytes else {
             throw SigningKeyError(
-                "the key \(id) has \(secret.count) bytes; it needs at least \(Self.fewestBytes), better 32 "
+                "the key \(id) has \(secret.count) bytes; it needs at least \(Self.fewestBytes), preferably 32 "
                     + "(openssl rand -base64 32)")
         }
         guard secret.count <= Self.mostBytes else {

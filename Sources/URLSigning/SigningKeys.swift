@@ -17,7 +17,7 @@ public struct SigningKeys: Sendable, Equatable {
 
     /// - Throws: ``SigningKeyError`` if there is no key, or two have the same id.
     public init(_ keys: [SigningKey]) throws(SigningKeyError) {
-        guard let first = keys.first else { throw SigningKeyError("there is no key in it") }
+        guard let first = keys.first else { throw SigningKeyError("contains no key") }
         for (index, key) in keys.enumerated() where keys[..<index].contains(where: { $0.id == key.id }) {
             throw SigningKeyError("there are two keys named \(key.id)")
         }

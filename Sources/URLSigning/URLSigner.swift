@@ -35,7 +35,7 @@ public struct URLSigner: Sendable {
             key = named
         }
         if let expiry, !SignedTarget.expiryRange.contains(expiry) {
-            throw .unsignable("the expiry is not a sensible time")
+            throw .unsignable("the expiry must be from 0 to 999999999999")
         }
         let signed = target.signedText(keyID: key.id, expiry: expiry)
         do throws(DigestUnavailable) {

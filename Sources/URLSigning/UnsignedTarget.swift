@@ -28,7 +28,9 @@ struct UnsignedTarget<Text: StringProtocol> {
     /// Browsers encode some characters and remove dot segments (the URL standard's path and query states); so do
     /// proxies and libraries.
     var transitProblem: String? {
-        guard text.utf8.first == UInt8(ascii: "/") else { return "what is signed begins with a slash: path and query" }
+        guard text.utf8.first == UInt8(ascii: "/") else {
+            return "the signed target must begin with a slash: path and query"
+        }
         let path = text.utf8.prefix { $0 != UInt8(ascii: "?") }
         for byte in text.utf8 {
             if byte == UInt8(ascii: "#") { return "a fragment (#…) is never sent; leave it out" }
@@ -39,7 +41,7 @@ struct UnsignedTarget<Text: StringProtocol> {
         let isDotted = path.split(separator: UInt8(ascii: "/")).contains { segment in
             segment.count <= 6 && Self.dotSegments.contains(String(decoding: segment, as: UTF8.self).lowercased())
         }
-        return isDotted ? "clients take the segments . and .. out on the way; sign it without them" : nil
+        return isDotted ? "clients remove the segments . and .. on the way; sign it without them" : nil
     }
 }
 

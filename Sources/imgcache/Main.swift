@@ -3,7 +3,7 @@ import ArgumentParser
 struct Main: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "imgcache",
-        abstract: "The download cache for images and files: resumes after a cut or a kill, never splices two versions.",
+        abstract: "A download cache for images and files: resumes interrupted downloads, and never mixes two versions.",
         version: "0.1.0",
         subcommands: [
             FetchCommand.self, ThumbCommand.self, ShowCommand.self, ListCommand.self, InfoCommand.self,

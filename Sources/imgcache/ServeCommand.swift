@@ -6,7 +6,7 @@ import Glibc
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Serve an origin through the cache: a proxy that also makes images. Starts imgcache-server.",
+        abstract: "Serve an origin through the cache: a proxy that also derives images. Starts imgcache-server.",
         discussion: "Takes imgcache-server's options: imgcache serve --help lists them.",
         helpNames: []
     )

@@ -25,10 +25,11 @@ struct RequirementsPageTests {
                 if line.hasPrefix("struct "), let name = line.dropFirst(7).split(whereSeparator: { !$0.isLetter }).first
                 {
                     suite = String(name)
-                } else if let start = line.range(of: "func `")?.upperBound, let end = line.lastIndex(of: "`"),
-                    start < end
+                } else if let start = line.firstIndex(of: "`"), let end = line.lastIndex(of: "`"), start < end,
+                    // A long name stands on a line of its own.
+                    line[..<start].allSatisfy({ $0 == " " }) || line[..<start].hasSuffix("func ")
                 {
-                    names.insert("\(suite).\(line[start..<end])")
+                    names.insert("\(suite).\(line[line.index(after: start)..<end])")
                 }
             }
         }

@@ -65,7 +65,7 @@ import Testing
         #expect(outcome.ending == .exited(130), "\(outcome)")
         #expect(outcome.lines.count == 1)
         #expect(origin.requests(to: "/never").isEmpty)
-        #expect(outcome.errorOutput.contains("not begun"), "\(outcome)")
+        #expect(outcome.errorOutput.contains("not started"), "\(outcome)")
     }
 
     @Test func `a signal during a retry's delay ends at once`() async throws {

@@ -46,7 +46,7 @@ import Testing
         #expect(second.objects.first?["from"] as? String == "thumbnail", "\(second)")
         #expect(origin.requests.count == 1)
         let listed = try await work.run("ls")
-        #expect(listed.output.contains("(made: 100 × 100, fit inside, JPEG quality 80)"), "\(listed)")
+        #expect(listed.output.contains("(derived: 100 × 100, fit inside, JPEG quality 80)"), "\(listed)")
     }
 
     @Test func `a file needs no cache`() async throws {

@@ -97,7 +97,7 @@ import Testing
             "--origin", "http://a", "--listen", "127.0.0.1:\(origin.port)", "--admin", "off", "--cache-dir",
             directory.path("c"))
         #expect(taken.ending == .exited(1), "\(taken)")
-        let message = "listen \"127.0.0.1:\(origin.port)\": cannot be listened on: Address already in use\n"
+        let message = "listen \"127.0.0.1:\(origin.port)\": cannot listen: Address already in use\n"
         #expect(taken.errorOutput.contains(message), "\(taken)")
         let folder = try await run(
             "--origin", "http://a", "--listen", "127.0.0.1:0", "--admin", "off", "--cache-dir", "/dev/null/c")
@@ -120,7 +120,7 @@ import Testing
             "a secret token", environment: ["IMGCACHE_LOG_LEVEL": "trace"])
         #expect(try Client(server.port).get("/a")?.status == 200)
         server.process.send(signal: SIGHUP)
-        #expect(await server.process.says("configuration read again"))
+        #expect(await server.process.says("configuration reloaded"))
         server.process.send(signal: SIGTERM)
         #expect(await server.process.end() == .exited(0))
         let said = server.process.errorOutput + server.process.output

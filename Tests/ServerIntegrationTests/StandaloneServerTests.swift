@@ -34,7 +34,7 @@ import Testing
                         try await writer.write(Array("part".utf8))
                         throw Failure()
                     })
-            default: .failure(404, "not-found", "There is nothing here.")
+            default: .failure(404, "not-found", "Not found.")
             }
         }
     }

@@ -27,7 +27,7 @@ extension Connection {
         self.deadline = nil
         switch phase {
         case .reading where head != nil || pending.readableBytes > 0 && context.channel.isWritable:
-            refuse(.late("The request did not come in time."), context)
+            refuse(.late("The request did not arrive in time."), context)
             context.flush()
         // A request may be in transit: the connection is closed gracefully instead of being reset.
         case .reading: linger(context)

@@ -44,7 +44,7 @@ package final class Listener: Sendable {
                 fault.status, fault.code, fault.message, fields: [.retryAfter: String(admission.retryAfter)])
         case .cancelled:
             return .failure(
-                503, "cancelled", "The request was given up.", fields: [.retryAfter: String(admission.retryAfter)])
+                503, "cancelled", "The request was cancelled.", fields: [.retryAfter: String(admission.retryAfter)])
         }
     }
 }

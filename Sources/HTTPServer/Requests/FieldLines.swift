@@ -20,7 +20,7 @@ enum FieldLines {
         var isASCII = true
         for index in start..<end {
             guard line[index].isFieldContent else {
-                throw .bad("bad-field-value", "A field's value holds a control character.")
+                throw .bad("bad-field-value", "A field's value contains a control character.")
             }
             if line[index] >= 0x80 { isASCII = false }
         }

@@ -23,7 +23,7 @@ extension RequestHead {
             // RFC 9110 section 10.1.1: an expectation of an HTTP/1.0 client is ignored.
             guard expectation.lowercased() == "100-continue" else {
                 throw RequestError(
-                    status: 417, code: "expectation", message: "The only expectation met is 100-continue.")
+                    status: 417, code: "expectation", message: "The only supported expectation is 100-continue.")
             }
             expectsContinue = minorVersion == 1 && framing != .none
         }
@@ -73,7 +73,7 @@ extension RequestHead {
             guard minorVersion == 0 else { throw .bad("no-host", "There is no Host field.") }
             return
         }
-        guard HostField.isValid(host.utf8) else { throw .bad("bad-host", "The Host field is no host.") }
+        guard HostField.isValid(host.utf8) else { throw .bad("bad-host", "The Host field is invalid.") }
         if authority == nil { authority = host }
     }
 
@@ -110,10 +110,10 @@ extension RequestHead {
         let isOrderly = codings.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(ByteClass.token.contains) }
         guard isOrderly, codings.last == "chunked", codings.filter({ $0 == "chunked" }).count == 1 else {
             throw .bad(
-                "transfer-coding", "The last transfer coding is not chunked, or is not written as RFC 9112 wants it.")
+                "transfer-coding", "The last transfer coding is not chunked, or does not have the form of RFC 9112.")
         }
         throw RequestError(
-            status: 501, code: "transfer-coding", message: "The only transfer coding that is understood is chunked.")
+            status: 501, code: "transfer-coding", message: "The only supported transfer coding is chunked.")
     }
 
     private func length(_ facts: FieldSummary, _ limits: RequestLimits) throws(RequestError) -> Framing {

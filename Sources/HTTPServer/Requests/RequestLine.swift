@@ -55,7 +55,7 @@ struct RequestLine: Hashable {
             let major = bytes[5].digitValue, bytes[6] == UInt8(ascii: "."), let minor = bytes[7].digitValue
         else { throw .bad("bad-version", "The request line does not end in HTTP/1.1.") }
         guard major == 1 else {
-            throw RequestError(status: 505, code: "version", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+            throw RequestError(status: 505, code: "version", message: "Only HTTP/1.1 and HTTP/1.0 are supported.")
         }
         // RFC 9110 section 2.5: a higher minor version is treated as the highest one known.
         return min(minor, 1)
@@ -66,7 +66,7 @@ struct RequestLine: Hashable {
         _ bytes: Span<UInt8>, of method: HTTPRequest.Method
     ) throws(RequestError) -> (RequestHead.Target, authority: String?, scheme: String?) {
         if method == .connect {
-            throw RequestError(status: 501, code: "connect", message: "This is no tunnel: CONNECT is not supported.")
+            throw RequestError(status: 501, code: "connect", message: "CONNECT is not supported.")
         }
         if bytes[0] == UInt8(ascii: "/") { return (.path(bytes.text(0..<bytes.count)), nil, nil) }
         if bytes.count == 1, bytes[0] == UInt8(ascii: "*") {

@@ -74,7 +74,7 @@ package final class ImageEndpoint: RequestHandler {
         _ incoming: Request, _ rules: ImageRules, _ now: Date
     ) throws(ImageRequestError) -> ImageOperation {
         guard case .path(let target) = incoming.head.target else {
-            throw .invalidOption(ImageOptionError(code: "bad-target", message: "Only a path can be asked for."))
+            throw .invalidOption(ImageOptionError(code: "bad-target", message: "The request target must be a path."))
         }
         return try known.operation(
             target: target, accept: incoming.head.fields[.accept], by: rules, now: Int64(now.timeIntervalSince1970))
@@ -83,7 +83,7 @@ package final class ImageEndpoint: RequestHandler {
     private static func response(toOther method: HTTPRequest.Method) -> Response {
         let allow: HTTPFields = [.allow: "GET, HEAD, OPTIONS"]
         guard method == .options else {
-            return .failure(405, "method", "Images are for GET and HEAD.", fields: allow)
+            return .failure(405, "method", "Images support GET and HEAD only.", fields: allow)
         }
         return Response(HTTPResponse(status: .noContent, headerFields: allow))
     }

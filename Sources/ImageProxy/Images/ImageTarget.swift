@@ -28,7 +28,7 @@ struct ImageTarget: Equatable {
         let rest = target[slash...]
         let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") }
         guard !DotSegments.occur(in: path) else {
-            throw ImageOptionError(code: "bad-target", message: "A path must not have the segments . and .. in it.")
+            throw ImageOptionError(code: "bad-target", message: "A path must not contain the segments . and ..")
         }
         original = Self.absolute(rest.dropFirst()) ?? .path(String(rest))
     }

@@ -47,12 +47,12 @@ package struct ProxyEndpoint: RequestHandler {
 
     package func response(to incoming: Request) async -> Response {
         guard Via.passes(of: options.name, in: incoming.head.fields) < Via.mostPasses else {
-            return .failure(508, "loop", "The request has come through this proxy several times: it goes in a circle.")
+            return .failure(508, "loop", "The request has passed this proxy several times: there is a loop.")
         }
         guard var request = request(for: incoming) else {
             return .failure(
                 400, "bad-target",
-                "Only a path below the origin's can be asked for, percent-encoded and without dot segments.")
+                "Only a path below the origin's is allowed, percent-encoded and without dot segments.")
         }
         addHopFields(to: &request.fields, incoming)
         request.interim = incoming.interim
@@ -60,7 +60,7 @@ package struct ProxyEndpoint: RequestHandler {
             let answer = try await cache.exchange(request)
             // No other protocol was requested, and an interim response is not final (RFC 9110 section 15.2).
             guard answer.head.status.code >= 200 else {
-                return .failure(502, "origin-status", "The origin answered with an interim response alone.")
+                return .failure(502, "origin-status", "The origin sent an interim response only.")
             }
             return finished(
                 answer.head, body: answer.content.map { Response.Body($0) } ?? .none, CacheOutcome(answer.cacheStatus),

@@ -28,7 +28,7 @@ export function startCharts() {
     }),
     new Chart(host, {
       name: "Hit ratio", format: percent, top: 1,
-      series: [{ key: "ratio", name: "of what may be cached", tone: "accent", area: true }],
+      series: [{ key: "ratio", name: "of cacheable requests", tone: "accent", area: true }],
     }),
     new Chart(host, {
       name: "Latency", format: milliseconds,

@@ -74,7 +74,7 @@ function show(list, more) {
   const had = host.contains(document.activeElement) ? indexOf(document.activeElement) : -1;
   reconcile(host, entries, (entry) => entry.id, create, update);
   find("more").hidden = !next;
-  put(find("more"), entries.length ? "Show more" : "Look further");
+  put(find("more"), entries.length ? "Show more" : "Search further");
   put(find("gallery-note"), noteText());
   const current = host.querySelector('.open[tabindex="0"]');
   if (!current && host.firstElementChild) setCurrent(host.firstElementChild);
@@ -87,8 +87,8 @@ function show(list, more) {
 
 function noteText() {
   // The number of entries that a search examines at a time.
-  if (entries.length === 0 && next) return `Nothing with “${search}” among the newest entries.`;
-  if (entries.length === 0) return search ? `Nothing cached has “${search}” in its URL.` : "Nothing is cached yet.";
+  if (entries.length === 0 && next) return `No match for “${search}” among the newest entries.`;
+  if (entries.length === 0) return search ? `No entry's URL contains “${search}”.` : "No entries yet.";
   const number = next ? `the newest ${entries.length}` : `${entries.length}`;
   return search ? `${number} with “${search}”` : number;
 }

@@ -29,7 +29,7 @@ async function repeat(task, interval) {
 
 function startTheme() {
   const button = find("theme");
-  const words = { auto: ["Auto", "as the system has them"], light: ["Light", "light"], dark: ["Dark", "dark"] };
+  const words = { auto: ["Auto", "the system's"], light: ["Light", "light"], dark: ["Dark", "dark"] };
   const now = () => document.documentElement.dataset.theme ?? "auto";
   const show = () => {
     const [label, meaning] = words[now()];

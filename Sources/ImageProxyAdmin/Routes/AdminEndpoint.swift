@@ -27,7 +27,7 @@ struct AdminEndpoint: RequestHandler {
             response = .failure(500, "\(error.code)", error.message)
         } catch {
             routes.logger.warning("an admin request failed", metadata: ["error": "\(error)"])
-            response = .failure(500, "internal", "The request could not be answered.")
+            response = .failure(500, "internal", "The request could not be processed.")
         }
         for field in Self.fields where response.head.headerFields[field.name] == nil {
             response.head.headerFields[field.name] = field.value
@@ -40,12 +40,12 @@ struct AdminEndpoint: RequestHandler {
         if request.method.rawValue == "PURGE" { return try await routes.purge(request) }
         // The connection has checked that there is at most one Host, and a valid one.
         guard let host = request.incoming.head.authority.flatMap({ HostField($0.utf8) }), host.host != .name("") else {
-            throw AdminError(.badRequest, "bad-host", "The Host field is no host.")
+            throw AdminError(.badRequest, "bad-host", "The Host field is invalid.")
         }
         guard routes.admission.admits(host) else {
             throw AdminError(
                 .misdirectedRequest, "host",
-                "The admin listener does not go by that name; admin-hosts lists those that it goes by.")
+                "The admin listener does not accept that host name; see admin-hosts.")
         }
         return try await table.response(to: request)
     }

@@ -142,8 +142,8 @@ struct AdminRoutes: Sendable {
     private func authorize(_ request: AdminRequest) throws {
         switch admission.authorizationError(authorization: request.fields[.authorization]) {
         case nil: break
-        case .missing: throw AdminError(.unauthorized, "token", "A token is needed: Authorization: Bearer.")
-        case .wrong: throw AdminError(.forbidden, "token", "The token is not the right one.")
+        case .missing: throw AdminError(.unauthorized, "token", "A token is required: Authorization: Bearer.")
+        case .wrong: throw AdminError(.forbidden, "token", "The token is wrong.")
         case .notConfigured:
             throw AdminError(.forbidden, "no-token", "The server was started without a token for purging.")
         }
@@ -151,7 +151,7 @@ struct AdminRoutes: Sendable {
 
     private func entryID(_ text: some StringProtocol) throws -> Int64 {
         guard let id = EntryID.number(String(text)) else {
-            throw AdminError(.badRequest, "entry", "That is no entry's number.")
+            throw AdminError(.badRequest, "entry", "The entry number is invalid.")
         }
         return id
     }
@@ -173,8 +173,8 @@ struct AdminRoutes: Sendable {
 extension PurgeCommand.ParsingError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .notJSON: "The content is no JSON object with url, prefix, host or all."
-        case .notOne: "Exactly one of url, prefix, host and all must be there, and all must be true."
+        case .notJSON: "The content must be a JSON object with url, prefix, host or all."
+        case .notOne: "Exactly one of url, prefix, host and all must be specified, and all must be true."
         case .notURL(let text): "\"\(text)\" is neither an http or https URL nor, for host, a host without a port."
         }
     }

@@ -23,14 +23,14 @@ struct FreshnessSummary: Sendable, Equatable, Encodable {
         because = explanation?.because ?? ""
         next = explanation?.next ?? ""
         guard let explanation else {
-            (state, words) = (.unknown, "Its record is damaged; fetched anew")
+            (state, words) = (.unknown, "Its record is damaged; downloaded again")
             return
         }
         let freshness = explanation.freshness
         if freshness.isFresh {
             (state, words) = (.fresh, "Fresh for \(TimeSpan(seconds: Double(freshness.remaining)))")
         } else if freshness.mustValidate {
-            (state, words) = (.confirm, "Confirmed with the origin before each use")
+            (state, words) = (.confirm, "Validated with the origin before each use")
         } else {
             state = .stale
             words = "Stale for \(TimeSpan(seconds: Double(-freshness.remaining))), \(Self.use(explanation.decision))"
@@ -40,7 +40,7 @@ struct FreshnessSummary: Sendable, Equatable, Encodable {
     /// The use of a stale entry, in words.
     private static func use(_ decision: CacheDecision) -> String {
         switch decision {
-        case .serve: "may be served all the same"
+        case .serve: "may be served nevertheless"
         case .serveAndRevalidate: "may be served while it is revalidated"
         case .validate(let validation) where validation.mayServeStaleOnError:
             "revalidated first, served if the origin fails"

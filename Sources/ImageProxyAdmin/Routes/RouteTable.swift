@@ -35,7 +35,7 @@ struct RouteTable: Sendable {
             request.parameters = parameters
             return try await route.action(request)
         }
-        throw AdminError(.notFound, "not-found", "There is nothing here.")
+        throw AdminError(.notFound, "not-found", "Not found.")
     }
 
     private static func match(_ pattern: [Substring], _ path: [Substring]) -> [Substring: Substring]? {

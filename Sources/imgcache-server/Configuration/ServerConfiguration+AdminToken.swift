@@ -13,7 +13,7 @@ extension ServerConfiguration {
         func mistake(_ problem: String) -> SettingError {
             SettingError(setting: "admin-token-file", value: path, problem: problem)
         }
-        guard adminToken == nil else { throw mistake("is given beside admin-token; only one may be") }
+        guard adminToken == nil else { throw mistake("cannot be combined with admin-token") }
         let content: String
         do throws(SecretFile.Failure) { content = try SecretFile.content(of: path, isRegular: true) } catch {
             throw mistake("cannot be used: \(error)")

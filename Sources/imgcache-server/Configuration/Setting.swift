@@ -89,7 +89,7 @@ extension Setting {
         _ text: String, _ range: ClosedRange<Int>, _ value: (Int) -> Value
     ) -> Reading<Value> {
         guard let number = Int(text), range.contains(number) else {
-            return .problem("is no whole number from \(range.lowerBound) to \(range.upperBound)")
+            return .problem("must be an integer from \(range.lowerBound) to \(range.upperBound)")
         }
         return .value(value(number))
     }
@@ -114,9 +114,9 @@ extension Setting {
         bytes text: String, atLeast least: Int64, example: String, _ value: (Int64) -> Value
     ) -> Reading<Value> {
         guard let bytes = SettingText.bytes(text) else {
-            return .problem("is no number of bytes, such as \(example)")
+            return .problem("must be a number of bytes, such as \(example)")
         }
-        guard bytes >= least else { return .problem("is less than \(ByteSize(least).exactText)") }
+        guard bytes >= least else { return .problem("must be at least \(ByteSize(least).exactText)") }
         return .value(value(bytes))
     }
 
@@ -125,7 +125,7 @@ extension Setting {
             name, "TIME", place, help,
             read: { text in
                 guard let duration = SettingText.duration(text), duration > .zero else {
-                    return .problem("is no length of time, such as 30s or 5m")
+                    return .problem("must be a duration, such as 30s or 5m")
                 }
                 return .value(duration)
             }, text: { SettingText.text(of: $0) })
@@ -134,7 +134,7 @@ extension Setting {
     static func flag(_ name: String, _ place: Place<Bool>, _ help: String) -> Setting {
         property(
             name, "", place, help, shape: .flag,
-            read: { SettingText.flag($0).map { .value($0) } ?? .problem("is neither true nor false") },
+            read: { SettingText.flag($0).map { .value($0) } ?? .problem("must be true or false") },
             text: { String($0) })
     }
 

@@ -123,14 +123,15 @@ enum SettingFile {
         for (key, value) in decoded.sorted(by: { $0.key < $1.key }) {
             guard let setting = Setting.named(key) else {
                 throw SettingError(
-                    setting: key, value: nil, problem: "is no setting" + suggestion(for: key), source: path)
+                    setting: key, value: nil, problem: "is not a setting" + suggestion(for: key), source: path)
             }
             switch value {
             case .text(let text): values[key] = text
             case .list(let members):
                 guard setting.shape == .list else {
                     throw SettingError(
-                        setting: key, value: members.joined(separator: ","), problem: "takes one value, no list",
+                        setting: key, value: members.joined(separator: ","),
+                        problem: "must be a single value, not a list",
                         source: path)
                 }
                 values[key] = members.joined(separator: ",")
@@ -143,11 +144,11 @@ enum SettingFile {
         switch error as? DecodingError {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             guard let key = context.codingPath.first?.stringValue else {
-                return SettingError(setting: "config", value: path, problem: "is no JSON object")
+                return SettingError(setting: "config", value: path, problem: "is not a JSON object")
             }
             return SettingError(
                 setting: key, value: nil,
-                problem: "is neither text, number, true, false nor a list of texts or numbers",
+                problem: "must be a string, a number, true, false or a list of strings or numbers",
                 source: path)
         case .dataCorrupted(let context):
             let detail = context.underlyingError.map { ": \(reason($0))" } ?? ""
@@ -158,7 +159,7 @@ enum SettingFile {
 
     private static func reason(_ error: any Error) -> String {
         switch (error as? CocoaError)?.code {
-        case .fileReadNoSuchFile: return "there is no such file"
+        case .fileReadNoSuchFile: return "no such file"
         case .fileReadNoPermission: return "permission denied"
         default: break
         }

@@ -62,7 +62,7 @@ struct ImageProxyService: Service {
         } catch {
             throw SettingError(
                 setting: "admin", value: address.description,
-                problem: "cannot be listened on: \(ListenAddress.reason(error))", isTransient: true)
+                problem: "cannot listen: \(ListenAddress.reason(error))", isTransient: true)
         }
     }
 
@@ -81,7 +81,7 @@ struct ImageProxyService: Service {
             await end(group)
             throw SettingError(
                 setting: "listen", value: configuration.listen.description,
-                problem: "cannot be listened on: \(ListenAddress.reason(error))", isTransient: true)
+                problem: "cannot listen: \(ListenAddress.reason(error))", isTransient: true)
         }
         if let address = data.localAddress, let ip = address.ipAddress, let port = address.port {
             logger.notice(

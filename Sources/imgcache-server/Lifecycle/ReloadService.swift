@@ -20,14 +20,14 @@ struct ReloadService: Service {
             systemd.notify(.reloading)
             do throws(SettingError) {
                 let waiting = try current.reload(try read())
-                logger.notice("configuration read again")
+                logger.notice("configuration reloaded")
                 if !waiting.isEmpty {
                     logger.warning(
-                        "changed settings that take effect after a restart only",
+                        "changed settings that require a restart",
                         metadata: ["settings": "\(waiting.joined(separator: ", "))"])
                 }
             } catch {
-                logger.error("configuration not read again, the former stays: \(error)")
+                logger.error("configuration not reloaded, the previous one remains in effect: \(error)")
             }
             systemd.notify(.ready)
         }

@@ -32,7 +32,7 @@ final class FallbackCache: Sendable {
                 shared.withLock { $0 = directory }
             }
             guard let directory = directory ?? Self.temporaryDirectory() else {
-                throw Failure(.store, "cannot make a temporary folder: \(errorText(errno))")
+                throw Failure(.store, "cannot create a temporary directory: \(errorText(errno))")
             }
             let opened = try open(directory)
             cache = opened

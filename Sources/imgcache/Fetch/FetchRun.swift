@@ -45,7 +45,7 @@ struct FetchRun: Sendable {
         let bytes = ending.interrupted.reduce(0) { $0 + $1.kept }
         let total = ending.interrupted.count == 1 ? ending.interrupted.first?.total : nil
         let amount = total.map { "\(ByteSize(bytes)) of \(ByteSize($0))" } ?? "\(ByteSize(bytes))"
-        let rest = requested > ending.reported ? "; \(requested - ending.reported) not begun" : ""
+        let rest = requested > ending.reported ? "; \(requested - ending.reported) not started" : ""
         Output.error("interrupted: \(amount) kept\(rest); run the same command again to continue")
     }
 }

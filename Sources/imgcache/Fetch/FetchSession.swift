@@ -163,11 +163,11 @@ struct FetchSession: Sendable {
         let again = "run the same command again"
         switch cause?.code {
         case .taken: return again
-        case .held, .tooLarge: return "give it more with --capacity SIZE, or put the files elsewhere with -d DIR"
+        case .held, .tooLarge: return "increase it with --capacity SIZE, or write the files elsewhere with -d DIR"
         default: break
         }
         if let cache, cause?.errno == ENOENT, cause?.path?.hasPrefix(cache.directory) == true { return again }
-        return error.code == .notStorable ? "with -o FILE it is handed out all the same" : nil
+        return error.code == .notStorable ? "use -o FILE to download it without storing it" : nil
     }
 
     /// A failure if a delivered file no longer exists: the directory was deleted, or its index was lost.

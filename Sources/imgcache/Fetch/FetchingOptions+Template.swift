@@ -56,7 +56,7 @@ extension RequestOptions {
         }
         if let user {
             guard let colon = user.firstIndex(of: ":") else {
-                throw Failure(.usage, "-u takes user:password; there is no terminal prompt for the password")
+                throw Failure(.usage, "-u must be user:password; passwords are not prompted for")
             }
             options.credentials = .init(
                 user: String(user[..<colon]), password: String(user[user.index(after: colon)...]))

@@ -30,9 +30,9 @@ struct FetchingOptions: ParsableArguments {
         _ named: [String], _ batch: BatchOptions, output file: String?, takes noun: String
     ) throws {
         let isOne = named.count == 1 && batch.inputFile == nil
-        guard file == nil || isOne else { throw ValidationError("-o takes one \(noun); use -d DIR for several.") }
-        guard file?.isEmpty != true else { throw ValidationError("-o takes the name of a file.") }
-        guard request.sha256 == nil || isOne else { throw ValidationError("--sha256 takes one URL.") }
+        guard file == nil || isOne else { throw ValidationError("-o allows only one \(noun); use -d DIR for several.") }
+        guard file?.isEmpty != true else { throw ValidationError("-o expects a file name.") }
+        guard request.sha256 == nil || isOne else { throw ValidationError("--sha256 allows only one URL.") }
     }
 
     /// Opens the cache configured by the options.

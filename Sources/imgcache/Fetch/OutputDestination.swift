@@ -74,7 +74,7 @@ enum OutputDestination: Sendable {
     static func check(file: String) throws {
         var status = stat()
         if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-            throw Failure(.usage, "\(file): is a folder; use -d \(file)")
+            throw Failure(.usage, "\(file): is a directory; use -d \(file)")
         }
         // A device, a pipe or a descriptor is written into.
         guard case .file(let target) = try ExportTarget(file) else { return }
@@ -84,13 +84,13 @@ enum OutputDestination: Sendable {
 
     private static func check(folder: String, for path: String) throws {
         guard access(folder, W_OK | X_OK) != 0 else { return }
-        let name = folder == "." ? "this folder" : "the folder \(folder)"
+        let name = folder == "." ? "the current directory" : "the directory \(folder)"
         let reason =
             switch errno {
             case ENOENT: "\(name) does not exist"
-            case ENOTDIR: "\(folder) is not a folder"
+            case ENOTDIR: "\(folder) is not a directory"
             case EROFS: "\(name) is on a read-only file system"
-            case EACCES: "\(name) may not be written"
+            case EACCES: "\(name) is not writable"
             default: errorText(errno)
             }
         throw Failure(.store, "\(path): \(reason)")

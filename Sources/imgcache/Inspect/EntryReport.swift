@@ -47,7 +47,7 @@ struct EntryReport: Encodable {
         lastModified = record.response.fields[.lastModified]
         freshness = entry.freshness(at: now, rules: CachingOptions.rules)
         if record.response.status.kind != .successful {
-            freshness = "An error response, kept for a proxy; fetch does not use it."
+            freshness = "An error response stored for a proxy; not used by fetch."
         }
     }
 

@@ -6,7 +6,7 @@ import Units
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Show all that is known of a URL's entry and of its partial download.")
+        commandName: "info", abstract: "Show the details of a URL's entry and of its partial download.")
 
     @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
     var url: String
@@ -104,7 +104,7 @@ struct InfoCommand: ParsableCommand {
 
 struct PathCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path", abstract: "Print the path of a URL's cached file; exit code 7 when it is not in the cache."
+        commandName: "path", abstract: "Print the path of a URL's cached file; exit code 7 if it is not in the cache."
     )
 
     @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
@@ -131,7 +131,7 @@ struct PathCommand: ParsableCommand {
 
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "Show how full the store is. Sizes are what du sees.")
+        commandName: "stats", abstract: "Show the usage of the store. Sizes are those reported by du.")
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions

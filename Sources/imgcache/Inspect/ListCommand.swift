@@ -4,7 +4,7 @@ import ImageCache
 import Units
 
 struct ListCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "ls", abstract: "List what is in the cache.")
+    static let configuration = CommandConfiguration(commandName: "ls", abstract: "List the entries of the cache.")
 
     enum Order: String, CaseIterable, ExpressibleByArgument {
         case age, used, size, url
@@ -21,11 +21,11 @@ struct ListCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only entries for which this holds: size, age, used with < <= = != >= >, or url with = != ~ (contains); several joined by ','.",
+            "Only matching entries: size, age, used with < <= = != >= >, or url with = != ~ (contains); several conditions joined by ','.",
             valueName: "expression"))
     var filter: EntryFilter?
 
-    @Option(help: "Oldest stored first (age), longest unused first (used), largest first (size), or by URL.")
+    @Option(help: "Oldest first (age), least recently used first (used), largest first (size), or by URL.")
     var sort = Order.url
 
     @OptionGroup var store: StoreOptions
@@ -44,7 +44,7 @@ struct ListCommand: ParsableCommand {
                 } else {
                     let size = "\(ByteSize(entry.size))"
                     let age = "\(TimeSpan(seconds: now.timeIntervalSince(entry.storedAt)))"
-                    let made = entry.recipe.map { "  (made: \($0))" } ?? ""
+                    let made = entry.recipe.map { "  (derived: \($0))" } ?? ""
                     let whose = entry.namespace.map { "  (\($0))" } ?? ""
                     Output.line("\(padded(size, 9))  \(padded(age, 12))  \((entry.url + whose + made).forTerminal)")
                 }

@@ -37,16 +37,17 @@ struct RemoveCommand: ParsableCommand {
 
 struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prune", abstract: "Evict entries, the longest unused first, and sweep up what killed runs left.",
-        discussion: "Without options: only sweeps up.")
+        commandName: "prune",
+        abstract: "Evict entries, the least recently used first, and remove leftovers of killed runs.",
+        discussion: "Without options: only removes leftovers.")
 
-    @Option(help: ArgumentHelp("Evict until the store holds at most this much.", valueName: "size"))
+    @Option(help: ArgumentHelp("Evict entries until the store holds at most this much.", valueName: "size"))
     var to: ByteSize?
 
-    @Option(help: ArgumentHelp("Evict what has not been used for this long.", valueName: "time"))
+    @Option(help: ArgumentHelp("Evict entries not used for this long.", valueName: "time"))
     var olderThan: TimeSpan?
 
-    @Flag(help: "Say what would go, and keep it.")
+    @Flag(help: "Report the entries to be removed, without removing them.")
     var dryRun = false
 
     @OptionGroup var store: StoreOptions
@@ -78,7 +79,8 @@ struct PruneCommand: AsyncParsableCommand {
 
 struct ClearCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "clear", abstract: "Remove everything; a file that someone reads stays readable for them.")
+        commandName: "clear",
+        abstract: "Remove everything; files that are being read remain readable for their readers.")
 
     @Flag(help: "Remove partial downloads only.")
     var partials = false
@@ -91,7 +93,7 @@ struct ClearCommand: ParsableCommand {
 
     func validate() throws {
         guard !partials || !whose.isGiven else {
-            throw ValidationError("--partials does not go with --owner, -u, -H and --netrc.")
+            throw ValidationError("--partials cannot be combined with --owner, -u, -H and --netrc.")
         }
     }
 
@@ -114,9 +116,9 @@ struct ClearCommand: ParsableCommand {
 
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Check every body against its checksum; exit code 5 when one is wrong.")
+        commandName: "verify", abstract: "Check every body against its checksum; exit code 5 if one is wrong.")
 
-    @Flag(help: "Drop what is wrong, so that it is fetched anew.")
+    @Flag(help: "Remove damaged entries, so that they are downloaded again.")
     var repair = false
 
     @OptionGroup var store: StoreOptions
@@ -145,7 +147,7 @@ struct VerifyCommand: ParsableCommand {
             }
             guard report.damaged.isEmpty || repair else {
                 throw Failure(
-                    .wrongBytes, "\(report.damaged.count) damaged; run 'imgcache verify --repair' to drop them")
+                    .wrongBytes, "\(report.damaged.count) damaged; run 'imgcache verify --repair' to remove them")
             }
         }
     }

@@ -6,7 +6,7 @@ import Units
 struct StoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The cache directory (default $IMGCACHE_DIR, $XDG_CACHE_HOME/imgcache, ~/.cache/imgcache): a cache, an empty folder or a new one.",
+            "The cache directory (default $IMGCACHE_DIR, $XDG_CACHE_HOME/imgcache, ~/.cache/imgcache): a cache, an empty or a new directory.",
             valueName: "dir"))
     var cacheDir: String?
 
@@ -27,7 +27,7 @@ struct StoreOptions: ParsableArguments {
 
     func validate() throws {
         // An unset variable must not create a cache in the current folder, or `clear` one there.
-        guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir takes a folder.") }
+        guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir expects a directory.") }
         if capacity == nil, let text = Self.environmentCapacity, ByteSize(text: text) == nil {
             throw ValidationError(
                 "\(Self.capacityVariable) must be a number of bytes, such as 500MB or 2GiB, not '\(text)'.")
@@ -36,7 +36,7 @@ struct StoreOptions: ParsableArguments {
 }
 
 struct OwnerOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Whose entries: those of one owner are never seen by another.", valueName: "name"))
+    @Option(help: ArgumentHelp("The owner of the entries: owners never see each other's entries.", valueName: "name"))
     var owner: String?
 }
 
@@ -46,15 +46,15 @@ struct NamespaceOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("u"), .customLong("user")],
-        help: ArgumentHelp("What fetch -u brought for this user; the password does not matter.", valueName: "user"))
+        help: ArgumentHelp("Entries fetched with -u for this user, with any password.", valueName: "user"))
     var user: String?
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: ArgumentHelp("What fetch brought with this Authorization field.", valueName: "name: value"))
+        help: ArgumentHelp("Entries fetched with this Authorization field.", valueName: "name: value"))
     var headers: [String] = []
 
-    @Flag(help: "What fetch --netrc brought.")
+    @Flag(help: "Entries fetched with --netrc.")
     var netrc = false
 
     func validate() throws { try RequestOptions.validate(headers) }
@@ -87,9 +87,9 @@ struct MessageOptions: ParsableArguments {
 }
 
 struct ResultOptions: ParsableArguments {
-    @Flag(help: "One JSON object a URL instead of the path, as each ends.")
+    @Flag(help: "One JSON object for each URL instead of the path, in order of completion.")
     var json = false
 
-    @Flag(help: "With --json: in the order given.")
+    @Flag(help: "With --json: in the order of the arguments.")
     var ordered = false
 }
