@@ -32,7 +32,7 @@ enum Downloader {
         do throws(ImageCacheError) {
             let file = try await cache.file(for: FileRequest(url))
             let name = url.split(separator: "/").last.map(String.init) ?? "download"
-            try file.export(to: name, overwrite: true)
+            try await file.export(to: name, overwrite: true)
             print("\(name): \(file.size) bytes, \(file.source), \(file.bytesTransferred) bytes received")
             return true
         } catch {

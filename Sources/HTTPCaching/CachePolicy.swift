@@ -27,7 +27,7 @@ public enum CachePolicy: Sendable, Hashable {
 /// For this request a stored response counts as fresh for ``seconds`` after it was received or last confirmed; the
 /// server's own freshness, `no-cache` and `must-revalidate` are not looked at. An entry of another ``version``, or one
 /// whose age is negative because the clock went back, counts as absent. It applies to successful responses (2xx) only.
-public struct OwnLifetime: Sendable, Hashable {
+public struct FreshnessOverride: Sendable, Hashable {
     /// For how long a stored response counts as fresh, in seconds.
     public var seconds: Int
     /// What the entry must have been stored under, compared for equality. An application joins its own version into it

@@ -11,7 +11,7 @@ public struct CacheRequest: Sendable, Hashable {
     /// The user's own word about the cache.
     public var policy: CachePolicy
     /// A lifetime of the application's own, instead of the server's.
-    public var ownLifetime: OwnLifetime?
+    public var freshnessOverride: FreshnessOverride?
     /// Declares that a request whose method is not safe by itself, such as a POST, asks a question and changes nothing, so
     /// that an equal request (same URL, same body: both are in the ``CacheKey``) may get the stored answer. By RFC 9110
     /// section 9.3.3 a POST is otherwise never answered from a cache.
@@ -22,14 +22,14 @@ public struct CacheRequest: Sendable, Hashable {
         url: String,
         fields: HTTPFields = HTTPFields(),
         policy: CachePolicy = .useProtocolCachePolicy,
-        ownLifetime: OwnLifetime? = nil,
+        freshnessOverride: FreshnessOverride? = nil,
         isSafeQuery: Bool = false
     ) {
         self.method = method
         self.url = url
         self.fields = fields
         self.policy = policy
-        self.ownLifetime = ownLifetime
+        self.freshnessOverride = freshnessOverride
         self.isSafeQuery = isSafeQuery
     }
 }

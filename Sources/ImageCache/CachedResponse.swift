@@ -1,20 +1,21 @@
+import ConcurrencyPrimitives
 import DiskStore
 public import HTTPCaching
 public import HTTPTypes
 
-/// An answer as HTTP gives it, to a request with a range, conditions of its own, or the method HEAD: what a proxy sends on.
+/// The HTTP response to a request with a range, conditions of its own, or the method HEAD.
 ///
 /// The bytes of ``range`` stay readable while the value lives, whatever is evicted or replaced meanwhile.
-public struct CachedAnswer: Sendable {
+public struct CachedResponse: Sendable {
     /// 200, 206 (Partial Content), 304 (Not Modified), 416 (Range Not Satisfiable), or 504 to `only-if-cached`; with the
     /// stored fields, `Age`, `Cache-Status` (RFC 9211), and what a 206 or 416 needs (RFC 9110 section 14.4).
     public let head: HTTPResponse
-    /// Which bytes of the representation are the content; `nil` when there is none (HEAD, 304, 416, 504).
+    /// The bytes of the representation that are the content; `nil` when there is none (HEAD, 304, 416, 504).
     public let range: Range<Int64>?
-    /// Bytes of bodies that crossed the network for this answer.
+    /// Bytes of bodies that crossed the network for this response.
     public let bytesTransferred: Int64
 
-    /// How the cache came to it; what `Cache-Status` in ``head`` says.
+    /// The handling by the cache, as `Cache-Status` in ``head`` states it.
     public let cacheStatus: CacheStatus
 
     private let source: Source
@@ -63,9 +64,14 @@ public struct CachedAnswer: Sendable {
     }
 
     /// Writes the content to a file descriptor: a socket, a pipe, a file.
-    public func copyContent(toDescriptor target: Int32) throws(ImageCacheError) {
+    public func copyContent(toDescriptor target: Int32) async throws(ImageCacheError) {
         guard let range, let descriptor else { return }
-        try copyBytes(range, of: descriptor, to: target)
+        try await BlockingExecutor.copies.run { [self] () throws(ImageCacheError) in
+            // The descriptor lives as long as the value.
+            try withExtendedLifetime(source) { () throws(ImageCacheError) in
+                try copyBytes(range, of: descriptor, to: target)
+            }
+        }
     }
 }
 

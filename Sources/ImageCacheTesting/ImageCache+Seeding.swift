@@ -16,7 +16,7 @@ extension DownloadCache {
     ) async throws(ImageCacheError) -> CachedFile {
         var request = FileRequest(url)
         request.policy = .reloadIgnoringLocalCacheData
-        request.unstorable = .refuse
+        request.noStoreBehavior = .fail
         let response = ScriptedResponse(.ok, fields, body: bytes)
         return try await load(request, over: ScriptedTransport(now: now) { _ in response })
     }

@@ -71,7 +71,7 @@ struct InvalidationTests {
         response.isInvalidated = true
         #expect(privateRules.word(get(), response) == "validate")
         #expect(privateRules.word(get(("Cache-Control", "max-stale")), response) == "validate")
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: 60)), response) == "validate")
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: 60)), response) == "validate")
         #expect(!privateRules.mayServeStale(response, after: .unreachable, for: get(), now: now))
     }
 }

@@ -62,14 +62,14 @@ struct PolicyTests {
     }
 
     @Test("an own lifetime decides, whatever the server says")
-    func ownLifetime() {
-        let request = get(own: OwnLifetime(seconds: 50))
+    func freshnessOverride() {
+        let request = get(own: FreshnessOverride(seconds: 50))
         for value in ["max-age=0", "no-cache", "max-age=10, must-revalidate", "max-age=99999"] {
             let response = { (ago: Double) in stored(("Cache-Control", value), ("ETag", "\"a\""), ago: ago) }
             #expect(privateRules.word(request, response(49)) == "fresh")
             #expect(privateRules.word(request, response(51)) == "validate")
         }
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: -1)), stored(("ETag", "\"a\""))) == "validate")
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: -1)), stored(("ETag", "\"a\""))) == "validate")
         // It does not pin an error.
         #expect(privateRules.word(request, stored(("ETag", "\"a\""), status: 404)) == "validate")
     }
@@ -77,55 +77,57 @@ struct PolicyTests {
     @Test("an own lifetime: an entry of another version counts as absent")
     func version() {
         func word(_ wanted: String?, _ kept: String?) -> String {
-            privateRules.word(get(own: OwnLifetime(seconds: 60, version: wanted)), stored(version: kept))
+            privateRules.word(get(own: FreshnessOverride(seconds: 60, version: wanted)), stored(version: kept))
         }
         #expect(word("2", "2") == "fresh" && word(nil, nil) == "fresh")
         #expect(
             word("2", "1") == "forward" && word("2", nil) == "forward" && word(nil, "1") == "forward"
                 && word("", nil) == "forward")
         let kept = privateRules.stored(
-            response(200), to: get(own: OwnLifetime(seconds: 60, version: "2")), requestTime: now, responseTime: now)
+            response(200), to: get(own: FreshnessOverride(seconds: 60, version: "2")), requestTime: now,
+            responseTime: now)
         #expect(kept.ownVersion == "2")
     }
 
     @Test("an own lifetime: an entry whose age is negative counts as absent")
     func negativeAge() {
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: 60)), stored(ago: -10)) == "forward")
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: 60)), stored(ago: -0.5)) == "fresh")
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: 60)), stored(ago: -10)) == "forward")
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: 60)), stored(ago: -0.5)) == "fresh")
     }
 
     @Test("an own lifetime never makes a no-store response storable unless the caller says so")
     func ownLifetimeAndNoStore() {
-        func stores(_ own: OwnLifetime, request: String? = nil, status: Int = 200) -> Bool {
+        func stores(_ own: FreshnessOverride, request: String? = nil, status: Int = 200) -> Bool {
             var asked = get(own: own)
             asked.fields[.cacheControl] = request
             return privateRules.storability(
                 of: response(status, ("Cache-Control", "no-store")), to: asked, receivedAt: now
             ).isStorable
         }
-        #expect(!stores(OwnLifetime(seconds: 60)))
-        #expect(stores(OwnLifetime(seconds: 60, storesDespiteNoStore: true)))
-        #expect(stores(OwnLifetime(seconds: 60, storesDespiteNoStore: true), request: "no-store"))
-        #expect(!stores(OwnLifetime(seconds: 60, storesDespiteNoStore: true), status: 404))
+        #expect(!stores(FreshnessOverride(seconds: 60)))
+        #expect(stores(FreshnessOverride(seconds: 60, storesDespiteNoStore: true)))
+        #expect(stores(FreshnessOverride(seconds: 60, storesDespiteNoStore: true), request: "no-store"))
+        #expect(!stores(FreshnessOverride(seconds: 60, storesDespiteNoStore: true), status: 404))
         // Who has no own lifetime does not see it.
         let kept = stored(("Cache-Control", "no-store, max-age=60"))
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: 60)), kept) == "fresh")
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: 60)), kept) == "fresh")
         #expect(privateRules.word(get(), kept) == "forward")
     }
 
     @Test("an own lifetime makes storable what nothing else would, but no answer to an unsafe method")
     func ownLifetimeStores() {
         #expect(
-            privateRules.storability(of: response(201), to: get(own: OwnLifetime(seconds: 5)), receivedAt: now)
+            privateRules.storability(of: response(201), to: get(own: FreshnessOverride(seconds: 5)), receivedAt: now)
                 .isStorable)
         #expect(
-            !privateRules.storability(of: response(403), to: get(own: OwnLifetime(seconds: 5)), receivedAt: now)
+            !privateRules.storability(of: response(403), to: get(own: FreshnessOverride(seconds: 5)), receivedAt: now)
                 .isStorable)
-        let put = get(own: OwnLifetime(seconds: 5), method: .put)
+        let put = get(own: FreshnessOverride(seconds: 5), method: .put)
         #expect(!privateRules.storability(of: response(200), to: put, receivedAt: now).isStorable)
         #expect(
             !sharedRules.storability(
-                of: response(200, ("Cache-Control", "private")), to: get(own: OwnLifetime(seconds: 5)), receivedAt: now
+                of: response(200, ("Cache-Control", "private")), to: get(own: FreshnessOverride(seconds: 5)),
+                receivedAt: now
             ).isStorable)
     }
 

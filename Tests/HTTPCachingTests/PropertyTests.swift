@@ -71,7 +71,8 @@ struct PropertyTests {
             return CacheRequest(
                 method: chance(4) ? .head : (chance(6) ? .post : .get), url: "https://example.org/a", fields: fields(),
                 policy: policies.randomElement(using: &generator) ?? .useProtocolCachePolicy,
-                ownLifetime: chance(10) ? OwnLifetime(seconds: Int.random(in: .min ... .max, using: &generator)) : nil)
+                freshnessOverride: chance(10)
+                    ? FreshnessOverride(seconds: Int.random(in: .min ... .max, using: &generator)) : nil)
         }
 
         mutating func response() -> HTTPResponse {
@@ -137,7 +138,7 @@ struct PropertyTests {
         if let served = decision.served {
             try #require(stored.indices.contains(served.candidate), comment)
             let response = stored[served.candidate]
-            if !served.isStale, request.ownLifetime == nil {
+            if !served.isStale, request.freshnessOverride == nil {
                 try #require(rules.freshness(of: response, at: time).isFresh, comment)
                 try #require(served.remainingLifetime > 0, comment)
             }

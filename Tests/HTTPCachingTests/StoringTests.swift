@@ -24,7 +24,7 @@ struct StoringTests {
         }
         let targeted = response(200, ("CDN-Cache-Control", "max-age=60"), ("Cache-Control", "no-store"), cookie)
         #expect(stores(targeted, get(), sharedRules))
-        #expect(!stores(response(200, cookie), get(own: OwnLifetime(seconds: 60)), sharedRules))
+        #expect(!stores(response(200, cookie), get(own: FreshnessOverride(seconds: 60)), sharedRules))
     }
 
     @Test(
@@ -253,7 +253,7 @@ struct StoringTests {
         request.isSafeQuery = true
         #expect(stores(response(200, ("Cache-Control", "max-age=60")), request))
         #expect(!stores(response(200, ("ETag", "\"a\"")), request))
-        request.ownLifetime = OwnLifetime(seconds: 60)
+        request.freshnessOverride = FreshnessOverride(seconds: 60)
         #expect(stores(response(200, ("ETag", "\"a\"")), request))
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImageCache
 
-@Suite struct MadeImageRecordTests {
+@Suite struct DerivedImageRecordTests {
     private var response: ResponseRecord {
         let response = StoredResponse(
             requestURL: "https://example.com/a", status: .ok, fields: [.eTag: "\"1\""],
@@ -14,14 +14,14 @@ import Testing
         return ResponseRecord(url: "https://example.com/a", response: response)
     }
 
-    private func record(_ damage: ImageCodecError?) -> MadeImageRecord {
-        MadeImageRecord(original: 7, width: 20, height: 10, format: .webp, damage: damage, response: response)
+    private func record(_ damage: ImageCodecError?) -> DerivedImageRecord {
+        DerivedImageRecord(original: 7, width: 20, height: 10, format: .webp, damage: damage, response: response)
     }
 
     @Test(arguments: [
         nil, ImageCodecError(.corrupt, format: .jpeg, "premature end"), ImageCodecError(.truncated, "cut"),
     ]) func `comes back from its bytes with format and damage`(_ damage: ImageCodecError?) throws {
-        let decoded = try #require(MadeImageRecord(decoding: record(damage).encoded))
+        let decoded = try #require(DerivedImageRecord(decoding: record(damage).encoded))
         #expect(decoded.original == 7 && decoded.width == 20 && decoded.height == 10)
         #expect(decoded.format == .webp && decoded.damage == damage && decoded.response == response)
     }
@@ -30,14 +30,14 @@ import Testing
         let current = record(nil).encoded
         // The version, three numbers; then an optional text and a byte were added.
         let former = [0x81] + current[1..<25] + current[(25 + 1 + 1 + 4 + 1)...]
-        let decoded = try #require(MadeImageRecord(decoding: former))
+        let decoded = try #require(DerivedImageRecord(decoding: former))
         #expect(decoded.original == 7 && decoded.format == nil && decoded.damage == nil && decoded.response == response)
     }
 
     @Test func `bytes that end early, or are something else, are no record`() {
         let whole = record(ImageCodecError(.corrupt, "x")).encoded
-        for count in 0..<whole.count { #expect(MadeImageRecord(decoding: Array(whole.prefix(count))) == nil) }
-        #expect(MadeImageRecord(decoding: [0x99] + whole.dropFirst()) == nil)
+        for count in 0..<whole.count { #expect(DerivedImageRecord(decoding: Array(whole.prefix(count))) == nil) }
+        #expect(DerivedImageRecord(decoding: [0x99] + whole.dropFirst()) == nil)
     }
 
     @Test(

@@ -79,12 +79,13 @@ import Testing
     @Test(
         "A purge names exactly one thing",
         arguments: [
-            (#"{"url":"http://a/b"}"#, .url("http://a/b")), (#"{"prefix":"https://a/"}"#, .prefix("https://a/")),
-            (#"{"host":"a.example"}"#, .host("a.example")), (#"{"all":true}"#, .everything),
-            (#"{"all":false,"host":"a"}"#, .host("a")),
-        ] as [(String, PurgeTarget)])
-    func orders(text: String, target: PurgeTarget) throws {
-        #expect(try PurgeCommand.target(of: Array(text.utf8)) == target)
+            (#"{"url":"http://a/b"}"#, .target(.url("http://a/b"))),
+            (#"{"prefix":"https://a/"}"#, .target(.prefix("https://a/"))),
+            (#"{"host":"a.example"}"#, .target(.host("a.example"))), (#"{"all":true}"#, .everything),
+            (#"{"all":false,"host":"a"}"#, .target(.host("a"))),
+        ] as [(String, PurgeCommand.Scope)])
+    func commands(text: String, scope: PurgeCommand.Scope) throws {
+        #expect(try PurgeCommand.scope(of: Array(text.utf8)) == scope)
     }
 
     @Test(
@@ -97,7 +98,7 @@ import Testing
             (#"{"host":"http://a"}"#, .notURL("http://a")),
         ])
     func mistakes(text: String, mistake: PurgeCommand.ParsingError) {
-        #expect(throws: mistake) { try PurgeCommand.target(of: Array(text.utf8)) }
+        #expect(throws: mistake) { try PurgeCommand.scope(of: Array(text.utf8)) }
     }
 
     @Test("An entry's number survives being a text, and nothing else is one")

@@ -57,8 +57,8 @@ import Testing
         let place = try Workplace()
         let origin = try ScriptedOrigin(behaviour: { _ in .status(404, fields: [("Cache-Control", "max-age=600")]) })
         let cache = try DownloadCache(directory: place.cache)
-        let answer = try await cache.exchange(FileRequest(origin.url()))
-        if let content = answer.content { for try await _ in content {} }
+        let answer = try await cache.forward(FileRequest(origin.url()))
+        if let content = answer.body { for try await _ in content {} }
         await cache.close()
         let path = try await place.run("path", origin.url())
         #expect(path.ending == .exited(7) && path.output.isEmpty && path.errorOutput.contains("404"), "\(path)")

@@ -118,7 +118,7 @@ import Testing
         for await progress in download.progress { last = progress }
         #expect(last.received == representation.size)
         #expect(last.total == representation.size)
-        #expect(try await download.file().source == .network)
+        #expect(try await download.file.source == .network)
         _ = unread
     }
 

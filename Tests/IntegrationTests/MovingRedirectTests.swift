@@ -158,7 +158,7 @@ import Testing
         var head = request
         head.method = .head
         head.policy = .reloadIgnoringLocalCacheData
-        #expect(try await cache.answer(to: head).head.status == .ok)
+        #expect(try await cache.response(for: head).head.status == .ok)
         let file = try await cache.file(for: request)
         #expect(Self.new.content.equalsFile(at: file.path))
     }

@@ -41,12 +41,12 @@ import Testing
         return request
     }
 
-    private func content(of answer: CachedAnswer) throws -> [UInt8] {
+    private func content(of answer: CachedResponse) async throws -> [UInt8] {
         let path = directory.path("content")
         let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         try #require(descriptor >= 0)
         defer { close(descriptor) }
-        try answer.copyContent(toDescriptor: descriptor)
+        try await answer.copyContent(toDescriptor: descriptor)
         return Array(try Data(contentsOf: URL(filePath: path)))
     }
 
@@ -57,7 +57,7 @@ import Testing
     func `a range is answered from the stored file with 206`(range: String, expected: Range<Int64>) async throws {
         let origin = try origin()
         _ = try await cache.file(for: request(origin.url()))
-        let answer = try await cache.answer(to: request(origin.url(), [("Range", range)]))
+        let answer = try await cache.response(for: request(origin.url(), [("Range", range)]))
         #expect(answer.head.status == .partialContent)
         #expect(answer.range == expected)
         #expect(
@@ -65,17 +65,17 @@ import Testing
                 == "bytes \(expected.lowerBound)-\(expected.upperBound - 1)/1000000")
         #expect(answer.head.headerFields[.contentLength] == "\(expected.count)")
         #expect(answer.head.headerFields[.age] == "0")
-        #expect(try content(of: answer) == representation.content.bytes(expected))
+        #expect(try await content(of: answer) == representation.content.bytes(expected))
         #expect(origin.requests.count == 1)
     }
 
     @Test func `a range of what is not stored loads the file once, and the next range is a hit`() async throws {
         let origin = try origin()
-        let first = try await cache.answer(to: request(origin.url(), [("Range", "bytes=10-19")]))
-        #expect(try content(of: first) == representation.content.bytes(10..<20))
+        let first = try await cache.response(for: request(origin.url(), [("Range", "bytes=10-19")]))
+        #expect(try await content(of: first) == representation.content.bytes(10..<20))
         #expect(first.bytesTransferred == representation.size)
-        let second = try await cache.answer(to: request(origin.url(), [("Range", "bytes=20-29")]))
-        #expect(try content(of: second) == representation.content.bytes(20..<30))
+        let second = try await cache.response(for: request(origin.url(), [("Range", "bytes=20-29")]))
+        #expect(try await content(of: second) == representation.content.bytes(20..<30))
         #expect(second.bytesTransferred == 0)
         #expect(origin.requests.count == 1)
         #expect(origin.requests.first?["Range"] == nil)
@@ -83,11 +83,11 @@ import Testing
 
     @Test func `a range beyond the end is 416 with the length`() async throws {
         let origin = try origin()
-        let answer = try await cache.answer(to: request(origin.url(), [("Range", "bytes=1000000-")]))
+        let answer = try await cache.response(for: request(origin.url(), [("Range", "bytes=1000000-")]))
         #expect(answer.head.status == .rangeNotSatisfiable)
         #expect(answer.head.headerFields[.contentRange] == "bytes */1000000")
         #expect(answer.range == nil)
-        #expect(try content(of: answer) == [])
+        #expect(try await content(of: answer) == [])
     }
 
     @Test func `If-Range with another validator gets the whole file, with the stored one the range`() async throws {
@@ -96,7 +96,8 @@ import Testing
             to: request(origin.url(), [("Range", "bytes=0-9"), ("If-Range", "\"other\"")]))
         #expect(other.head.status == .ok)
         #expect(other.range == 0..<1_000_000)
-        let same = try await cache.answer(to: request(origin.url(), [("Range", "bytes=0-9"), ("If-Range", "\"v41\"")]))
+        let same = try await cache.response(
+            for: request(origin.url(), [("Range", "bytes=0-9"), ("If-Range", "\"v41\"")]))
         #expect(same.head.status == .partialContent)
     }
 
@@ -109,7 +110,7 @@ import Testing
     func `a client's own condition is answered from the store`(fields: [(String, String)], status: Int) async throws {
         let origin = try origin()
         _ = try await cache.file(for: request(origin.url()))
-        let answer = try await cache.answer(to: request(origin.url(), fields))
+        let answer = try await cache.response(for: request(origin.url(), fields))
         #expect(answer.head.status.code == status)
         #expect(answer.range == (status == 304 ? nil : 0..<1_000_000))
         #expect(answer.head.headerFields[.eTag] == "\"v41\"")
@@ -121,7 +122,7 @@ import Testing
         let origin = try origin()
         _ = try await cache.file(for: request(origin.url()))
         clock.withLock { $0 += 4000 }
-        let answer = try await cache.answer(to: request(origin.url(), [("If-None-Match", "\"v41\"")]))
+        let answer = try await cache.response(for: request(origin.url(), [("If-None-Match", "\"v41\"")]))
         #expect(answer.head.status == .notModified)
         #expect(answer.head.headerFields[.age] == "0")
         #expect(origin.requests.count == 2)
@@ -136,19 +137,19 @@ import Testing
             if request.number == 1 { behaviour.cutAfter = 600_000 }
         }
         await #expect(throws: ImageCacheError.self) { try await cache.file(for: request(origin.url())) }
-        let covered = try await cache.answer(to: request(origin.url(), [("Range", "bytes=300000-599999")]))
+        let covered = try await cache.response(for: request(origin.url(), [("Range", "bytes=300000-599999")]))
         #expect(covered.head.status == .partialContent)
         #expect(covered.head.headerFields[.contentRange] == "bytes 300000-599999/1000000")
-        #expect(try content(of: covered) == representation.content.bytes(300_000..<600_000))
+        #expect(try await content(of: covered) == representation.content.bytes(300_000..<600_000))
         #expect(covered.file == nil)
         #expect(origin.requests.count == 1)
 
-        let lacking = try await cache.answer(to: request(origin.url(), [("Range", "bytes=300000-600000")]))
-        #expect(try content(of: lacking) == representation.content.bytes(300_000..<600_001))
+        let lacking = try await cache.response(for: request(origin.url(), [("Range", "bytes=300000-600000")]))
+        #expect(try await content(of: lacking) == representation.content.bytes(300_000..<600_001))
         #expect(lacking.bytesTransferred == 400_000)
         #expect(origin.requests.last?["Range"] == "bytes=600000-")
         // What was handed out before stays readable.
-        #expect(try content(of: covered) == representation.content.bytes(300_000..<600_000))
+        #expect(try await content(of: covered) == representation.content.bytes(300_000..<600_000))
     }
 
     @Test func `a damaged block of an unfinished download answers nothing: it is fetched again`() async throws {
@@ -162,15 +163,15 @@ import Testing
         try file.seek(toOffset: 100_000)
         try file.write(contentsOf: Data([0, 1, 2, 3, 4, 5, 6, 7]))
         try file.close()
-        let answer = try await cache.answer(to: request(origin.url(), [("Range", "bytes=99990-100019")]))
-        #expect(try content(of: answer) == representation.content.bytes(99_990..<100_020))
+        let answer = try await cache.response(for: request(origin.url(), [("Range", "bytes=99990-100019")]))
+        #expect(try await content(of: answer) == representation.content.bytes(99_990..<100_020))
         #expect(origin.requests.count > 1)
     }
 
     @Test func `HEAD is answered from a fresh file, with its length and without a body`() async throws {
         let origin = try origin()
         _ = try await cache.file(for: request(origin.url()))
-        let answer = try await cache.answer(to: request(origin.url(), head: true))
+        let answer = try await cache.response(for: request(origin.url(), head: true))
         #expect(answer.head.status == .ok)
         #expect(answer.head.headerFields[.contentLength] == "1000000")
         #expect(answer.range == nil)
@@ -179,12 +180,12 @@ import Testing
 
     @Test func `HEAD of what is not stored asks the origin for the head alone, and stores nothing`() async throws {
         let origin = try origin()
-        let answer = try await cache.answer(to: request(origin.url(), head: true))
+        let answer = try await cache.response(for: request(origin.url(), head: true))
         #expect(answer.head.status == .ok)
         #expect(answer.head.headerFields[.eTag] == "\"v41\"")
         #expect(answer.bytesTransferred == 0)
         #expect(origin.requests.map(\.request.method) == ["HEAD"])
-        #expect(try cache.statistics().entries == 0)
+        #expect(try await cache.statistics().entries == 0)
     }
 
     @Test func `HEAD of a stale file makes it fresh when it agrees, and invalid when it does not`() async throws {
@@ -196,13 +197,13 @@ import Testing
         }
         _ = try await cache.file(for: request(origin.url()))
         clock.withLock { $0 += 4000 }
-        _ = try await cache.answer(to: request(origin.url(), head: true))
+        _ = try await cache.response(for: request(origin.url(), head: true))
         let refreshed = try await cache.file(for: request(origin.url()))
         #expect(refreshed.source == .disk)
         #expect(origin.requests.map(\.request.method) == ["GET", "HEAD"])
 
         clock.withLock { $0 += 4000 }
-        let changed = try await cache.answer(to: request(origin.url(), head: true))
+        let changed = try await cache.response(for: request(origin.url(), head: true))
         #expect(changed.head.headerFields[.eTag] == "\"v42\"")
         let anew = try await cache.file(for: request(origin.url()))
         #expect(anew.source == .network)
@@ -211,12 +212,12 @@ import Testing
 
     @Test func `only-if-cached is 504 when nothing is stored, and the policy's word is an error`() async throws {
         let origin = try origin()
-        let answer = try await cache.answer(to: request(origin.url(), [("Cache-Control", "only-if-cached")]))
+        let answer = try await cache.response(for: request(origin.url(), [("Cache-Control", "only-if-cached")]))
         #expect(answer.head.status == .gatewayTimeout)
         #expect(answer.head.headerFields[HTTPField.Name("Cache-Status")!] == "imgcache; detail=only-if-cached")
         var offline = request(origin.url())
         offline.policy = .returnCacheDataDontLoad
-        let error = await #expect(throws: ImageCacheError.self) { try await cache.answer(to: offline) }
+        let error = await #expect(throws: ImageCacheError.self) { try await cache.response(for: offline) }
         #expect(error?.code == .notCached)
         #expect(origin.requests.isEmpty)
     }
@@ -227,7 +228,7 @@ import Testing
             if request.number == 3 { behaviour.status = 503 }
         }
         func status() async throws -> String? {
-            try await cache.answer(to: request(origin.url())).head.headerFields[HTTPField.Name("Cache-Status")!]
+            try await cache.response(for: request(origin.url())).head.headerFields[HTTPField.Name("Cache-Status")!]
         }
         #expect(try await status() == "imgcache; fwd=uri-miss; fwd-status=200; stored; ttl=3600")
         clock.withLock { $0 += 100 }
@@ -248,7 +249,7 @@ import Testing
         #expect(
             try await first.value.cacheStatus.description == "imgcache; fwd=uri-miss; fwd-status=200; stored; ttl=3600")
         #expect(
-            try await second.file().cacheStatus.description
+            try await second.file.cacheStatus.description
                 == "imgcache; fwd=uri-miss; fwd-status=200; stored; collapsed; ttl=3600")
     }
 
@@ -261,7 +262,7 @@ import Testing
         var post = request(origin.url())
         post.method = .post
         let refused = post
-        let error = await #expect(throws: ImageCacheError.self) { try await cache.answer(to: refused) }
+        let error = await #expect(throws: ImageCacheError.self) { try await cache.response(for: refused) }
         #expect(error?.code == .invalidRequest)
         #expect(origin.requests.isEmpty)
     }

@@ -85,7 +85,7 @@ extension CacheRules {
     ) -> ServedResponse? {
         let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
         guard case .answer(let status, let body) = answer(from: stored, facts: facts, to: request) else { return nil }
-        let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
+        let freshness = freshness(of: stored, facts: facts, at: now, freshnessOverride: request.freshnessOverride)
         return ServedResponse(
             candidate: candidate, status: status, body: body, age: freshness.age,
             remainingLifetime: freshness.remaining,

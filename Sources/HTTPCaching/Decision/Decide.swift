@@ -62,7 +62,7 @@ extension CacheRules {
         let served = ServedResponse(
             candidate: chosen.index, status: status, body: body, age: chosen.freshness.age,
             remainingLifetime: chosen.freshness.remaining, staleness: use.staleness,
-            withheldFields: chosen.freshness.source == .ownLifetime ? [] : chosen.facts.directives.noCacheFields)
+            withheldFields: chosen.freshness.source == .freshnessOverride ? [] : chosen.facts.directives.noCacheFields)
         switch use {
         case .fresh, .stale: return .serve(served)
         case .staleWhileRevalidating:
@@ -118,7 +118,7 @@ extension CacheRules {
         let staleness = freshness.age - freshness.lifetime
         if CacheRules.accepts(staleness, directives, request.policy) { return .stale(.maxStale) }
         if let window = chosen.facts.directives.staleWhileRevalidate.value, staleness <= window,
-            freshness.source != .ownLifetime
+            freshness.source != .freshnessOverride
         {
             return .staleWhileRevalidating
         }

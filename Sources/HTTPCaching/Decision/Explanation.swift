@@ -39,7 +39,7 @@ extension CacheRules {
             request
             ?? CacheRequest(method: stored.requestMethod == .head ? .head : .get, url: stored.requestURL)
         let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
-        let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
+        let freshness = freshness(of: stored, facts: facts, at: now, freshnessOverride: request.freshnessOverride)
         let decision = decide(request, stored: [stored], now: now)
         let until = freshness.mustValidate ? nil : now.addingTimeInterval(Double(freshness.remaining))
         var explanation = Explanation(
@@ -82,7 +82,7 @@ extension CacheRules {
         if freshness.mustValidate { return "A redirect on the way to it may lead elsewhere next time." }
         let age = "its age is \(freshness.age) s"
         switch freshness.source {
-        case .ownLifetime: return "The application keeps it for \(freshness.lifetime) s, and \(age)."
+        case .freshnessOverride: return "The application keeps it for \(freshness.lifetime) s, and \(age)."
         case .sharedMaxAge: return "The response says s-maxage=\(freshness.lifetime), and \(age)."
         case .maxAge: return "The response says max-age=\(freshness.lifetime), and \(age)."
         case .expires: return "Expires gives it \(freshness.lifetime) s, and \(age)."

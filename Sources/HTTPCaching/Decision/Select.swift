@@ -37,7 +37,7 @@ extension CacheRules {
         }
         guard let best else { return .nothing(reason) }
         let freshness = freshness(
-            of: stored[best.index], facts: best.facts, at: now, ownLifetime: request.ownLifetime)
+            of: stored[best.index], facts: best.facts, at: now, freshnessOverride: request.freshnessOverride)
         return .found(Selected(index: best.index, facts: best.facts, freshness: freshness))
     }
 
@@ -68,7 +68,7 @@ extension CacheRules {
         let flags = facts.directives.flags
         // One directory may serve a private and a shared cache.
         if mode == .shared, flags.contains(.private) { return false }
-        if let own = request.ownLifetime, own.applies(to: response.status) {
+        if let own = request.freshnessOverride, own.applies(to: response.status) {
             return response.ownVersion == own.version
                 && !CacheRules.clockWentBack(since: response.responseTime, now: now)
         }

@@ -6,8 +6,8 @@ public import HTTPTypes
 public struct Freshness: Sendable, Hashable {
     /// Who says for how long the response is fresh.
     public enum Source: Sendable, Hashable {
-        /// The application (``OwnLifetime``).
-        case ownLifetime
+        /// The application (``FreshnessOverride``).
+        case freshnessOverride
         /// `s-maxage`, in a shared cache.
         case sharedMaxAge
         /// `max-age`.
@@ -48,21 +48,24 @@ extension CacheRules {
     /// - Parameters:
     ///   - stored: The stored response.
     ///   - now: The time to reckon its age by.
-    ///   - ownLifetime: A lifetime of the application's own, in place of the server's.
-    public func freshness(of stored: StoredResponse, at now: Date, ownLifetime: OwnLifetime? = nil) -> Freshness {
+    ///   - freshnessOverride: A lifetime of the application's own, in place of the server's.
+    public func freshness(of stored: StoredResponse, at now: Date, freshnessOverride: FreshnessOverride? = nil)
+        -> Freshness
+    {
         freshness(
             of: stored, facts: ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self), at: now,
-            ownLifetime: ownLifetime)
+            freshnessOverride: freshnessOverride)
     }
 
-    func freshness(of stored: StoredResponse, facts: ResponseFacts, at now: Date, ownLifetime: OwnLifetime?)
+    func freshness(of stored: StoredResponse, facts: ResponseFacts, at now: Date, freshnessOverride: FreshnessOverride?)
         -> Freshness
     {
         let resident = now.secondsSince1970 - stored.responseTime.secondsSince1970
         let age = currentAge(facts, stored: stored, now: now)
-        if let ownLifetime, ownLifetime.applies(to: stored.status) {
+        if let freshnessOverride, freshnessOverride.applies(to: stored.status) {
             return Freshness(
-                lifetime: max(0, ownLifetime.seconds), source: .ownLifetime, age: max(0, resident).wholeSeconds,
+                lifetime: max(0, freshnessOverride.seconds), source: .freshnessOverride,
+                age: max(0, resident).wholeSeconds,
                 mustValidate: stored.isInvalidated, forbidsStale: stored.isInvalidated)
         }
         let (lifetime, source) = lifetime(facts, status: stored.status)
@@ -130,7 +133,7 @@ extension CacheRules {
     }
 }
 
-extension OwnLifetime {
+extension FreshnessOverride {
     /// Successful responses only: an own lifetime must not pin an error.
     func applies(to status: HTTPResponse.Status) -> Bool {
         (200...299).contains(status.code)

@@ -48,10 +48,11 @@ extension CacheRules {
         let fields = response.headerFields
         let facts = ResponseFacts(fields, receivedAt: receivedAt, rules: self)
         if let refusal = refusal(of: response, facts: facts, to: request) { return .doNotStore(refusal) }
-        if let own = request.ownLifetime, own.applies(to: response.status) {
+        if let own = request.freshnessOverride, own.applies(to: response.status) {
             return .store(
                 StoreTerms(
-                    lifetime: max(0, own.seconds), source: .ownLifetime, hasValidator: ValidatorFields(fields).exists))
+                    lifetime: max(0, own.seconds), source: .freshnessOverride,
+                    hasValidator: ValidatorFields(fields).exists))
         }
         let (lifetime, source) = lifetime(facts, status: response.status)
         return .store(StoreTerms(lifetime: lifetime, source: source, hasValidator: ValidatorFields(fields).exists))
@@ -60,7 +61,7 @@ extension CacheRules {
     private func refusal(of response: HTTPResponse, facts: ResponseFacts, to request: CacheRequest) -> StoreRefusal? {
         let code = response.status.code
         let directives = facts.directives
-        let own = request.ownLifetime.flatMap { $0.applies(to: response.status) ? $0 : nil }
+        let own = request.freshnessOverride.flatMap { $0.applies(to: response.status) ? $0 : nil }
         if code < 200 || code > 599 {
             return StoreRefusal(reason: "status \(code) is not a final response", section: "RFC 9111 section 3")
         }
@@ -123,7 +124,7 @@ extension CacheRules {
                 section: "RFC 9111 section 3.5")
         }
         // What a session gets is not everybody's unless the origin says for how long it is (heuristics are this cache's idea).
-        if request.fields.contains(.cookie), !hasExplicitFreshness(facts), request.ownLifetime == nil {
+        if request.fields.contains(.cookie), !hasExplicitFreshness(facts), request.freshnessOverride == nil {
             return StoreRefusal(
                 reason: "the request has a cookie, and nothing says for how long the response is fresh",
                 section: "RFC 9111 section 4.2.2")
@@ -145,7 +146,7 @@ extension CacheRules {
     }
 
     private func refusalOfMethod(
-        _ response: HTTPResponse, facts: ResponseFacts, to request: CacheRequest, own: OwnLifetime?
+        _ response: HTTPResponse, facts: ResponseFacts, to request: CacheRequest, own: FreshnessOverride?
     ) -> StoreRefusal? {
         if request.method == .get || request.method == .head { return nil }
         if request.isQuery {

@@ -22,7 +22,7 @@ extension CacheRules {
     ) -> Bool {
         guard couldAnswer(stored, request, now: now) else { return false }
         let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
-        let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
+        let freshness = freshness(of: stored, facts: facts, at: now, freshnessOverride: request.freshnessOverride)
         return mayServeStale(
             stored, facts: facts, freshness: freshness, after: failure, request, RequestDirectives(request.fields))
     }
@@ -41,7 +41,7 @@ extension CacheRules {
         let staleness = max(0, freshness.age - freshness.lifetime)
         if let window = directives.staleIfError.value, staleness <= window { return true }
         if isRefused(freshness, by: directives), directives.maxAge != .absent { return false }
-        if freshness.source != .ownLifetime, let window = facts.directives.staleIfError.value {
+        if freshness.source != .freshnessOverride, let window = facts.directives.staleIfError.value {
             return staleness <= window
         }
         if directives.staleIfError != .absent { return false }

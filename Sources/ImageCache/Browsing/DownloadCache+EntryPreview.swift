@@ -10,7 +10,7 @@ public struct EntryPreview: Sendable {
 }
 
 extension DownloadCache {
-    /// A small picture of a stored image, for somebody who looks through the cache. The origin is not asked, nothing is
+    /// A small picture of a stored image, for a user interface. The origin is not asked, nothing is
     /// stored, and it does not count as an access.
     ///
     /// - Parameters:
@@ -21,9 +21,9 @@ extension DownloadCache {
     public func preview(ofEntry id: Int64, _ sizing: ImageSizing) async throws(ImageCacheError) -> EntryPreview? {
         let pipeline = pipeline
         let decoder = ImageDecoder.ofPreviews
-        let found = try await executor.run { [self] () throws(ImageCacheError) -> (StoredBody, Int, Int)? in
-            try translating {
-                guard let entry = try store.entry(id), let body = try store.open(entry),
+        let found = try await onExecutor { (operations) throws(ImageCacheError) -> (StoredBody, Int, Int)? in
+            try operations.translating {
+                guard let entry = try operations.store.entry(id), let body = try operations.store.open(entry),
                     let source = try? ImageSource(duplicating: body.descriptor),
                     let header = try? decoder.header(of: source), let target = try? decoder.target(sizing, of: header)
                 else { return nil }
@@ -47,7 +47,7 @@ extension DownloadCache {
 }
 
 extension ImageDecoder {
-    /// Shows what there is of an image, and not at any price.
+    /// A decoder that accepts cut files and spends little time.
     fileprivate static var ofPreviews: ImageDecoder {
         var decoder = ImageDecoder()
         decoder.allowTruncated = true

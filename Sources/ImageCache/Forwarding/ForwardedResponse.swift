@@ -1,38 +1,38 @@
 public import HTTPTypes
 
-/// An answer as a proxy sends it on: the head is there, the content may still be arriving.
+/// The response to a forwarded request: the head is complete, the body may still be arriving.
 ///
-/// Whoever asked keeps the value, or its content, until all of it is sent: letting go of it earlier stops the transfer, if
-/// nobody else waits for the same body.
-public struct ForwardedAnswer: Sendable {
+/// Keep the value, or its body, until all of it is sent: releasing it earlier stops the transfer, unless another request waits
+/// for the same body.
+public struct ForwardedResponse: Sendable {
     /// The status and the end-to-end fields (RFC 9110 section 7.6.1), with `Age`, `Cache-Status` (RFC 9211), and what a
     /// 206, 304 or 416 needs. `Content-Length` is there when the length is known.
     public let head: HTTPResponse
     /// `nil` when there is none: HEAD, 204, 304, 416.
-    public let content: AnswerContent?
-    /// How the cache came to it; what `Cache-Status` says.
+    public let body: ForwardedBody?
+    /// The handling by the cache, as `Cache-Status` states it.
     public let cacheStatus: CacheStatus
 
-    init(_ head: HTTPResponse, _ content: AnswerContent?, _ status: CacheStatus) {
+    init(_ head: HTTPResponse, _ body: ForwardedBody?, _ status: CacheStatus) {
         self.head = head.with(status)
-        self.content = content
+        self.body = body
         cacheStatus = status
     }
 
-    /// An answer from the store.
-    init(_ answer: CachedAnswer) {
-        head = answer.head
-        cacheStatus = answer.cacheStatus
-        content = answer.range.map { AnswerContent(.stored(answer, $0), length: $0.upperBound - $0.lowerBound) }
+    /// A response from the store.
+    init(_ response: CachedResponse) {
+        head = response.head
+        cacheStatus = response.cacheStatus
+        body = response.range.map { ForwardedBody(.stored(response, $0), length: $0.upperBound - $0.lowerBound) }
     }
 }
 
-/// The content of a ``ForwardedAnswer``, piece by piece, as it arrives. It can be read once.
+/// The body of a ``ForwardedResponse``, piece by piece, as it arrives. It can be read once.
 ///
-/// A piece is readable until the next one is asked for. The sequence throws when the origin fails for good in the middle,
-/// or has another version by the time that a cut download could be continued: what was sent cannot be taken back then, and
-/// the message must be left without a proper end (RFC 9112 section 8).
-public struct AnswerContent: AsyncSequence, Sendable {
+/// A piece is readable until the next one is requested. The sequence throws when the origin fails for good in the middle,
+/// or has another version by the time that a cut download could be continued: the message to the client must then be left
+/// incomplete (RFC 9112 section 8).
+public struct ForwardedBody: AsyncSequence, Sendable {
     public enum Piece: Sendable {
         /// These bytes of an open file: to be read with `pread` or `sendfile`.
         case stored(descriptor: Int32, range: Range<Int64>)
@@ -41,12 +41,12 @@ public struct AnswerContent: AsyncSequence, Sendable {
     }
 
     enum Source: Sendable {
-        case stored(CachedAnswer, Range<Int64>)
+        case stored(CachedResponse, Range<Int64>)
         case growing(GrowingBody)
         case passed(PassedBody.Reader)
     }
 
-    /// The content's length in bytes, if it is known.
+    /// The body's length in bytes, if it is known.
     public let length: Int64?
     private let source: Source
 
@@ -57,7 +57,7 @@ public struct AnswerContent: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator {
         switch source {
-        case .stored(let answer, let range): Iterator(source: .stored(answer, range))
+        case .stored(let response, let range): Iterator(source: .stored(response, range))
         case .growing(let body): Iterator(source: .growing(body.makeAsyncIterator()))
         case .passed(let reader): Iterator(source: .passed(reader))
         }
@@ -65,11 +65,11 @@ public struct AnswerContent: AsyncSequence, Sendable {
 
     public struct Iterator: AsyncIteratorProtocol {
         enum Source {
-            case stored(CachedAnswer, Range<Int64>)
+            case stored(CachedResponse, Range<Int64>)
             case growing(GrowingBody.Iterator)
             case passed(PassedBody.Reader)
-            /// All is given out; the answer is held while the last piece is read.
-            case over(CachedAnswer?)
+            /// All was delivered; the response is held while the last piece is read.
+            case over(CachedResponse?)
         }
 
         var source: Source
@@ -78,9 +78,9 @@ public struct AnswerContent: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ImageCacheError) -> Piece? {
             switch source {
-            case .stored(let answer, let range):
-                source = .over(answer)
-                guard let descriptor = answer.descriptor, !range.isEmpty else { return nil }
+            case .stored(let response, let range):
+                source = .over(response)
+                guard let descriptor = response.descriptor, !range.isEmpty else { return nil }
                 return .stored(descriptor: descriptor, range: range)
             case .growing(var body):
                 defer { source = .growing(body) }

@@ -5,22 +5,22 @@ import HTTPCaching
 public import HTTPTypes
 import MemoryCache
 
-/// An answer from memory.
-public struct ReadyAnswer: Sendable {
-    /// As ``ForwardedAnswer/head``.
+/// A response from memory.
+public struct HotResponse: Sendable {
+    /// As ``ForwardedResponse/head``.
     public let head: HTTPResponse
-    /// The content; empty for HEAD and 304.
+    /// The body; empty for HEAD and 304.
     public let body: [UInt8]
 }
 
-/// Small files in memory, ready to be sent without a look at the disk: what is asked for again and again.
+/// Small responses in memory that are sent without a look at the disk.
 ///
-/// One variant of a URL at a time. An entry answers only while its resource's generation lasts: what any process on the
-/// directory stores, confirms or removes ends it at once.
-final class ReadyAnswers: Sendable {
+/// One variant of a URL at a time. An entry is used only while its resource's generation lasts: a store, confirmation or removal by any
+/// process on the directory ends it at once.
+final class HotResponses: Sendable {
     /// Larger files are sent from the kernel's page cache.
     private static let sizeLimit: Int64 = 256 << 10
-    /// For how long an answer is good without another look at the store, which counts as a use there.
+    /// The time for which a response is used without another look at the store, which counts as a use there.
     private static let lookInterval = Duration.seconds(1)
 
     private final class Entry: Sendable {
@@ -68,9 +68,9 @@ final class ReadyAnswers: Sendable {
         self.now = now
     }
 
-    // MARK: Answering
+    // MARK: Serving
 
-    func answer(to request: FileRequest) -> ReadyAnswer? {
+    func response(for request: FileRequest) -> HotResponse? {
         guard request.owner == nil, request.transfer.credentials == nil, request.body == nil,
             let entry = memory.value(for: Key(url: request.url)), .now - entry.lookedAt < Self.lookInterval,
             store.isCurrent(entry.generation)
@@ -82,7 +82,7 @@ final class ReadyAnswers: Sendable {
         }
     }
 
-    private func plain(_ entry: Entry, _ request: FileRequest) -> ReadyAnswer? {
+    private func plain(_ entry: Entry, _ request: FileRequest) -> HotResponse? {
         let now = now().timeIntervalSince1970
         // After a step of the clock backwards nobody knows how old it is.
         guard now < entry.freshUntil, now >= entry.response.responseTime.timeIntervalSince1970 - 1,
@@ -92,21 +92,21 @@ final class ReadyAnswers: Sendable {
         head.headerFields[.age] = String(max(0, Int(now - entry.bornAt)))
         var status = CacheStatus(cache: "imgcache", hit: true)
         status.timeToLive = Int((entry.freshUntil - now).rounded(.up))
-        return ReadyAnswer(head: head.with(status), body: request.method == .head ? [] : entry.body)
+        return HotResponse(head: head.with(status), body: request.method == .head ? [] : entry.body)
     }
 
-    private func conditional(_ entry: Entry, _ request: FileRequest) -> ReadyAnswer? {
+    private func conditional(_ entry: Entry, _ request: FileRequest) -> HotResponse? {
         guard matches(entry, request) else { return nil }
         let asked = CacheRequest(method: request.method, url: request.url, fields: request.fields)
         let decision = rules.decide(asked, stored: [entry.response], now: now())
         guard case .serve(let served) = decision, !served.isStale else { return nil }
         let head = rules.head(of: served, from: entry.response).with(decision.cacheStatus())
         switch served.body {
-        case .none: return ReadyAnswer(head: head, body: [])
-        case .whole: return ReadyAnswer(head: head, body: entry.body)
+        case .none: return HotResponse(head: head, body: [])
+        case .whole: return HotResponse(head: head, body: entry.body)
         case .range(let range, _):
             guard range.upperBound <= entry.body.count else { return nil }
-            return ReadyAnswer(head: head, body: Array(entry.body[Int(range.lowerBound)..<Int(range.upperBound)]))
+            return HotResponse(head: head, body: Array(entry.body[Int(range.lowerBound)..<Int(range.upperBound)]))
         }
     }
 
@@ -116,16 +116,16 @@ final class ReadyAnswers: Sendable {
     }
 
     private enum Kind {
-        /// Nothing in it keeps a fresh response from being the answer.
+        /// Nothing in it prevents the use of a fresh response.
         case plain
-        /// It says under which conditions, or which part.
+        /// It has conditions or a range.
         case conditional
-        /// Another namespace or policy than everybody's.
+        /// Another namespace or policy than the default.
         case other
 
         init(_ request: FileRequest) {
             self = .other
-            guard request.method == .get || request.method == .head, request.ownLifetime == nil,
+            guard request.method == .get || request.method == .head, request.freshnessOverride == nil,
                 request.sha256 == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
             else { return }
             var isConditional = false
@@ -142,18 +142,18 @@ final class ReadyAnswers: Sendable {
 
     // MARK: Keeping
 
-    /// Keeps what a request was just answered with from disk, if others may be answered in the same way.
-    func keep(_ answer: CachedAnswer, to resolved: ResolvedRequest) {
+    /// Keeps a response that was just served from disk, if it may be served to others in the same way.
+    func keep(_ stored: CachedResponse, to resolved: ResolvedRequest) {
         let request = resolved.request
-        guard memory.limits.capacity > 0, answer.head.status == .ok, resolved.asked.method == .get,
-            let file = answer.file, file.source == .disk, answer.range == 0..<file.size, file.size <= Self.sizeLimit,
+        guard memory.limits.capacity > 0, stored.head.status == .ok, resolved.asked.method == .get,
+            let file = stored.file, file.source == .disk, stored.range == 0..<file.size, file.size <= Self.sizeLimit,
             request.url == resolved.url, case .plain = Kind(request), request.owner == nil,
             request.transfer.credentials == nil,
             let remaining = file.cacheStatus.timeToLive, remaining > 0,
-            let age = answer.head.headerFields[.age].flatMap({ Double($0) }), store.isCurrent(file.generation),
+            let age = stored.head.headerFields[.age].flatMap({ Double($0) }), store.isCurrent(file.generation),
             let body = file.bytes()
         else { return }
-        var head = answer.head
+        var head = stored.head
         head.headerFields[.age] = nil
         HTTPField.Name("Cache-Status").map { head.headerFields[$0] = file.response.fields[$0] }
         var response = file.response

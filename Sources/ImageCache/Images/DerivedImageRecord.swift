@@ -1,22 +1,22 @@
 import DiskStore
 import ImageCodec
 
-/// What the store remembers of an image that was made of an original, beside the bytes of its file.
-struct MadeImageRecord: Sendable {
-    /// The store's number of the original it was made of.
+/// The metadata that the store keeps of a derived image, beside the bytes of its file.
+struct DerivedImageRecord: Sendable {
+    /// The store's number of the original.
     var original: Int64
     /// In pixels.
     var width: Int
     var height: Int
-    /// Of the stored file; nil in records of earlier versions.
+    /// The format of the stored file; nil in records of earlier versions.
     var format: ImageFormat?
-    /// What was wrong with the original and was passed over.
+    /// The tolerated fault of the original.
     var damage: ImageCodecError?
-    /// The original's response: what is known of its freshness when the original itself is gone.
+    /// The original's response, for its freshness when the original itself is no longer stored.
     var response: ResponseRecord
 
     private static let formatVersion: UInt8 = 0x82
-    /// Before that, format and damage were not recorded.
+    /// A version that records neither format nor damage.
     private static let formerVersion: UInt8 = 0x81
 
     var encoded: [UInt8] {
@@ -76,15 +76,15 @@ struct MadeImageRecord: Sendable {
     }
 }
 
-extension MadeImage {
-    /// One on disk.
+extension DerivedImage {
+    /// A derived image on disk.
     struct Stored: Sendable {
         var entry: StoredEntry
-        var record: MadeImageRecord
+        var record: DerivedImageRecord
 
         /// `nil` for metadata that is something else.
         init?(_ entry: StoredEntry) {
-            guard let record = MadeImageRecord(decoding: entry.metadata) else { return nil }
+            guard let record = DerivedImageRecord(decoding: entry.metadata) else { return nil }
             self.entry = entry
             self.record = record
         }
@@ -92,11 +92,11 @@ extension MadeImage {
 }
 
 extension EntryKey {
-    private static let madePrefix = "IMAGES-OF-"
+    private static let derivedPrefix = "IMAGES-OF-"
 
-    /// Under which everything stands that was made of this key's original: one variant for each recipe.
-    var ofMadeImages: EntryKey { EntryKey(Self.madePrefix + value) }
+    /// The key of the images derived from this key's original: one variant for each recipe.
+    var ofDerivedImages: EntryKey { EntryKey(Self.derivedPrefix + value) }
 
-    /// Whether what stands under the key was made of an original.
-    var isOfMadeImages: Bool { value.hasPrefix(Self.madePrefix) }
+    /// True for the key of derived images.
+    var isOfDerivedImages: Bool { value.hasPrefix(Self.derivedPrefix) }
 }

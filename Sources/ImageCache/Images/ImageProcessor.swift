@@ -2,7 +2,7 @@ public import ImageCodec
 
 /// A step that changes an image's pixels. Two are equal, and share what is cached, when they do the same.
 public struct ImageProcessor: Sendable, Hashable {
-    /// What tells this step from others: part of the key that its result is cached under.
+    /// The name of the step, with its parameters: part of the key of its cached result.
     public let identity: String
     private let change: @Sendable (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage
     private let footprint: @Sendable (inout RenderingFootprint) -> Void

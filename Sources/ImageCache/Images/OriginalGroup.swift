@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 import ImageCodec
 
-/// The requests that wait for one original: it is loaded once, and all that came meanwhile is rendered of it together.
+/// The requests that wait for one original: it is loaded once, and all images requested meanwhile are rendered together.
 final class OriginalGroup: Sendable {
     typealias Pool = SharedTaskPool<Key, OriginalGroup, Void>
 

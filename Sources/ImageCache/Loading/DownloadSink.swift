@@ -84,7 +84,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private func beginWhole(_ head: ResponseHead, length: Int64?) throws {
         let record = ResponseRecord(head, answering: resolved, rules: rules)
         let refusal = refusal(to: record.response)
-        if let refusal, resolved.request.unstorable == .refuse {
+        if let refusal, resolved.request.noStoreBehavior == .fail {
             throw ImageCacheError(.notStorable, url: resolved.url, message: "must not be stored: \(refusal)")
         }
         isStorable = refusal == nil
@@ -106,7 +106,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     /// Whether what is held when the transfer fails can be continued, and may lie around until then.
     private var keepsPartial: Bool {
-        record?.validator != nil && (isStorable || resolved.request.unstorable == .handOutKeepingPartial)
+        record?.validator != nil && (isStorable || resolved.request.noStoreBehavior == .deliverKeepingPartial)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {

@@ -121,7 +121,7 @@ extension Fetcher {
         status.forwardStatus = result.head.status.code
         let file = try store(
             result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
-        if !file.isStored, resolved.request.unstorable == .refuse {
+        if !file.isStored, resolved.request.noStoreBehavior == .fail {
             // A later request's response is in its place, or somebody purges again and again.
             if let later = try storedSince(file.response.requestTime, besides: [], resolved, status) { return later }
             throw ImageCacheError(
@@ -137,7 +137,7 @@ extension Fetcher {
         _ generation: Generation, of resolved: ResolvedRequest, _ sink: DownloadSink, _ writer: BodyWriter
     ) async throws(ImageCacheError) -> Generation {
         var generation = generation
-        for _ in 0..<3 where resolved.request.unstorable == .refuse && !store.isCurrent(generation.epoch) {
+        for _ in 0..<3 where resolved.request.noStoreBehavior == .fail && !store.isCurrent(generation.epoch) {
             generation = store.generation(of: resolved.url)
             writer.epoch = generation.epoch
             let result: TransferResult

@@ -16,7 +16,7 @@ struct Fetcher: Sendable {
     let revalidatesInBackground: Bool
     let maxVariants: Int
     let sweeper: Sweeper?
-    let answers: ReadyAnswers
+    let hotResponses: HotResponses
     /// All fetches under way, whoever consumes them.
     let pool = FetchPool()
     /// Those of them that ask an origin.
@@ -30,8 +30,8 @@ struct Fetcher: Sendable {
         warnings = StoreWarnings(logger: configuration.logger)
         rules = configuration.rules
         now = configuration.now
-        answers = ReadyAnswers(
-            limits: configuration.answers, rules: configuration.rules, now: configuration.now, store: store)
+        hotResponses = HotResponses(
+            limits: configuration.hotResponses, rules: configuration.rules, now: configuration.now, store: store)
         maxVariants = configuration.maxVariants
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil

@@ -8,7 +8,7 @@ import Transfer
 /// Takes a response for whoever waits for it: into the store where it may be kept, past it to one reader where not.
 ///
 /// A response for a file always goes into the store's hands: what must not be kept is handed out there as a file of nobody's, or
-/// refused, as the request says (``FileRequest/unstorable``).
+/// refused, as the request says (``FileRequest/noStoreBehavior``).
 ///
 /// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
 /// transport, as `BodySink` guarantees.

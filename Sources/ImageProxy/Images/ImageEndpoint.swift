@@ -6,7 +6,7 @@ package import ImageCache
 
 /// The part of the cache that renders images.
 package protocol ThumbnailRendering: Sendable {
-    func readyThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail?
+    func hotThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail?
     func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail
@@ -41,7 +41,7 @@ package final class ImageEndpoint: RequestHandler {
         let time = now()
         do throws(ImageRequestError) {
             let order = try order(incoming, rules, time)
-            guard let thumbnail = cache.readyThumbnail(for: order.request, as: order.encoding) else { return nil }
+            guard let thumbnail = cache.hotThumbnail(for: order.request, as: order.encoding) else { return nil }
             return ServedImage(thumbnail, order, name: rules.name).response(to: incoming, rules, at: time)
         } catch {
             return Response(error)

@@ -39,10 +39,10 @@ package struct ProxyEndpoint: RequestHandler {
 
     package func readyResponse(to incoming: Request) -> Response? {
         guard incoming.method == .get || incoming.method == .head, let request = request(for: incoming),
-            let answer = cache.readyAnswer(to: request)
+            let response = cache.hotResponse(for: request)
         else { return nil }
-        let hasContent = incoming.method == .get && answer.head.status != .notModified
-        return finished(answer.head, body: hasContent ? .bytes(answer.body) : .none, .hit, of: incoming)
+        let hasContent = incoming.method == .get && response.head.status != .notModified
+        return finished(response.head, body: hasContent ? .bytes(response.body) : .none, .hit, of: incoming)
     }
 
     package func response(to incoming: Request) async -> Response {
@@ -57,27 +57,27 @@ package struct ProxyEndpoint: RequestHandler {
         addHopFields(to: &request.fields, incoming)
         request.interim = incoming.interim
         do {
-            let answer = try await cache.exchange(request)
+            let response = try await cache.forward(request)
             // Nobody asked for another protocol, and an interim response ends nothing (RFC 9110 section 15.2).
-            guard answer.head.status.code >= 200 else {
+            guard response.head.status.code >= 200 else {
                 return .failure(502, "origin-status", "The origin answered with an interim response alone.")
             }
             return finished(
-                answer.head, body: answer.content.map { Response.Body($0) } ?? .none, CacheOutcome(answer.cacheStatus),
+                response.head, body: response.body.map { Response.Body($0) } ?? .none,
+                CacheOutcome(response.cacheStatus),
                 of: incoming)
         } catch {
             return Response(failure: error)
         }
     }
 
-    private func request(for incoming: Request) -> FileRequest? {
+    private func request(for incoming: Request) -> ForwardRequest? {
         // Dot segments mean one thing here and another there.
         guard case .path(let path) = incoming.head.target,
             !DotSegments.areIn(path.utf8.prefix { $0 != UInt8(ascii: "?") }),
             let url = options.origin.url(for: path)
         else { return nil }
-        var request = FileRequest(url)
-        request.method = incoming.method
+        var request = ForwardRequest(url, method: incoming.method)
         request.client = incoming.client.subscriber
         request.transfer = options.transfer
         request.fields = HopByHop.endToEnd(incoming.head, passing: options.passedFields)
@@ -110,10 +110,10 @@ package struct ProxyEndpoint: RequestHandler {
 }
 
 extension Response.Body {
-    /// Content that is sent as it arrives.
-    fileprivate init(_ content: AnswerContent) {
-        self = .stream(length: content.length) { writer in
-            for try await piece in content {
+    /// A body that is sent as it arrives.
+    fileprivate init(_ body: ForwardedBody) {
+        self = .stream(length: body.length) { writer in
+            for try await piece in body {
                 switch piece {
                 case .bytes(let bytes): try await writer.write(bytes)
                 case .stored(let descriptor, let range): try await writer.write(descriptor, range)

@@ -8,16 +8,16 @@ struct CacheMetrics: Sendable {
     var evictions: EvictionStatistics
     var transfers: TransferTotals
     var images: ImageStatistics
-    var answers: MemoryCacheStatistics
+    var hotResponses: MemoryCacheStatistics
     var running: Int
 
-    /// Reads them. A look into the index: on a thread that may wait.
-    init(_ cache: DownloadCache) throws(ImageCacheError) {
-        store = try cache.statistics()
-        evictions = cache.evictions
+    /// Reads them.
+    init(_ cache: DownloadCache) async throws(ImageCacheError) {
+        store = try await cache.statistics()
+        evictions = await cache.evictions
         transfers = cache.transferTotals
         images = cache.imageStatistics
-        answers = cache.answerStatistics
+        hotResponses = cache.hotResponseStatistics
         running = cache.running.count
     }
 
@@ -63,7 +63,7 @@ struct CacheMetrics: Sendable {
         text.add(
             "imgcache_images_damaged_total", .counter, images.damaged,
             help: "Images that were made of damaged originals.")
-        let kinds = [("files", answers)] + (images.memory.map { [("images", $0)] } ?? [])
+        let kinds = [("files", hotResponses)] + (images.memory.map { [("images", $0)] } ?? [])
         func add(
             _ name: String, _ kind: PrometheusText.Kind, _ place: KeyPath<MemoryCacheStatistics, Int>, _ help: String
         ) {

@@ -3,7 +3,6 @@ import HTTPServer
 import HTTPTypes
 import ImageCache
 import Logging
-import NIOPosix
 
 /// The routes of the admin listener: health, metrics, purging, and the page with what it shows.
 struct AdminRoutes: Sendable {
@@ -42,7 +41,7 @@ struct AdminRoutes: Sendable {
             }
         }
         table.get("metrics") { _ in
-            let figures = try await waiting { () throws(ImageCacheError) in try CacheMetrics(cache) }
+            let figures = try await CacheMetrics(cache)
             var text = PrometheusText()
             text.add(registry)
             figures.write(to: &text)
@@ -84,17 +83,14 @@ struct AdminRoutes: Sendable {
         table.delete("api/entries/:id") { request in
             try authorize(request)
             let id = try entryID(request.parameters["id"] ?? "")
-            let size = try await cache.entry(id)?.allocatedSize ?? 0
-            let isGone = try await cache.remove(entry: id)
-            return .json(PurgeResponse(purged: isGone ? 1 : 0, bytes: isGone ? size : 0))
+            return .json(PurgeResponse(try await cache.remove(.entry(id))))
         }
         table.post("purge") { request in
             try authorize(request)
             guard request.fields[.contentType]?.prefix(while: { $0 != ";" }).lowercased() == "application/json" else {
                 throw AdminError(.unsupportedMediaType, "content-type", "The content must be application/json.")
             }
-            let result = try await cache.purge(purgeTarget(of: request))
-            return .json(PurgeResponse(purged: result.entries, bytes: result.bytes))
+            return .json(PurgeResponse(try await purge(purgeScope(of: request))))
         }
     }
 
@@ -112,7 +108,7 @@ struct AdminRoutes: Sendable {
     }
 
     private func summary() async throws -> SummaryResponse {
-        let store = try await waiting { () throws(ImageCacheError) in try cache.statistics() }
+        let store = try await cache.statistics()
         let active = registry.all.reduce(0) { sum, metric in
             guard case .gauge(let gauge) = metric.value, MetricHelp.active.contains(metric.key.label) else {
                 return sum
@@ -125,8 +121,8 @@ struct AdminRoutes: Sendable {
             totals: SummaryResponse.Totals(history.totals), recent: SummaryResponse.Recent(history.recent),
             store: SummaryResponse.Store(store),
             memory: SummaryResponse.Memory(
-                [cache.answerStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
-            evictions: SummaryResponse.Evictions(cache.evictions))
+                [cache.hotResponseStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
+            evictions: SummaryResponse.Evictions(await cache.evictions))
     }
 
     /// `PURGE /path`, as with other caches: one URL of the origin, or one that is given whole.
@@ -134,9 +130,15 @@ struct AdminRoutes: Sendable {
         try authorize(request)
         let head = request.incoming.head
         let url = head.scheme.map { "\($0)://\(head.authority ?? "")\(head.targetText)" } ?? origin + head.targetText
-        let result = try await cache.purge(.url(url))
-        return .json(
-            PurgeResponse(purged: result.entries, bytes: result.bytes), status: result.entries > 0 ? .ok : .notFound)
+        let result = try await cache.remove(.url(url))
+        return .json(PurgeResponse(result), status: result.entries > 0 ? .ok : .notFound)
+    }
+
+    private func purge(_ scope: PurgeCommand.Scope) async throws(ImageCacheError) -> RemovalResult {
+        switch scope {
+        case .everything: try await cache.clear()
+        case .target(let target): try await cache.remove(target)
+        }
     }
 
     private func authorize(_ request: AdminRequest) throws {
@@ -156,17 +158,12 @@ struct AdminRoutes: Sendable {
         return id
     }
 
-    private func purgeTarget(of request: AdminRequest) throws -> PurgeTarget {
+    private func purgeScope(of request: AdminRequest) throws -> PurgeCommand.Scope {
         do {
-            return try PurgeCommand.target(of: request.incoming.content)
+            return try PurgeCommand.scope(of: request.incoming.content)
         } catch {
             throw AdminError(.badRequest, "purge", error.description)
         }
-    }
-
-    /// Runs what waits for the disk on a thread that may.
-    private func waiting<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await NIOThreadPool.singleton.runIfActive(work)
     }
 }
 

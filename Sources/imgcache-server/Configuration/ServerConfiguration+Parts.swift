@@ -91,8 +91,8 @@ extension ServerConfiguration {
         cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, originConnections / 4)
         do {
             // A quarter for small files, at most what a cache keeps of them anyway.
-            let files = min(cache.answers.capacity, Int(clamping: memoryCapacity / 4))
-            cache.answers = try MemoryCacheLimits(capacity: files)
+            let files = min(cache.hotResponses.capacity, Int(clamping: memoryCapacity / 4))
+            cache.hotResponses = try MemoryCacheLimits(capacity: files)
             cache.memory = try MemoryCacheLimits(capacity: Int(clamping: memoryCapacity) - files)
         } catch {
             throw SettingError(

@@ -61,10 +61,14 @@ enum Delivery: Sendable {
         switch self {
         case .cachedPath: return file.path
         case .file(let path):
-            if moving { try file.move(to: path, overwrite: true) } else { try file.export(to: path, overwrite: true) }
+            if moving {
+                try file.blocking.move(to: path, overwrite: true)
+            } else {
+                try file.blocking.export(to: path, overwrite: true)
+            }
             return path
         case .standardOutput:
-            try file.copy(toDescriptor: STDOUT_FILENO)
+            try file.blocking.copy(toDescriptor: STDOUT_FILENO)
             return nil
         case .folder(let targets): return try targets.deliver(file, of: url, moving: moving)
         }

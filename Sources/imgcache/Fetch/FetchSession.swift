@@ -85,12 +85,14 @@ struct FetchSession: Sendable {
         let cache = try side.opened()
         let file = try await load(request, from: cache, into: &result, id: id, display)
         try deliver(file, of: request, &result, isSide: true)
-        _ = try? cache.remove(request)
+        _ = try? cache.blocking.remove(request)
     }
 
     /// The side cache, if an earlier run has begun the request there and the store has no answer.
     private func begunBesides(_ request: FileRequest, _ cache: DownloadCache) throws -> DownloadCache? {
-        guard let begun = side?.begun(request), (try? cache.storedFile(for: request)) ?? nil == nil else { return nil }
+        guard let begun = side?.begun(request), (try? cache.blocking.storedFile(for: request)) ?? nil == nil else {
+            return nil
+        }
         return begun
     }
 
@@ -116,7 +118,7 @@ struct FetchSession: Sendable {
         }
         defer { watching?.cancel() }
         do {
-            guard streams else { return try await download.file() }
+            guard streams else { return try await download.file }
             BlockingSection.enter()
             defer { BlockingSection.leave() }
             return try await download.copy(toDescriptor: STDOUT_FILENO)

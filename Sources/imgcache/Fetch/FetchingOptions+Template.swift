@@ -12,7 +12,7 @@ extension FetchingOptions {
         template.policy = caching.policy
         template.resumes = !caching.noResume
         template.sha256 = request.sha256
-        template.unstorable = mayBeUnstorable ? .handOutKeepingPartial : .refuse
+        template.noStoreBehavior = mayBeUnstorable ? .deliverKeepingPartial : .fail
         template.transfer = try request.transferOptions()
         if messages.verbose {
             template.trace = { head in

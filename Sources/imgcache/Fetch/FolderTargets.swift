@@ -103,9 +103,9 @@ final class FolderTargets: Sendable {
         if let other { throw Failure(.store, "\(Self.collision(url, other, path)); it was not overwritten") }
         do throws(ImageCacheError) {
             if moving {
-                try file.move(to: path, overwrite: overwrite)
+                try file.blocking.move(to: path, overwrite: overwrite)
             } else {
-                try file.export(to: path, overwrite: overwrite)
+                try file.blocking.export(to: path, overwrite: overwrite)
             }
         } catch {
             guard error.code == .store(.exists) else { throw error }

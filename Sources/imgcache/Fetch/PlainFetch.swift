@@ -42,7 +42,7 @@ struct PlainFetch: Equatable {
         configuration.rules = CachingOptions.rules
         if isQuiet { configuration.logger.logLevel = .critical }
         guard let cache = try? DownloadCache(directory: directory, configuration: configuration),
-            let file = try? cache.storedFile(for: FileRequest(url))
+            let file = try? cache.blocking.storedFile(for: FileRequest(url))
         else { return false }
         Output.line(file.path)
         return true

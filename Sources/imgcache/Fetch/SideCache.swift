@@ -42,7 +42,7 @@ final class SideCache: Sendable {
 
     /// The cache, if an earlier run has left something of the request in it.
     func begun(_ request: FileRequest) -> DownloadCache? {
-        guard wasThere, let cache = try? opened(), let info = try? cache.info(for: request),
+        guard wasThere, let cache = try? opened(), let info = try? cache.blocking.info(for: request),
             info.partial != nil || !info.entries.isEmpty
         else { return nil }
         return cache
@@ -56,9 +56,14 @@ final class SideCache: Sendable {
         // Before it is looked into: what another run begins there is then seen, or it waits.
         let isLast = shared?.release() ?? true
         defer { withExtendedLifetime(shared) {} }
-        let statistics = try? cache.statistics()
+        let statistics = try? cache.blocking.statistics()
         let isEmpty = statistics.map { $0.partials == 0 && $0.entries == 0 } ?? false
-        if isLast && isEmpty || directory == nil { await cache.destroy() } else { await cache.close() }
+        guard isLast && isEmpty || directory == nil else { return await cache.close() }
+        do {
+            try await cache.closeAndDelete()
+        } catch {
+            Output.warning("\(cache.directory): cannot be deleted: \(error)".forTerminal)
+        }
     }
 
     /// A fresh folder that only this user can enter.

@@ -42,7 +42,7 @@ struct InfoCommand: ParsableCommand {
             let now = Date()
             let request = whose.request(url)
             let url = request.urlWithoutUserinfo
-            let info = try cache.info(for: request)
+            let info = try cache.blocking.info(for: request)
             let report = Report(
                 url: url,
                 entries: info.entries.map { entry in
@@ -118,7 +118,7 @@ struct PathCommand: ParsableCommand {
         try withStore(store, for: .looking) { cache in
             let request = whose.request(url)
             // A body that somebody deleted is a miss.
-            let entries = try cache.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
+            let entries = try cache.blocking.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
             // What a proxy stored of errors is no file of that URL.
             guard let entry = entries.first(where: { $0.record?.response.status.kind == .successful }) else {
                 let status = entries.first?.record.map { " (only the response \($0.response.status.code))" } ?? ""
@@ -160,7 +160,7 @@ struct StatsCommand: ParsableCommand {
 
     func run() throws {
         try withStore(store, for: .looking) { cache in
-            let statistics = try cache.statistics()
+            let statistics = try cache.blocking.statistics()
             let report = Report(
                 directory: cache.directory, entries: statistics.entries, bodies: statistics.bodyBytes,
                 partials: statistics.partials, partialBytes: statistics.partialBytes,

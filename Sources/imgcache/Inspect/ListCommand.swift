@@ -34,7 +34,7 @@ struct ListCommand: ParsableCommand {
     func run() throws {
         try withStore(store, for: .looking) { cache in
             let now = Date()
-            try cache.forEachEntry(by: sort.order, descending: sort == .size) { entry in
+            try cache.blocking.forEachEntry(by: sort.order, descending: sort == .size) { entry in
                 let isWanted = filter?.matches(
                     size: entry.size, age: now.timeIntervalSince(entry.storedAt),
                     used: now.timeIntervalSince(entry.lastAccessDate), url: entry.url)

@@ -19,7 +19,8 @@ struct RemoveCommand: ParsableCommand {
             for url in urls {
                 let request = whose.request(url)
                 let url = request.urlWithoutUserinfo
-                let removed = try cache.remove(request)
+                let result = try cache.blocking.remove(request)
+                let removed = result.entries + result.partials
                 if removed == 0 { missing.append(url) }
                 if format.json { try Output.json(RemovalReport(url: url, removed: removed)) }
             }
@@ -65,9 +66,7 @@ struct PruneCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await withStore(store, for: dryRun ? .looking : .tidying) { cache in
-            // In this order: on a full disk there is room for a sweep's notes only then.
-            let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
-            if !dryRun { try await cache.sweep() }
+            let pruned = try await cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
             if format.json { return try Output.json(report) }
             let verb = dryRun ? "would evict" : "evicted"
@@ -97,13 +96,13 @@ struct ClearCommand: ParsableCommand {
 
     func run() throws {
         try withStore(store, for: .tidying) { cache in
-            let before = try cache.statistics()
+            let before = try cache.blocking.statistics()
             if whose.isGiven {
-                try cache.clear(namespaceOf: whose.request(""))
+                _ = try cache.blocking.removeNamespace(of: whose.request(""))
             } else {
-                try cache.clear(partialsOnly: partials)
+                _ = try cache.blocking.clear(partials ? .partials : .everything)
             }
-            let after = try cache.statistics()
+            let after = try cache.blocking.statistics()
             let entries = before.entries - after.entries
             let gone = before.partials - after.partials
             if format.json { return try Output.json(["entries": Int(entries), "partials": gone]) }
@@ -132,7 +131,7 @@ struct VerifyCommand: ParsableCommand {
     func run() throws {
         try withStore(store, for: repair ? .changing : .looking) { cache in
             var damaged: [String] = []
-            let result = try cache.verify(repair: repair) { entry, verdict in
+            let result = try cache.blocking.verify(repair: repair) { entry, verdict in
                 if !verdict.isSound { damaged.append(entry.url) }
             }
             let report = Report(checked: result.checked, bytes: result.bytes, damaged: damaged, repaired: repair)

@@ -29,8 +29,8 @@ extension StoreOptions {
 extension DownloadCache {
     /// Evicts what a capacity leaves no room for that is smaller than the one before, and says how much it was.
     func keepWithinSmallerCapacity(quietly: Bool) throws(ImageCacheError) {
-        guard let change = capacityChange, change.excess > 0 else { return }
-        let evicted = try keepWithinCapacity()
+        guard let change = blocking.capacityChange, change.excess > 0 else { return }
+        let evicted = try blocking.evictExcess()
         guard !quietly, evicted.entries > 0 else { return }
         let former = change.former.map { " and was \(ByteSize($0))" } ?? ""
         Output.warning(
@@ -53,8 +53,8 @@ enum StoreUse {
 func withStore(_ options: StoreOptions, for use: StoreUse, _ body: (DownloadCache) throws -> Void) throws {
     do {
         let cache = try options.openCache(for: use)
-        defer { cache.flush() }
         try body(cache)
+        try cache.blocking.flush()
     } catch {
         throw ended(by: error)
     }
@@ -65,8 +65,8 @@ func withStore(
 ) async throws {
     do {
         let cache = try options.openCache(for: use)
-        defer { cache.flush() }
         try await body(cache)
+        try cache.blocking.flush()
     } catch {
         throw ended(by: error)
     }

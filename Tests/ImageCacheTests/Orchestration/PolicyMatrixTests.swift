@@ -77,10 +77,10 @@ import Testing
     @Test(arguments: Bench.Consumer.allCases)
     func `a lifetime of the application's own replaces the server's`(_ consumer: Bench.Consumer) async throws {
         let bench = try Bench(ScriptedRepresentation([1, 2, 3], [.cacheControl: "no-cache"]))
-        for _ in 0..<3 { _ = try await bench.get(consumer) { $0.ownLifetime = OwnLifetime(seconds: 30) } }
+        for _ in 0..<3 { _ = try await bench.get(consumer) { $0.freshnessOverride = FreshnessOverride(seconds: 30) } }
         #expect(bench.sent.count == 1)
         bench.advance(seconds: 31)
-        _ = try await bench.get(consumer) { $0.ownLifetime = OwnLifetime(seconds: 30) }
+        _ = try await bench.get(consumer) { $0.freshnessOverride = FreshnessOverride(seconds: 30) }
         #expect(bench.sent.count == 2)
     }
 }
