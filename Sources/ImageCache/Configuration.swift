@@ -2,6 +2,7 @@ public import DiskStore
 public import FoundationEssentials
 import Glibc
 public import HTTPCaching
+public import ImageCodec
 public import Logging
 public import MemoryCache
 public import Transfer
@@ -18,7 +19,7 @@ extension DownloadCache {
         /// The most variants of one URL that are kept (`Vary`, RFC 9111 section 4.1); the longest unused are evicted first. Default 64.
         public var maxVariants = 64
 
-        /// The client that reaches the origins. Default: a ``TransferEngine`` of the cache's own, within the limits below. Another
+        /// The client that reaches the origins. Default: a `TransferEngine` of the cache's own, within the limits below. Another
         /// transport has limits of its own; the cache shuts it down when it is closed.
         public var transport: (any HTTPTransport)?
 
@@ -51,6 +52,9 @@ extension DownloadCache {
 
         /// Purges images from memory when the system, or the control group, runs short of it. Default true.
         public var watchesMemoryPressure = true
+
+        /// The application's decoders for formats that the package does not read, in the order in which they are asked. Default: none.
+        public var decoders: [any ImageDecoding] = []
 
         /// Images decoded at a time. Default: the number of processors.
         public var maxDecodes = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))

@@ -1,7 +1,7 @@
 internal import CImageCodec
 
-/// What one image may cost from its file to the file that is made of it, and what of that is spent: the sizes, the memory and the CPU
-/// time of ``DecodingLimits`` hold for decoding, resizing, effects and encoding together.
+/// The cost of one image, from its file to the file that is rendered from it: the sizes, the memory and the CPU time of
+/// ``DecodingLimits`` hold for decoding, resizing, effects and encoding together.
 ///
 /// A budget belongs to one image and is used by one thread at a time. Every operation that is given the same budget draws on it, and
 /// fails with `limitExceeded` when nothing is left, with `cancelled` once ``cancellation`` is cancelled.
@@ -11,6 +11,7 @@ public final class ImageBudget {
     public let cancellation: ImageCancellation?
     /// Seconds of CPU time that the work took so far.
     public private(set) var spent = 0.0
+    private var accountingStart: (time: Double, spent: Double)?
 
     public init(limits: DecodingLimits = DecodingLimits(), cancellation: ImageCancellation? = nil) {
         self.limits = limits
@@ -49,12 +50,29 @@ public final class ImageBudget {
         }
     }
 
-    /// Runs a part of the work that does not know the budget, and adds the time that it takes.
-    package func charging<Result>(
+    /// Checks that the image may cost more time: for work of an application's own, every few milliseconds.
+    ///
+    /// - Throws: `limitExceeded` when the time is over, `cancelled` when nobody waits for the image any more.
+    public func check() throws(ImageCodecError) {
+        defer { withExtendedLifetime(cancellation) {} }
+        var watch = icodec_watch(deadline: icodec_cpu_seconds() + remaining - unaccounted, stop: cancellation?.cFlag)
+        try watch.check()
+    }
+
+    /// Seconds of ``accounting(_:)`` under way that are not yet part of ``spent``.
+    private var unaccounted: Double { accountingStart.map { icodec_cpu_seconds() - $0.time - (spent - $0.spent) } ?? 0 }
+
+    /// Runs work of an application, which may itself draw on the budget, and adds the time that it takes beside.
+    package func accounting<Result>(
         _ work: () throws(ImageCodecError) -> Result
     ) throws(ImageCodecError) -> Result {
-        let result = try measured { (_) throws(ImageCodecError) in try work() }
-        try measured { (_) throws(ImageCodecError) in }
+        accountingStart = (icodec_cpu_seconds(), spent)
+        defer {
+            spent += max(0, unaccounted)
+            accountingStart = nil
+        }
+        let result = try work()
+        try check()
         return result
     }
 

@@ -77,8 +77,8 @@ extension ImageSource {
         }
     }
 
-    /// The first bytes, at most `count`.
-    func start(_ count: Int) throws(ImageCodecError) -> [UInt8] {
+    /// The first bytes of the file, at most `count`.
+    public func prefix(_ count: Int) throws(ImageCodecError) -> [UInt8] {
         switch storage {
         case .bytes(let bytes): return Array(bytes.prefix(count))
         case .file(let file):
@@ -100,15 +100,15 @@ extension ImageSource {
         }
     }
 
-    /// All bytes; in memory already, or read now.
-    func all() throws(ImageCodecError) -> [UInt8] { try start(byteCount) }
+    /// All bytes of the file: in memory already, or read now.
+    public func all() throws(ImageCodecError) -> [UInt8] { try prefix(byteCount) }
 
     /// The format by the first bytes.
     ///
     /// - Throws: `unsupportedFormat` where no signature matches, or one of a format that is not read here.
     func format() throws(ImageCodecError) -> ImageFormat {
         guard byteCount > 0 else { throw ImageCodecError(.truncated, "no bytes") }
-        guard let format = ImageFormat.detect(try start(ImageFormat.signatureLength)) else {
+        guard let format = ImageFormat.detect(try prefix(ImageFormat.signatureLength)) else {
             throw ImageCodecError(.unsupportedFormat, "not an image of a known format")
         }
         guard format.isSupported else { throw .unsupported(format) }

@@ -9,7 +9,10 @@ struct DocumentationTests {
         return try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
     }
 
-    @Test(arguments: ["ReadmeExample", "GettingStartedExample", "ServerExample"])
+    @Test(arguments: [
+        "ReadmeExample", "GettingStartedExample", "ServerExample", "DecoderExample", "EncoderExample",
+        "ProcessorExample", "TransportExample",
+    ])
     func `a page shows the example that is compiled here, word for word`(name: String) throws {
         let example = try String(
             contentsOf: here.appendingPathComponent("Documentation/\(name).swift"), encoding: .utf8)

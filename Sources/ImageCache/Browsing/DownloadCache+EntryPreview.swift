@@ -20,7 +20,7 @@ extension DownloadCache {
     ///   decoded within the default limits (``DecodingLimits``) and a second of CPU time.
     public func preview(ofEntry id: Int64, _ sizing: ImageSizing) async throws(ImageCacheError) -> EntryPreview? {
         let pipeline = pipeline
-        let decoder = ImageDecoder.ofPreviews
+        let decoder = ImageDecoder.forPreviews(pipeline.decoders)
         let found = try await onExecutor { (operations) throws(ImageCacheError) -> (StoredBody, Int, Int)? in
             try operations.translating {
                 guard let entry = try operations.store.entry(id), let body = try operations.store.open(entry),
@@ -48,8 +48,9 @@ extension DownloadCache {
 
 extension ImageDecoder {
     /// A decoder that accepts cut files and spends little time.
-    fileprivate static var ofPreviews: ImageDecoder {
+    fileprivate static func forPreviews(_ registered: [any ImageDecoding]) -> ImageDecoder {
         var decoder = ImageDecoder()
+        decoder.registered = registered
         decoder.allowTruncated = true
         decoder.limits.seconds = 1
         return decoder

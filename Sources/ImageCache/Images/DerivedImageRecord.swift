@@ -25,10 +25,10 @@ struct DerivedImageRecord: Sendable {
         writer.write(original)
         writer.write(Int64(width))
         writer.write(Int64(height))
-        writer.write(format?.rawValue)
+        writer.write(format?.name)
         writer.write(UInt8(damage == nil ? 0 : damage?.code == .truncated ? 2 : 1))
         if let damage {
-            writer.write(damage.format?.rawValue)
+            writer.write(damage.format?.name)
             writer.write(damage.reason)
         }
         return writer.bytes + response.encoded
@@ -44,7 +44,7 @@ struct DerivedImageRecord: Sendable {
         else { return nil }
         if version == Self.formatVersion {
             guard let format = reader.readOptionalString(), let damage = Self.damage(&reader) else { return nil }
-            self.format = format.flatMap { ImageFormat(rawValue: $0) }
+            self.format = format.flatMap { ImageFormat(known: $0) }
             self.damage = damage
         }
         guard let response = ResponseRecord(decoding: reader.rest) else { return nil }
@@ -72,7 +72,7 @@ struct DerivedImageRecord: Sendable {
         guard kind > 0 else { return .some(nil) }
         guard let format = reader.readOptionalString(), let reason = reader.readString() else { return nil }
         return ImageCodecError(
-            kind == 2 ? .truncated : .corrupt, format: format.flatMap { ImageFormat(rawValue: $0) }, reason)
+            kind == 2 ? .truncated : .corrupt, format: format.flatMap { ImageFormat(known: $0) }, reason)
     }
 }
 

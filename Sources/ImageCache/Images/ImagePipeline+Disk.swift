@@ -20,7 +20,9 @@ extension ImagePipeline {
     }
 
     /// The stored image; `nil` if there is none.
-    func storedImage(_ request: ImageRequest, _ recipe: ImageRecipe) async throws(ImageCacheError) -> Stored? {
+    func storedImage(
+        _ request: ImageRequest, _ recipe: ImageRecipe, _ work: ImageWork
+    ) async throws(ImageCacheError) -> Stored? {
         guard !recipe.isOriginal, request.storing != .originalOnly, request.file.policy.mayUseStored else { return nil }
         let resolved = try ResolvedRequest(request.file)
         guard let found = try await blocking.run({ [self] () throws(ImageCacheError) in try find(recipe, resolved) })
@@ -30,7 +32,9 @@ extension ImagePipeline {
         var original = request.file
         // The derived image's record has the validator: the origin confirms the original without sending it.
         if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
-        let file = try await fetcher.file(for: original)
+        let subscription = fetcher.subscribe(to: original)
+        work.follow(subscription.context)
+        let file = try await subscription.value().sharing(!subscription.isFirst)
         let isUnchanged =
             file.body.entry.id == found.stored.record.original
             || DerivedImage.Stored(file.body.entry)?.record.original == found.stored.record.original
@@ -45,11 +49,15 @@ extension ImagePipeline {
 
     private func find(_ recipe: ImageRecipe, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Found? {
         do throws(StoreError) {
-            let text = recipe.text
-            guard let entry = try fetcher.store.entry(for: resolved.key.ofDerivedImages, variant: text),
-                let stored = DerivedImage.Stored(entry)
-            else { return nil }
-            return Found(stored: stored, hasOriginal: try fetcher.hasVariants(resolved))
+            // The decoder is known only when the original is read.
+            for decoder in [nil] + decoders.map({ $0.identity as String? }) {
+                let text = recipe.text(decoder: decoder)
+                guard let entry = try fetcher.store.entry(for: resolved.key.ofDerivedImages, variant: text),
+                    let stored = DerivedImage.Stored(entry)
+                else { continue }
+                return Found(stored: stored, hasOriginal: try fetcher.hasVariants(resolved))
+            }
+            return nil
         } catch {
             throw ImageCacheError(error)
         }
@@ -92,8 +100,9 @@ extension ImagePipeline {
 
     /// Stores an image beside its original. False when that failed: the image is then rendered anew when it is requested again.
     func store(
-        _ image: DerivedImage, _ recipe: ImageRecipe, _ file: CachedFile, within budget: ImageBudget
+        _ image: DerivedImage, _ planned: PlannedJob, within budget: ImageBudget
     ) -> Bool {
+        let (recipe, file) = (planned.job.recipe, planned.file)
         let (width, height, format): (Int, Int, ImageFormat)
         let bytes: [UInt8]
         switch image.content {
@@ -120,7 +129,8 @@ extension ImagePipeline {
             if let failure { throw failure }
             _ = try writer.commit(
                 NewEntry(
-                    key: key, variant: recipe.text, url: original.url, metadata: record.encoded,
+                    key: key, variant: recipe.text(decoder: planned.header.decoderIdentity), url: original.url,
+                    metadata: record.encoded,
                     generation: image.generation, isDerived: true))
             return true
         } catch {

@@ -13,15 +13,17 @@ import Transfer
 final class ImagePipeline: Sendable {
     let memory: MemoryCache<ImageKey, DerivedImage>
     let fetcher: Fetcher
+    /// The application's decoders.
+    let decoders: [any ImageDecoding]
     private let monitor: MemoryPressureMonitor?
     let renderer: ImageRenderer
     var blocking: BlockingExecutor { fetcher.executor }
-    private let works = SharedTaskPool<WorkKey, Void, RenderedImage>()
+    private let works = SharedTaskPool<WorkKey, ImageWork, RenderedImage>()
     private let groups = OriginalGroup.Pool()
     private let counts = Locked(ImageStatistics())
 
     /// The properties that requests for one image have in common. Work that began before an invalidation is for requests before it.
-    private struct WorkKey: Hashable, Sendable {
+    struct WorkKey: Hashable, Sendable {
         let image: ImageKey
         let file: FileKey
         let storing: ImageRequest.Storing
@@ -35,6 +37,7 @@ final class ImagePipeline: Sendable {
 
     init(fetcher: Fetcher, configuration: DownloadCache.Configuration) {
         self.fetcher = fetcher
+        decoders = configuration.decoders
         var pressure = MemoryPressureMonitor.Configuration()
         pressure.logger = configuration.logger
         let monitor = configuration.watchesMemoryPressure ? MemoryPressureMonitor(configuration: pressure) : nil
@@ -54,18 +57,39 @@ final class ImagePipeline: Sendable {
     func image(
         for request: ImageRequest, _ output: ImageRecipe.Output
     ) async throws(ImageCacheError) -> RenderedImage {
+        switch try begin(request, output) {
+        case .inMemory(let image): return image
+        case .running(let work): return try await work.value()
+        }
+    }
+
+    /// An image, or the work for it.
+    enum Begun {
+        case inMemory(RenderedImage)
+        case running(SharedTaskPool<WorkKey, ImageWork, RenderedImage>.Subscription)
+    }
+
+    /// Starts, or joins, the work for an image that is not in memory.
+    func begin(_ request: ImageRequest, _ output: ImageRecipe.Output) throws(ImageCacheError) -> Begun {
         guard request.file.method == .get else {
-            throw ImageCacheError(.invalidRequest, message: "an image comes by GET")
+            throw ImageCacheError(.invalidRequest, message: "the method of a request for an image must be GET")
         }
         let key = ImageKey(request, output)
-        if let image = inMemory(key, request) { return RenderedImage(image: image, source: .memory) }
+        if let image = inMemory(key, request) { return .inMemory(RenderedImage(image: image, source: .memory)) }
         let epoch = fetcher.store.generation(of: key.original.url).epoch
         let shared = WorkKey(image: key, file: FileKey(request.file, in: epoch), storing: request.storing)
-        let work = works.subscribe(to: shared, ()) { [self] (_) async throws(ImageCacheError) in
-            try await render(request, key)
+        var request = request
+        request.decoder.registered = decoders
+        let work = works.subscribe(to: shared, ImageWork(priority: request.file.priority)) {
+            [self, request] (task) async throws(ImageCacheError) in
+            defer { task.context.end() }
+            return try await render(request, key, task.context)
         }
-        if !work.isFirst { fetcher.raise(request.file) }
-        return try await work.value()
+        if !work.isFirst {
+            work.context.raise(to: request.file.priority)
+            fetcher.raise(request.file)
+        }
+        return .running(work)
     }
 
     /// The image in memory, if it may be used for a GET.
@@ -87,9 +111,11 @@ final class ImagePipeline: Sendable {
 
     // MARK: Rendering
 
-    private func render(_ request: ImageRequest, _ key: ImageKey) async throws(ImageCacheError) -> RenderedImage {
-        let job = RenderJob(request, key)
-        switch try await storedImage(request, key.recipe) {
+    private func render(
+        _ request: ImageRequest, _ key: ImageKey, _ work: ImageWork
+    ) async throws(ImageCacheError) -> RenderedImage {
+        let job = RenderJob(request, key, work)
+        switch try await storedImage(request, key.recipe, work) {
         case .current(let stored):
             keep(stored, for: key)
             return RenderedImage(image: stored, source: .thumbnail)
@@ -110,6 +136,8 @@ final class ImagePipeline: Sendable {
                 await load(job.request, for: group)
             }
             if group.context.add(job) {
+                // Of an original that is being downloaded already.
+                if let fetch = group.context.fetch { job.work.follow(fetch) }
                 if !group.isFirst { fetcher.raise(job.request.file) }
                 return group
             }
@@ -121,7 +149,9 @@ final class ImagePipeline: Sendable {
     /// Gets the original, and starts the rendering of the group's images.
     private func load(_ request: ImageRequest, for group: OriginalGroup.Pool.SharedTask) async {
         do throws(ImageCacheError) {
-            let file = try await fetcher.file(for: request.file)
+            let subscription = fetcher.subscribe(to: request.file)
+            group.context.follow(subscription.context)
+            let file = try await subscription.value().sharing(!subscription.isFirst)
             let header = try await header(of: file, request.decoder)
             renderer.add(close(group), file, header, keep: keep)
         } catch {
@@ -157,7 +187,7 @@ final class ImagePipeline: Sendable {
         let (job, request) = (planned.job, planned.job.request)
         keep(image, for: job.key)
         guard request.storing != .originalOnly, !job.recipe.isOriginal else { return }
-        let isStored = store(image, job.recipe, planned.file, within: budget)
+        let isStored = store(image, planned, within: budget)
         // A failure costs room, nothing else.
         if isStored, request.storing == .processedOnly { _ = try? fetcher.store.remove(planned.file.body.entry) }
     }

@@ -50,8 +50,11 @@ struct ImageRecipe: Sendable, Hashable {
         }
     }
 
-    /// The name of the result, the same in every run of the program.
-    var text: String {
+    /// The name of the result of the package's own decoders, the same in every run of the program.
+    var text: String { text(decoder: nil) }
+
+    /// The name of the result of an application's decoder, by its identity; nil: of the package's own.
+    func text(decoder: String?) -> String {
         var parts = [sizing?.recipe ?? "whole"]
         parts += processors.map(\.identity)
         if decoding.allowsTruncated { parts.append("truncated") }
@@ -59,6 +62,7 @@ struct ImageRecipe: Sendable, Hashable {
         if decoding.keepsMetadata { parts.append("metadata") }
         if !decoding.appliesOrientation { parts.append("unturned") }
         if decoding.usesLinearLight { parts.append("linear") }
+        if let decoder { parts.append("decoder=\(decoder)") }
         switch output {
         case .pixels: parts.append("pixels")
         case .encoded(let encoder): parts.append(encoder.recipe)
@@ -93,6 +97,7 @@ extension ImageEncoder {
         case .png(let options): return "png,level=\(options.level)\(options.usesPalette ? "" : ",truecolor")"
         case .webp(let options):
             return "webp,q=\(options.quality),effort=\(options.effort)\(options.isLossless ? ",lossless" : "")"
+        case .custom(let custom): return "encoder=\(custom.identity)"
         }
     }
 }

@@ -62,7 +62,8 @@ final class ImageRenderer: Sendable {
         do throws(ImageCacheError) {
             let file = batch.first.job.request.file
             let turn = DecodingSlots.Turn(
-                priority: file.priority, owner: batch.first.job.key.original, cost: batch.cost, client: file.client)
+                priority: batch.first.job.work.priority, owner: batch.first.job.key.original, cost: batch.cost,
+                client: file.client)
             try await slots.run(turn, memory: { batch.close() }, on: executor) { [self] in render(batch, keep) }
         } catch {
             _ = batch.close()

@@ -24,7 +24,7 @@ final class RenderBatch: Sendable {
             decoding = ImageRecipe.Decoding(request.decoder)
             limits = request.decoder.limits
             scale = planned.target.scale
-            priority = request.file.priority
+            priority = planned.job.work.priority
         }
     }
 

@@ -5,6 +5,8 @@ import ImageCodec
 final class RenderJob: Sendable {
     let request: ImageRequest
     let key: ImageKey
+    /// The work that the job is part of.
+    let work: ImageWork
     /// Stops the work when nobody waits for it, also while it runs.
     let cancellation = ImageCancellation()
     private let result = Promise<Result<ImagePipeline.RenderedImage, ImageCacheError>>()
@@ -15,9 +17,10 @@ final class RenderJob: Sendable {
         weak var value: RenderBatch?
     }
 
-    init(_ request: ImageRequest, _ key: ImageKey) {
+    init(_ request: ImageRequest, _ key: ImageKey, _ work: ImageWork) {
         self.request = request
         self.key = key
+        self.work = work
     }
 
     var recipe: ImageRecipe { key.recipe }
@@ -27,7 +30,9 @@ final class RenderJob: Sendable {
     /// The image. When the calling task is cancelled, the work for it ends.
     ///
     /// - Parameter group: The subscription that loads the original, kept until then.
-    func value(of group: OriginalGroup.Pool.Subscription? = nil) async throws(ImageCacheError) -> ImagePipeline.RenderedImage {
+    func value(of group: OriginalGroup.Pool.Subscription? = nil) async throws(ImageCacheError)
+        -> ImagePipeline.RenderedImage
+    {
         let outcome = await withTaskCancellationHandler {
             await result.value()
         } onCancel: {

@@ -75,6 +75,7 @@ extension ImageDecoder {
     package func decode(_ source: ImageSource, _ outputs: [DecodingOutput], cancellation: ImageCancellation?) {
         let pass = DecodingPass(outputs: outputs, cancellation: cancellation)
         do throws(ImageCodecError) {
+            if let decoder = try registeredDecoder(of: source) { return try decode(source, by: decoder, pass) }
             let format = try source.format()
             try limits.check(source, format: format)
             switch format {

@@ -29,9 +29,12 @@ package struct DecodingTarget: Sendable {
 extension ImageDecoder {
     /// What a file's header says, for ``target(_:of:)``.
     package func header(of source: ImageSource) throws(ImageCodecError) -> ImageHeader {
+        let budget = ImageBudget(limits: limits)
+        if let decoder = try registeredDecoder(of: source) {
+            return try budget.accounting { () throws(ImageCodecError) in try self.header(of: source, by: decoder) }
+        }
         let format = try source.format()
         try limits.check(source, format: format)
-        let budget = ImageBudget(limits: limits)
         return try budget.measured { (watch) throws(ImageCodecError) in
             try ImageHeader(source, format, limits.lowered(allowTruncated: true, watch))
         }
@@ -79,6 +82,7 @@ extension ImageHeader {
         // Lines under way: the decoder's, and up to sixteen that the filters are given.
         let lines = width * 160
         let whole = width * height * 4
+        if let registered { return whole + lines + registered.memory }
         switch format {
         case .jpeg:
             let all = scale == .eighths(1) ? description.coarse_coefficients : description.coefficients

@@ -1,11 +1,11 @@
 internal import CImageCodec
 
-/// Turns the bytes of a JPEG, PNG or WebP file into pixels: of the stored size, or straight to a smaller one, which costs a
-/// fraction of the time and memory.
+/// Decodes a JPEG, PNG or WebP file: to its stored size, or straight to a smaller one, which costs a fraction of the time and
+/// memory.
 ///
 /// Decoding blocks the thread that asks for it. A decoder is a value; any number of threads may use one at a time.
 public struct ImageDecoder: Sendable {
-    /// What becomes of an embedded colour profile.
+    /// The treatment of an embedded colour profile.
     public enum ColorHandling: Sendable, Hashable {
         /// Pixels are converted to sRGB (unless they are already), by the ICC profile or by PNG's gAMA and cHRM chunks.
         case convertToSRGB
@@ -15,16 +15,19 @@ public struct ImageDecoder: Sendable {
     }
 
     public var limits = DecodingLimits()
-    /// Whether a file that ends early gives what is there. Default false: an error.
+    /// Decodes the part of a file that ends early. Default false: an error.
     public var allowTruncated = false
     public var color = ColorHandling.convertToSRGB
-    /// Whether the Exif block is handed on in ``DecodedImage/exif``. Default false.
+    /// Keeps the Exif block in ``DecodedImage/exif``. Default false.
     public var keepsMetadata = false
-    /// Whether the image is turned as its Exif orientation says. Default true.
+    /// Rotates the image by its Exif orientation. Default true.
     public var appliesOrientation = true
-    /// Whether resizing averages light instead of sRGB values: right for fine patterns and point lights, unlike what other
-    /// software does. Default false.
+    /// Resizes in linear light instead of sRGB values: right for fine patterns and point lights, unlike other software. Default
+    /// false.
     public var usesLinearLight = false
+
+    /// The application's decoders (``ImageDecoding``), in the order in which they are asked.
+    package var registered: [any ImageDecoding] = []
 
     public init() {}
 

@@ -12,6 +12,18 @@ package struct ImageHeader: @unchecked Sendable {
     var exif: ExifBlock?
     /// Bytes of the file.
     let fileSize: Int
+    /// The application's decoder that read it; nil: the package's own.
+    var registered: Registered?
+
+    /// An application's decoder.
+    struct Registered: Sendable {
+        let identity: String
+        /// Bytes that decoding takes beside the pixels.
+        let memory: Int
+    }
+
+    /// The name and version of the application's decoder; nil: the package's own.
+    package var decoderIdentity: String? { registered?.identity }
 
     init(_ description: icodec_description, _ format: ImageFormat, fileSize: Int) {
         self.format = format

@@ -60,6 +60,8 @@ public struct ImageEncoder: Sendable, Hashable {
         case jpeg(JPEGOptions)
         case png(PNGOptions)
         case webp(WebPOptions)
+        /// An application's own encoder (``ImageEncoding``).
+        case custom(CustomEncoding)
     }
 
     public var options: Options
@@ -78,6 +80,7 @@ public struct ImageEncoder: Sendable, Hashable {
         case .jpeg: .jpeg
         case .png: .png
         case .webp: .webp
+        case .custom(let custom): custom.encoding.format
         }
     }
 
@@ -99,7 +102,14 @@ public struct ImageEncoder: Sendable, Hashable {
         case .jpeg(let options): try encodeJPEG(image, options, budget, left)
         case .png(let options): try encodePNG(image, options, budget, left)
         case .webp(let options): try encodeWebP(image, options, budget, left)
+        case .custom(let custom): try encode(image, by: custom.encoding, budget)
         }
+    }
+
+    private func encode(
+        _ image: DecodedImage, by encoding: any ImageEncoding, _ budget: ImageBudget
+    ) throws(ImageCodecError) -> [UInt8] {
+        try budget.accounting { () throws(ImageCodecError) in try encoding.encode(image, within: budget) }
     }
 
     /// Bytes that encoding an image of a size takes beside its pixels and the file.
@@ -117,6 +127,7 @@ public struct ImageEncoder: Sendable, Hashable {
             // tables.
             if options.isLossless { return lines + pixels * 72 }
             return lines + pixels * (isOpaque ? options.savesMemory(pixels) ? 6 : 28 : 44)
+        case .custom(let custom): return custom.encoding.memory(width: width, height: height)
         }
     }
 
