@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPCaching
 import HTTPTypes
 import Testing
 

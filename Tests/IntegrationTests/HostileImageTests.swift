@@ -1,5 +1,6 @@
 import Foundation
 import ImageCache
+import ImageCodec
 import TestSupport
 import Testing
 

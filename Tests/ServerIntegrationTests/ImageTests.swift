@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
+import ImageCodec
 import TestSupport
 import Testing
 import URLSigning

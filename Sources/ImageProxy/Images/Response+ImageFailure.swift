@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import ImageCache
+import Transfer
 import URLSigning
 
 extension Response {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPCaching
 import HTTPServer
 import HTTPTypes
 import ImageCache

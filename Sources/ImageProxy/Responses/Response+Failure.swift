@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import ImageCache
+import Transfer
 
 extension Response {
     /// The response to a client when there is none of the origin's (RFC 9110 section 15.6): 504 when it took too long, 502 when

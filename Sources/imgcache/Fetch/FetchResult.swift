@@ -1,4 +1,5 @@
 import ImageCache
+import Transfer
 
 /// What became of one URL.
 struct FetchResult: RunResult {

@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import DiskStore
 import Glibc
 import ImageCache
 

@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 import Digests
+import DiskStore
 import Glibc
 import HTTPSemantics
 import ImageCache

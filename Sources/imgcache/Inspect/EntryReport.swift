@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ImageCache
+import ImageCodec
 
 /// An entry of the store as `ls`, `info` and `verify` show it. Sizes are bytes, dates ISO 8601 in UTC.
 struct EntryReport: Encodable {

@@ -1,4 +1,6 @@
+import DiskStore
 import ImageCache
+import Transfer
 
 /// The word for a kind of error in `kind` of `--json`: finer than the exit code, and stable.
 enum ErrorKind {

@@ -1,3 +1,4 @@
+import DiskStore
 import Glibc
 import ImageCache
 

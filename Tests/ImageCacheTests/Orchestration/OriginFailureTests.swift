@@ -2,6 +2,7 @@ import Foundation
 import ImageCache
 import ImageCacheTesting
 import Testing
+import Transfer
 
 /// An origin that fails: the stale response where the rules allow it, else the failure.
 @Suite(.timeLimit(.minutes(20))) struct OriginFailureTests {

@@ -3,6 +3,7 @@ import ImageCache
 import ImageCacheTesting
 import TestSupport
 import Testing
+import Transfer
 
 @Suite(.timeLimit(.minutes(20))) struct ScriptedTransportTests {
     private let bytes = ScriptedRepresentation.bytes(1000)

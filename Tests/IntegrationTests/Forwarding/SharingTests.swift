@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import DiskStore
 import Foundation
+import HTTPCaching
 import ImageCache
 import TestSupport
 import Testing
