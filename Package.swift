@@ -13,6 +13,15 @@ let strict: [SwiftSetting] = [
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
+/// A product that only the command, or only the service, needs: resolved when the trait is enabled (see Decisions/Traits.md).
+func product(_ name: String, _ package: String, for trait: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: [trait]))
+}
+let argumentParser = product("ArgumentParser", "swift-argument-parser", for: "Command")
+let nioCore = product("NIOCore", "swift-nio", for: "Service")
+let nioPosix = product("NIOPosix", "swift-nio", for: "Service")
+let metrics = product("Metrics", "swift-metrics", for: "Service")
+
 let package = Package(
     name: "imgcache",
     products: [
@@ -23,14 +32,19 @@ let package = Package(
         .executable(name: "imgcache", targets: ["imgcache"]),
         .executable(name: "imgcache-server", targets: ["imgcache-server"]),
     ],
+    traits: [
+        // Who uses the library alone depends on this package with `traits: []`, and resolves three packages.
+        .default(enabledTraits: ["Command", "Service"]),
+        .trait(name: "Command", description: "The command imgcache."),
+        .trait(name: "Service", description: "The service imgcache-server."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"),
-        // The server's alone: building the library or the command builds none of them.
-        // Without its JSON provider, which brings all of Foundation (see Sources/imgcache-server/Configuration).
+        // The service's alone. swift-configuration comes
+        // without its JSON provider, which brings all of Foundation (see Sources/imgcache-server/Configuration).
         .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: []),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
@@ -95,7 +109,7 @@ let package = Package(
                 "DiskStore", "Digests", "HTTPSemantics", "ImageCache", "ImageCodec", "ConcurrencyPrimitives",
                 "Transfer",
                 "URLSigning", "Units", logging,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                argumentParser,
             ],
             swiftSettings: strict
         ),
@@ -104,8 +118,8 @@ let package = Package(
             name: "HTTPServer",
             dependencies: [
                 "CLinux", "HTTPSemantics", "ConcurrencyPrimitives", httpTypes,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                nioCore,
+                nioPosix,
             ],
             swiftSettings: strict
         ),
@@ -125,9 +139,9 @@ let package = Package(
                 "ConcurrencyPrimitives", "Units",
                 httpTypes,
                 logging,
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                metrics,
+                nioCore,
+                nioPosix,
             ],
             resources: [.embedInCode("Page")],
             swiftSettings: strict
@@ -139,11 +153,11 @@ let package = Package(
                 "ConcurrencyPrimitives",
                 "URLSigning", "Units", httpTypes,
                 logging,
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                product("Configuration", "swift-configuration", for: "Service"),
+                nioCore,
+                nioPosix,
+                product("ServiceLifecycle", "swift-service-lifecycle", for: "Service"),
+                product("UnixSignals", "swift-service-lifecycle", for: "Service"),
             ],
             swiftSettings: strict
         ),
@@ -200,7 +214,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ImageCache", "imgcache", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "ImageCache", "imgcache", argumentParser,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -215,22 +229,22 @@ let package = Package(
             name: "HTTPServerTests",
             dependencies: [
                 "HTTPSemantics", "HTTPServer", "ConcurrencyPrimitives", "TestSupport", httpTypes,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                nioCore,
+                nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ImageProxyTests",
             dependencies: [
                 "HTTPServer", "ImageCache", "ImageProxy", "TestSupport", "URLSigning", httpTypes,
-                .product(name: "NIOCore", package: "swift-nio"),
+                nioCore,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ImageProxyAdminTests",
             dependencies: [
                 "HTTPCaching", "HTTPServer", "ImageCache", "ImageProxyAdmin", httpTypes,
-                .product(name: "Metrics", package: "swift-metrics"),
+                metrics,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -242,8 +256,8 @@ let package = Package(
                 "imgcache",
                 "imgcache-server",
                 httpTypes,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                nioCore,
+                nioPosix,
             ],
             exclude: [
                 "Framing/llhttp.js", "Soak/clients.py", "Soak/origin.py", "Soak/plot.py", "Soak/service_soak.py",

@@ -5,7 +5,7 @@ import PackageDescription
 let package = Package(
     name: "HummingbirdService",
     dependencies: [
-        .package(name: "imgcache", path: "../.."),
+        .package(name: "imgcache", path: "../..", traits: []),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0", traits: []),
     ],
     targets: [

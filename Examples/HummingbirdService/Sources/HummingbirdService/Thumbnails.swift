@@ -28,7 +28,8 @@ struct Thumbnails {
                 status: .ok, headers: [.eTag: tag, .contentType: "image/webp"],
                 body: .init(byteBuffer: ByteBuffer(bytes: thumbnail.bytes)))
         } catch {
-            throw HTTPError(Self.status(of: error), message: "no thumbnail: \(error.code)")
+            // The description names the URL and the reason: for the log, not for strangers.
+            throw HTTPError(Self.status(of: error), message: "there is no thumbnail of this URL")
         }
     }
 
