@@ -5,7 +5,7 @@
 #include "icodec_pixels.h"
 #include "internal.h"
 
-/// One box blur of `count` pixels that lie `step` floats apart; past the ends the outermost pixel goes on.
+/// One box blur of `count` pixels that lie `step` floats apart; the outermost pixels are repeated beyond the ends.
 static void box(const float *from, float *to, uint32_t count, size_t step, uint32_t radius) {
     float scale = 1.0f / (float)(2 * radius + 1);
     for (int channel = 0; channel < 4; channel++) {

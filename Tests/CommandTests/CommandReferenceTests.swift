@@ -14,7 +14,7 @@ struct CommandReferenceTests {
         }.joined(separator: "\n")
     }
 
-    /// To write it anew: `IMGCACHE_WRITE_REFERENCE=1 scripts/test --filter CommandReferenceTests`.
+    /// To regenerate it: `IMGCACHE_WRITE_REFERENCE=1 scripts/test --filter CommandReferenceTests`.
     @Test func `the command reference has the help of every command, as it is now`() throws {
         var root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         for _ in 0..<3 { root.deleteLastPathComponent() }

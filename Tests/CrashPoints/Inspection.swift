@@ -114,7 +114,7 @@ struct Inspection {
         try writer.keep()
     }
 
-    /// Completes each partial with what is missing of it: the whole must be what its header says.
+    /// Completes each partial with its missing ranges: the result must match its header.
     private func completePartials(_ session: Session) throws {
         for partial in try session.store.partials() {
             if partial.isInUse { throw Failure("the partial of \(partial.key) is in use by nobody") }

@@ -35,7 +35,7 @@ enum Operation: CustomStringConvertible {
 
 /// Notes all that a traced process changes below a directory.
 ///
-/// The index's shared memory is mapped, so that its writes are not seen; SQLite makes it anew after a crash.
+/// The index's shared memory is mapped, so its writes are invisible; SQLite recreates it after a crash.
 final class Recorder: Observer {
     private(set) var operations: [Operation] = []
     /// The event that could not be followed.

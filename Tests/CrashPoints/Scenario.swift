@@ -50,7 +50,7 @@ enum Scenario {
 
     /// Runs the steps in order.
     ///
-    /// - Parameter onError: is told of a step that failed, and throws unless the next one is to follow.
+    /// - Parameter onError: Receives the failure of a step, and throws to end the scenario.
     static func run(
         _ session: Session, onError: (Step, any Error) throws -> Void = { throw Failure("\($0.name): \($1)") }
     )

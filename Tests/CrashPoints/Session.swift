@@ -158,7 +158,7 @@ final class Session {
 
 /// A clock that may jump, by seconds or by years, forth or back, at every step.
 ///
-/// `@unchecked Sendable`: only the session's thread steps it, while nobody else reads.
+/// `@unchecked Sendable`: only the session's thread changes it, without concurrent readers.
 final class SteppingClock: @unchecked Sendable {
     private(set) var now = Date(timeIntervalSince1970: 1_700_000_000)
     private var generator: Random

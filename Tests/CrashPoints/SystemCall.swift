@@ -4,7 +4,7 @@ import Glibc
 /// The known properties of a system call of Linux on x86-64.
 struct SystemCall {
     let name: String
-    /// Error numbers with which it may be made to fail; 0 stands for a short write.
+    /// Error numbers that can be injected; 0 means a short write.
     private(set) var errors: [Int32]
 
     /// Calls that cannot change anything outside of the process, nor fail in a way that the store sees. Between two others a

@@ -45,7 +45,7 @@ private let block = BlockMap.blockSize
         #expect(
             map.held(total: nil, tail: 2 * block..<2 * block + 7) == [0..<2 * block + 7, 4 * block..<5 * block])
         #expect(map.held(total: nil, tail: 5 * block..<5 * block + 7).last == 4 * block..<5 * block + 7)
-        // A note from before its block was full says nothing.
+        // A tail recorded before its block was full is ignored.
         #expect(map.held(total: nil, tail: 4 * block..<4 * block + 7) == map.held(total: nil))
     }
 

@@ -81,7 +81,7 @@ import Testing
         let test = try StoreUnderTest()
         try test.store.put("one", [1])
         try test.store.put("two", [2])
-        // A hostile origin could find such keys; here the index is told so.
+        // A hostile origin could find such keys; here the index is made to collide.
         try test.store.withIndex { (index) throws(StoreError) in
             try index.catalogue().connection.execute("UPDATE entries SET key_hash = \(keyHash(EntryKey("one")))")
         }

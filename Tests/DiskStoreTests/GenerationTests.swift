@@ -16,7 +16,7 @@ import Testing
         other = try test.again()
     }
 
-    /// A body on its way, which is as large as the number of bytes says.
+    /// A body being written; its size is the number of bytes.
     private func fill(_ store: DiskStore, _ key: String = "k", _ bytes: [UInt8] = [1]) throws -> (BodyWriter, NewEntry)
     {
         let url = "http://test/\(key)"
@@ -65,7 +65,7 @@ import Testing
         try way.perform(other)
         #expect(isRefused { _ = try writer.commit(entry) })
         #expect(try !other.has("k"))
-        // Whoever waits for it gets it all the same.
+        // A waiting request receives it nevertheless.
         #expect(try writer.commitTransient().all() == pattern(size))
         #expect(try !other.has("k"))
         // A write that begins afterwards is stored.
@@ -165,7 +165,7 @@ import Testing
         #expect(!third.isCurrent(old))
         let generation = try #require(store(third).generation)
         #expect(third.isCurrent(generation))
-        // Whoever stores looks whether the file is still the one that the others see.
+        // A process that stores checks if the file is still the present one.
         let (writer, entry) = try fill(test.store)
         try Way.remove.perform(third)
         #expect(isRefused { _ = try writer.commit(entry) })

@@ -91,7 +91,7 @@ import Testing
         let store = try run(on: test)
         let stored = try store.path(of: store.put("k", pattern(300_000)))
         try test.store.put("hit", pattern(1000))
-        // Held because it was opened; nobody has it open any more.
+        // Held because it was opened; it is no longer open.
         let hit = try #require(try store.entries(for: EntryKey("hit")).first)
         _ = try store.open(hit)
         let paths = [stored, store.path(of: hit)]

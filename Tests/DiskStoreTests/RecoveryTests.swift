@@ -180,7 +180,7 @@ private let block = Int(BlockMap.blockSize)
         for number in 0..<300 { _ = try store.read("k\(number)") }
         try store.put("new", [42])
         #expect(try store.read("new") == [42])
-        // The other store, which had the lost index open, goes on with the new one.
+        // The other store, which had the lost index open, continues with the new one.
         #expect(try test.store.read("new") == [42])
         try test.store.put("newer", [43])
         #expect(try store.read("newer") == [43])

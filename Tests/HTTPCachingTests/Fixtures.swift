@@ -31,7 +31,7 @@ func get(
     CacheRequest(method: method, url: url, fields: fields(pairs), policy: policy, freshnessOverride: own)
 }
 
-/// A response that was received `ago` seconds before now, with a Date of that time unless it says one.
+/// A response that was received `ago` seconds before now, with a Date of that time unless it has one.
 func stored(
     _ pairs: (String, String)..., ago: Double = 0, status: Int = 200, method: HTTPRequest.Method = .get,
     request: [(String, String)] = [], redirects: [StoredHead] = [], extent: StoredExtent = .complete(length: 1000),

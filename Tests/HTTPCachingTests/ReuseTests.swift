@@ -270,7 +270,7 @@ struct VaryTests {
         }
         #expect(privateRules.word(request, new) == "fresh")
         #expect(privateRules.word(get(), new) == "forward")
-        // Another that the 304 confirmed was asked for with nobody knows which value: it answers no one.
+        // Another one that the 304 confirmed was requested with an unknown value: it is not served.
         var unknown = new
         unknown.selectingFields = SelectingFields()
         #expect(privateRules.word(request, unknown) == "forward" && privateRules.variantKey(of: unknown) == nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageCodec
 
-/// Files that are cut off, with and without an end marker behind the cut, and files with damaged data: told apart.
+/// Truncated files, with and without an end marker, and files with damaged data are distinguished.
 @Suite struct DamageTests {
     private static let width = 400
     private static let height = 304
@@ -135,7 +135,7 @@ import Testing
                 #expect(try image.oriented(.right).grayscaled().damage == image.damage)
             }
         }
-        // Some random data are another image, and nobody can tell.
+        // Some random data are another valid image, which is undetectable.
         #expect(told > 2)
     }
 }

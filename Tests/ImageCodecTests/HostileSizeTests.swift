@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImageCodec
 
-/// Extreme proportions, enlargements, ratios and blurs: within the limits, or an error that says which.
+/// Extreme proportions, enlargements, ratios and blurs: within the limits, or an error that names the limit.
 @Suite struct HostileSizeTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let format: String

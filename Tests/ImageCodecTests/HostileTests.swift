@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImageCodec
 
-/// Broken and malicious files: a typed error or an image, whatever they say.
+/// Broken and malicious files: a typed error or an image.
 @Suite struct HostileTests {
     @Test(arguments: Corpus.shared.files("hostile", []))
     func `a hostile file gives an error or an image, as its manifest asks`(_ file: Corpus.File) throws {

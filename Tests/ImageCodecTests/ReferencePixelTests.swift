@@ -10,7 +10,7 @@ import Testing
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
         decoder.appliesOrientation = false
-        // Its only scan announces a bit of accuracy that never comes: nobody can tell it from a file that was cut there.
+        // Its only scan announces accuracy that never follows: indistinguishable from a truncated file.
         decoder.allowTruncated = file.path.hasSuffix("progressive-missing-ac.jpg")
         let source = try Corpus.shared.source(file.path)
         if expected.must_reject == true || expected.status == "none" {

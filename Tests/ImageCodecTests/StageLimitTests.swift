@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImageCodec
 
-/// Every step from file to file keeps within what one image may cost, and ends when nobody wants it any more.
+/// Every step keeps within the limits of one image, and stops after a cancellation.
 @Suite struct StageLimitTests {
     /// A step, on an image of 1024 × 1024 pixels or its file.
     struct Stage: Sendable, CustomTestStringConvertible {

@@ -33,7 +33,7 @@ import Testing
             let found = try #require(histogram.percentile(share))
             #expect(abs(found - exact) <= exact * 0.05, "\(share): \(found)")
         }
-        // All above the last bound: it says that bound.
+        // All above the last bound: that bound is reported.
         var slow = DurationHistogram()
         slow.note(.max)
         #expect(slow.percentile(0.5) == 100e9)

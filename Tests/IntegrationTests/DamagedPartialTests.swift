@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A block of a partial counts only if its checksum says that it is what came: whatever happened to the file, only the
-/// bad blocks are fetched again.
+/// A block of a partial counts only if it matches its checksum: whatever happened to the file, only the bad blocks are
+/// fetched again.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DamagedPartialTests {
     private static let representation = Representation(seed: 61, size: 3_000_000)
     private static let cut: Int64 = 2_000_000

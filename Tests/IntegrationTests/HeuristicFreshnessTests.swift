@@ -19,7 +19,7 @@ import Testing
         }
         #expect(origin.requests[1].request["If-Modified-Since"] != nil)
         #expect(origin.bodyBytesSent == 1000)
-        // With an option, or when somebody says for how long, nothing is asked.
+        // With an option, or with explicit freshness, no request is sent.
         for option in ["--heuristic", "--offline", "--prefer-cached"] {
             #expect(try await place.fetch(option, origin.url()).ending == .exited(0))
         }

@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// Images and thumbnails through the whole library: what is shared, what is kept, what is made anew.
+/// Images and thumbnails through the whole library: sharing, keeping, and deriving again.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ImagePipelineTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())

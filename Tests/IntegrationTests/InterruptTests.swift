@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Ctrl-C and SIGTERM: what arrived is kept, one line says so, and the next run continues.
+/// Ctrl-C and SIGTERM: received bytes are kept, one line reports it, and the next run continues.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct InterruptTests {
     private let work: TestWorkspace
     private let representation = Representation(seed: 41, size: 3_000_000)

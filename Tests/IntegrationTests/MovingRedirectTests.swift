@@ -19,7 +19,7 @@ import Testing
 
     init() throws { work = try TestWorkspace() }
 
-    /// Both files under their paths; `/latest` as `latest` says.
+    /// Both files under their paths; `/latest` redirects to `latest`.
     private func origin(
         cutting: Bool = true, latest: @escaping @Sendable (ReceivedRequest) -> Behaviour
     ) throws -> ScriptedOrigin {

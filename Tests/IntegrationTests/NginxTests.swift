@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Killed and continued against a server that nobody wrote for these tests.
+/// Downloads killed and resumed with a real server.
 @Suite(
     .fewAtATime, .timeLimit(.minutes(60)),
     .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))

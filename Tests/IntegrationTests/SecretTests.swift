@@ -41,7 +41,7 @@ import Testing
         }
         #expect(origin.requests.count == 4)
         #expect(try files(place) == [])
-        // The one that asks with the same fields is answered; without them nobody is.
+        // A request with the same fields is served; without them it is not.
         _ = try await place.command.run(["fetch"] + fields + [origin.url("/a")])
         #expect(origin.requests.count == 4)
         _ = try await place.fetch(origin.url("/a"))

@@ -253,7 +253,7 @@ struct StoreFailureTests {
         #expect(again.errorOutput.isEmpty, "\(again)")
     }
 
-    /// Writes what stands in the write-ahead log into the database itself.
+    /// Checkpoints the write-ahead log into the database.
     private func moveLogIntoDatabase(_ index: String) throws {
         var database: OpaquePointer?
         defer { sqlite3_close(database) }

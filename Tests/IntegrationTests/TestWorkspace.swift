@@ -13,7 +13,7 @@ struct TestWorkspace {
         let output = directory.path("output")
         try FileManager.default.createDirectory(atPath: output, withIntermediateDirectories: true)
         command = CommandRunner(cacheDirectory: cache ?? directory.path("cache"), workingDirectory: output)
-        // Nobody's ~/.netrc or ~/.cache.
+        // No ~/.netrc and no ~/.cache.
         command.environment["HOME"] = directory.path
     }
 

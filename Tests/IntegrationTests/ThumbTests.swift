@@ -4,7 +4,7 @@ import ImageCodec
 import TestSupport
 import Testing
 
-/// `imgcache thumb`, `show`, and what `info` says of images.
+/// `imgcache thumb`, `show`, and the output of `info` for images.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ThumbTests {
     private let work: TestWorkspace
     private let jpeg: [UInt8]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MemoryCache
 
-/// Capacity 100, preferred usage 60, unless a test says otherwise.
+/// Capacity 100, preferred usage 60, unless a test sets others.
 @Suite struct PurgeTests {
     private let time = TestTime()
 

@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import MemoryCache
 
-/// A directory that stands for `/`, with the kernel's files in it that a test wants there.
+/// A directory in place of `/`, with the kernel's files that a test provides.
 struct FakeSystemFiles {
     let directory: TestDirectory
     var files: SystemFiles { SystemFiles(root: directory.path) }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// With `--origin http://host/public` nothing outside `/public` is asked for, however a client spells it and whoever reads it.
+/// With `--origin http://host/public` nothing outside of `/public` is requested, in any spelling and any reading.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct BasePathTests {
     private let origin: ScriptedOrigin
 

@@ -39,7 +39,7 @@ import Testing
         #expect(evil?.status == 200)
         #expect(origin.requests.map { $0["X-Forwarded-Host"] } == ["evil.example"])
         #expect(origin.requests.first?["X-Host"] == nil)
-        // THEN nobody else gets what it led to, and each value has its own, also from memory.
+        // THEN other clients do not receive its response, and each value has its own, also from memory.
         var statuses: [String?] = []
         for _ in 0..<3 {
             let (plain, same) = (client.get("/a"), client.get("/a", "X-Forwarded-Host: evil.example"))

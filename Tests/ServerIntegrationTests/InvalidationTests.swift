@@ -11,7 +11,7 @@ import Testing
     /// The origin's present version, and the versions that must no longer be served.
     private struct Versions {
         var current = 1
-        /// Below it everything was invalidated, as somebody was told.
+        /// All versions below this one are invalidated, as confirmed to a client.
         var least = 1
         var requests = 0
         var old: [String] = []

@@ -163,7 +163,7 @@ import Testing
     }
 }
 
-/// Clients that come one after the other until there is nobody to connect to, and what became of them.
+/// Clients that connect one after the other until connecting fails, and their results.
 private struct Arrivals {
     var answered = 0
     var ended = 0

@@ -14,7 +14,7 @@ import Testing
             let answer = try #require(client.get(path))
             #expect(answer.status == 502 && answer.text.contains("origin-wrong-bytes"), "\(answer.text)")
         }
-        // And the connection goes on.
+        // The connection remains usable.
         #expect(try #require(client.get("/b")).status == 502)
     }
 

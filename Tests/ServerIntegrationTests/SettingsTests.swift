@@ -134,7 +134,8 @@ import Testing
             leading: ["-c", #"ulimit -n 100; exec "$0" "$@""#, ServerProcess.executable])
         #expect(server.process.errorOutput.contains("fewer connections"), "\(server.process.errorOutput)")
         var clients = try (0..<120).map { _ in try Client(server.port) }
-        // Some are served; others are closed, or told that there are too many. Which, the loops' order of accepting decides.
+        // Some are served; others are closed, or refused because there are too many, depending on the event loops'
+        // order.
         let statuses = clients.indices.map { clients[$0].get("/a")?.status }
         #expect(statuses.contains(200) && statuses.contains { $0 != 200 }, "\(statuses)")
         clients = []

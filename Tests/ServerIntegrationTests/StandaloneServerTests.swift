@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// Keeps what it is told.
+    /// Records the observed events.
     private final class Observer: RequestObserver {
         let records = Locked<[RequestRecord]>([])
         let refused = Locked<[RequestError.Reason]>([])
@@ -48,7 +48,7 @@ import Testing
         func requestEnded(_ record: RequestRecord) { records.withLock { $0.append(record) } }
     }
 
-    /// Runs a server with that handler while `body` does, and gives what the observer was told.
+    /// Runs a server with that handler during `body`, and returns the observed events.
     private func serve(_ body: @Sendable @escaping (UInt16) throws -> Void) async throws -> Observer {
         let observer = Observer()
         let limit = ShareLimiter.Limits(total: 16)

@@ -3,7 +3,7 @@ import Testing
 @testable import Transfer
 
 @Suite struct RateLimiterTests {
-    /// Bytes that are taken in so many seconds by whoever takes a piece whenever it may, pausing as told.
+    /// The number of bytes taken in this time if a piece is taken as soon as allowed.
     private func bytes(rate: Int64, piece: Int, seconds: Int64, pause: Range<Int64> = 0..<0) -> Int64 {
         let end = seconds * 1_000_000_000
         var now = MonotonicTime(nanoseconds: 0)

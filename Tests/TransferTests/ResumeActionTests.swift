@@ -17,7 +17,7 @@ struct ActionCase: CustomTestStringConvertible, Sendable {
 
     enum Expectation: Sendable {
         case action(ResumeAction)
-        /// A restart or a failure whose reason says this.
+        /// A restart or a failure whose reason contains this.
         case restart(String)
         case fail(String)
         case takeWhole(length: Int64?, saying: String)

@@ -106,7 +106,7 @@ struct ScheduleTests {
                     running.append((id, chosen.host))
                     let count = running.count { $0.host == chosen.host }
                     #expect(running.count <= 5 && count <= 2)
-                    // Whoever still waits with a better claim has a full host.
+                    // A waiting transfer with precedence has a host at its limit.
                     for (other, claim) in waiting
                     where claim.priority > chosen.priority || (claim.priority == chosen.priority && other < id) {
                         #expect(running.count { $0.host == claim.host } >= 2)

@@ -68,7 +68,7 @@ void clinux_unmap(const uint64_t *memory, size_t length);
 /// An aligned number in memory that other processes and threads may be writing, read whole.
 uint64_t clinux_load(const uint64_t *number);
 
-/// Writes an aligned number, whole, for whoever reads it by `clinux_load`.
+/// Atomically writes an aligned number that other threads read by `clinux_load`.
 void clinux_store(uint64_t *number, uint64_t value);
 
 /// malloc_trim(3): gives free memory back to the system, also from the middle of the heap. Without glibc: nothing.

@@ -8,7 +8,7 @@ import Testing
     static let consumers = [Bench.Consumer.file, .proxied]
     static let pairs = consumers.flatMap { first in consumers.map { (first, $0) } }
     private let gate = AsyncGate()
-    /// More than is loaded to its end for nobody.
+    /// More than is loaded to its end without readers.
     private static let bytes = ScriptedRepresentation.bytes(4_300_000)
     private let representation = ScriptedRepresentation(bytes)
 

@@ -10,7 +10,7 @@ import Testing
 
     init() throws { proxy = try ProxyCache() }
 
-    /// Answers `private` to whoever sends a cookie.
+    /// Responds with `private` to requests with a cookie.
     private func origin(
         _ change: @escaping @Sendable (inout Behaviour, ReceivedRequest) -> Void = { _, _ in }
     ) throws -> ScriptedOrigin {

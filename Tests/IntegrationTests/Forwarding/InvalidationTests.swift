@@ -19,7 +19,7 @@ import Testing
         command = CommandRunner(cacheDirectory: proxy.directory.path("cache"))
     }
 
-    /// A body that says its version, or a picture whose colour does; every POST makes a new one.
+    /// A body that contains its version, or an image whose colour does; every POST creates a new one.
     ///
     /// - Parameter gate: holds back each answer to the first GET, after it was made.
     private func origin(cacheControl: String = "max-age=3600", gate: Gate? = nil, size: Int? = nil) throws

@@ -10,7 +10,7 @@ import Testing
 
     init() throws { proxy = try ProxyCache() }
 
-    /// Refuses requests that have the field `X-Odd`, with an error that says it may be stored.
+    /// Refuses requests with the field `X-Odd`, with a storable error.
     private func origin(refusingWith status: Int) throws -> ScriptedOrigin {
         try ScriptedOrigin(behaviour: { request in
             if request["X-Odd"] != nil {
@@ -54,7 +54,7 @@ import Testing
         _ = try await bytes(of: error)
         let after = try await cache.forward(request(origin.url()))
         #expect(after.head.status == .ok && self.status(of: after).contains("hit"))
-        // Stale, it is confirmed or fetched anew, and not forgotten.
+        // When it is stale, it is validated or fetched again, and not dropped.
         clock.withLock { $0 += 100 }
         #expect(try await cache.forward(request(origin.url())).head.status == .ok)
     }

@@ -185,7 +185,7 @@ import Testing
         let command = CommandRunner(cacheDirectory: directory.path("cache"))
         let process = try command.start(["fetch", url])
         #expect(await origin.waits { $0.first?.bodyBytesSent == 300_000 })
-        // Not in the middle of a transaction: while one stands still, SQLite lets nobody write.
+        // Not in the middle of a transaction: a stopped one blocks all other writers.
         while true {
             process.send(signal: SIGSTOP)
             if (try? await cache.checkWritable()) != nil { break }

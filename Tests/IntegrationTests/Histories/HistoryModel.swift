@@ -145,7 +145,7 @@ struct HistoryModel {
     private func isStorable(_ emission: Emission) -> Bool {
         let terms = Terms(emission.resource, isShared: isShared)
         if terms.noStore || isShared && terms.isPrivate { return false }
-        // A 304 says nothing of whose the response is: what it confirms was stored before.
+        // A 304 does not determine the owner: the response that it confirms was stored before.
         if isShared, emission.hadCookie, !terms.isExplicit, emission.kind != .confirmation { return false }
         if isShared, emission.scope != nil, !terms.isForEverybody { return false }
         return true

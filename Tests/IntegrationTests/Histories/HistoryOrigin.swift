@@ -54,7 +54,7 @@ struct Emission: Sendable {
     var hadRange: Bool
 }
 
-/// An origin whose resources change, that remembers all that it sent, and fails when told to.
+/// An origin whose resources change, which records all of its responses, and fails on demand.
 final class HistoryOrigin: Sendable {
     enum Failure: Sendable, Equatable { case none, status(Int), cut(after: Int) }
 
@@ -102,7 +102,7 @@ extension HistoryOrigin.State {
             resource.size = 60
         }
         if request["X-Odd"] != nil {
-            // Refused for a field of the request, with a page that says it may be stored.
+            // Refused because of a field of the request, with a storable page.
             (resource.status, resource.size, resource.cacheControl) = (400, 50, "public, max-age=600")
         }
         let variant = resource.vary.map { request[$0] ?? "none" } ?? "-"

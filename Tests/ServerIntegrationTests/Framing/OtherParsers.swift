@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A parser of somebody else's.
+/// A third-party parser.
 protocol OtherParser: Sendable {
     var name: String { get }
     /// The whole requests of each stream.

@@ -6,7 +6,7 @@ public struct Behaviour: Sendable {
     public enum RangeFault: Sendable {
         /// 200 and the whole representation, as from a server without ranges.
         case ignored
-        /// 206 whose range lies so far off from the one asked for; the body fits what Content-Range says.
+        /// 206 with a range at this distance from the requested one; the body matches Content-Range.
         case shifted(start: Int64, end: Int64)
         /// 206 whose Content-Range names a total that is off by so much; nil: `*`.
         case total(offBy: Int64?)
@@ -27,7 +27,8 @@ public struct Behaviour: Sendable {
     /// The framing of a 200's body.
     public enum Framing: Sendable {
         case contentLength
-        /// Content-Length off by so much: negative says less than is sent, positive more (the connection is then closed).
+        /// Content-Length off by this number: a negative one announces less than is sent, a positive one more (the
+        /// connection is then closed).
         case lyingContentLength(by: Int64)
         case chunked
         /// Neither length nor chunks: the end of the connection is the end of the body.
@@ -85,7 +86,7 @@ public struct Behaviour: Sendable {
 }
 
 extension ScriptedOrigin {
-    /// An origin that answers as the behaviour for each request says.
+    /// An origin that responds with the behaviour for each request.
     public convenience init(
         sendBuffer: Int32? = 16384, behaviour: @escaping @Sendable (ReceivedRequest) -> Behaviour
     ) throws {

@@ -20,7 +20,7 @@ public struct Content: Sendable, Hashable {
         return (0..<patternLength).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }()
 
-    /// Fills the whole buffer with the bytes from `offset` on; beyond the size it goes on by the same rule.
+    /// Fills the whole buffer with the bytes from `offset` on; continues beyond the size by the same rule.
     public func fill(_ buffer: inout [UInt8], from offset: Int64) {
         buffer.withUnsafeMutableBytes { fill($0, from: offset) }
     }

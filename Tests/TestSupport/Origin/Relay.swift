@@ -52,7 +52,7 @@ public final class Relay: Sendable {
             left -= bytes.count
             if bytes.isEmpty || bytes.withUnsafeBytes({ client.sent($0) }) < bytes.count { break }
         }
-        // The other thread ends when neither has anything more to say.
+        // The other thread ends when both sides are finished.
         server.shutDown()
         shutdown(client.descriptor, Int32(SHUT_RD))
         upstream?.join()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A connected or listening TCP socket on 127.0.0.1; closed by whoever owns it.
+/// A connected or listening TCP socket on 127.0.0.1; closed by its owner.
 struct Socket: Sendable {
     let descriptor: Int32
 

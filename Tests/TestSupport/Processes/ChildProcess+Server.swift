@@ -1,7 +1,7 @@
 import Glibc
 
 extension ChildProcess {
-    /// Starts a server on a free port, and waits until it says by its process id's file that it listens there.
+    /// Starts a server on a free port, and waits until its process id's file shows that it listens.
     ///
     /// - Parameter start: starts it on that port.
     static func server(

@@ -6,7 +6,7 @@ import Glibc
 public final class PseudoTerminal: Sendable {
     /// The device that a child opens as its standard error.
     let path: String
-    /// Kept open, so that reading goes on between two children.
+    /// Kept open, so that reading continues between two children.
     private let slave: Int32
     private let collected: Locked<[UInt8]>
 

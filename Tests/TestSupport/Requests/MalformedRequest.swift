@@ -1,4 +1,4 @@
-/// One row of the table of requests that somebody on the way could take for another one (RFC 9112 section 11.2), or that are none.
+/// A row of the table of requests that are ambiguous (RFC 9112 section 11.2) or invalid.
 public struct MalformedRequest: Sendable, CustomStringConvertible {
     public var name: String
     public var bytes: String

@@ -22,7 +22,7 @@ import Testing
     }
 }
 
-/// A transfer whose origin and sink do what a generator says, and that keeps an eye on the contract of ``BodySink``.
+/// A transfer whose origin and sink act randomly, and that checks the contract of ``BodySink``.
 private struct RandomTransfer {
     private var machine: TransferStateMachine
     private var now = MonotonicTime(nanoseconds: 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transfer
 
-/// A transfer's way, told as events and what comes of each.
+/// A transfer as a sequence of events and their outcomes.
 struct Story: Sendable, CustomTestStringConvertible {
     typealias Step = (event: MachineUnderTest.Event, outcome: String)
 
