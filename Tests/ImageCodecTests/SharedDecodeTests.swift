@@ -82,6 +82,18 @@ import Testing
         }
     }
 
+    @Test func `a damaged image at its stored size is the same alone and beside another size`() throws {
+        var decoder = ImageDecoder()
+        decoder.limits.pixels = 1 << 20
+        decoder.allowTruncated = true
+        for file in Corpus.shared.files("hostile", []) {
+            let source = try Corpus.shared.source(file.path)
+            guard let shared = try? together(source, [nil, .fit(8, 8)], decoder).first else { continue }
+            let alone = outcome { () throws(ImageCodecError) in try decoder.decode(source) }
+            #expect(isSame(alone, shared), "\(file.path): \(alone) \(shared)")
+        }
+    }
+
     @Test func `one size that fails, or is cancelled, changes nothing for the others`() throws {
         let source = try Corpus.shared.source("png/codec-corpus__24.png")
         let decoder = ImageDecoder()

@@ -17,9 +17,12 @@ struct RowFeed {
     func run(_ reader: some RowReading) throws(ImageCodecError) {
         guard let first = lanes.first else { return }
         if lanes.count == 1, first.resizer.resizing.isIdentity {
-            _ = try pass.shared { (watch) throws(ImageCodecError) in
-                try reader.read(into: first.resizer.pixels.bytes, count: reader.height, &watch)
+            let pixels = first.resizer.pixels.bytes
+            let got = try pass.shared { (watch) throws(ImageCodecError) in
+                try reader.read(into: pixels, count: reader.height, &watch)
             }
+            // The decoder may have written a part of the row in which the file was damaged.
+            memset(pixels + got * reader.width * 4, 0, (reader.height - got) * reader.width * 4)
             return
         }
         let stride = reader.width * 4
