@@ -64,6 +64,6 @@ import Testing
         #expect(path.ending == .exited(7) && path.output.isEmpty && path.errorOutput.contains("404"), "\(path)")
         let info = try await place.run("info", origin.url())
         #expect(info.ending == .exited(0) && info.output.contains("404"), "\(info)")
-        #expect(info.output.contains("fetch does not use it"), "\(info)")
+        #expect(info.output.contains("not used by fetch"), "\(info)")
     }
 }

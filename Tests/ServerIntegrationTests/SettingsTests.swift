@@ -41,7 +41,7 @@ import Testing
     @Test func `a mistake names file, key and value, and ends with 2 before anything listens`() async throws {
         let origin = #""origin": "http://a""#
         for (file, parts) in [
-            (#"{\#(origin), "max-requests": "many"}"#, ["server.json", "max-requests", "\"many\"", "whole number"]),
+            (#"{\#(origin), "max-requests": "many"}"#, ["server.json", "max-requests", "\"many\"", "must be an integer"]),
             (#"{\#(origin), "max-requests": 0}"#, ["server.json", "max-requests", "\"0\""]),
             (#"{\#(origin), "listen": "8080"}"#, ["server.json", "listen", "\"8080\"", "HOST:PORT"]),
             (#"{\#(origin), "max_requests": 3}"#, ["server.json", "max_requests", "did you mean \"max-requests\""]),
@@ -60,7 +60,7 @@ import Testing
             (#"{"origin": "http://a?b"}"#, ["server.json", "origin", "query"]),
             (#"{"listen": "127.0.0.1:0"}"#, ["origin", "is missing"]),
             (#"{"origin": "#, ["server.json", "not valid JSON"]),
-            ("[]", ["server.json", "no JSON object"]),
+            ("[]", ["server.json", "is not a JSON object"]),
         ] {
             let outcome = try await run(file: file)
             #expect(outcome.ending == .exited(2), "\(file): \(outcome)")

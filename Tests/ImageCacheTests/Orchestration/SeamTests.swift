@@ -175,7 +175,9 @@ import Testing
         let cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
         let file = try await cache.file(for: "http://a.example/1")
         #expect(try Data(contentsOf: URL(filePath: file.path)) == Data([1, 2, 3]))
-        #expect(try await cache.file(for: "http://a.example/1").source == .disk)
+        var again = FileRequest("http://a.example/1")
+        again.policy = .returnCacheDataElseLoad
+        #expect(try await cache.file(for: again).source == .disk)
         let error = await #expect(throws: ImageCacheError.self) { try await cache.file(for: "http://a.example/2") }
         #expect(error?.code == .status(404))
     }
