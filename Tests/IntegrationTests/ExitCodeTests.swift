@@ -127,7 +127,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (["-o", "no/x"], "no/x: the directory no does not exist"), (["-d", "no/x"], "no/x: the directory no does not exist"),
+        (["-o", "no/x"], "no/x: the directory no does not exist"),
+        (["-d", "no/x"], "no/x: the directory no does not exist"),
     ])
     func `6: there is no place for the file, and nothing is asked of the origin`(
         arguments: [String], message: String

@@ -41,7 +41,10 @@ import Testing
     @Test func `a mistake names file, key and value, and ends with 2 before anything listens`() async throws {
         let origin = #""origin": "http://a""#
         for (file, parts) in [
-            (#"{\#(origin), "max-requests": "many"}"#, ["server.json", "max-requests", "\"many\"", "must be an integer"]),
+            (
+                #"{\#(origin), "max-requests": "many"}"#,
+                ["server.json", "max-requests", "\"many\"", "must be an integer"]
+            ),
             (#"{\#(origin), "max-requests": 0}"#, ["server.json", "max-requests", "\"0\""]),
             (#"{\#(origin), "listen": "8080"}"#, ["server.json", "listen", "\"8080\"", "HOST:PORT"]),
             (#"{\#(origin), "max_requests": 3}"#, ["server.json", "max_requests", "did you mean \"max-requests\""]),
