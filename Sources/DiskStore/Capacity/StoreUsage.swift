@@ -10,6 +10,8 @@ struct StoreUsage: Equatable {
     var logBytes: Int64 = 0
     /// Indexes that were moved aside.
     var asideBytes: Int64 = 0
+    /// What lists and their records take of the index, which no eviction frees.
+    var listBytes: Int64 = 0
     /// The file system's free space, and how much of it is left to others.
     var diskFree = Int64.max / 2
     var minimumFreeSpace: Int64 = 0
@@ -55,7 +57,7 @@ struct StoreUsage: Equatable {
     /// Bytes by which the index gets shorter when all that can go has gone: all but the least, or, where runs hold entries and
     /// nobody knows in which pages, half of the others' share.
     var freeableIndex: Int64 {
-        let spare = max(0, indexPages - Self.emptyIndexPages)
+        let spare = max(0, indexPages - Self.emptyIndexPages - listBytes / Budget.page)
         if totals.held <= 0 { return spare * Budget.page }
         let free = min(spare, freePages)
         let share = totals.bodies > 0 ? Double(max(0, totals.bodies - totals.held)) / Double(totals.bodies) : 0

@@ -4,9 +4,9 @@ enum Schema {
     static let applicationID: Int64 = 0x696D_6763
     /// Raised with every change of the tables; a higher one than ours is never opened. An older one is migrated, which
     /// needs a step in `SchemaMigration.steps`.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
     /// The versions that can be read where the index cannot be written, and so not migrated: see `readableCopy(of:)`.
-    static let readableVersions: ClosedRange<Int64> = 1...3
+    static let readableVersions: ClosedRange<Int64> = 1...4
 
     /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
     ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's
@@ -15,6 +15,7 @@ enum Schema {
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up.
     ///   `held` is what the entries in `holds` occupy, `capacity` what was last asked for, 0 while nobody has.
     /// * `holds` has the bodies whose files must stay until a run ends: see `Index+Holds`.
+    /// * Lists and pins: see `ListSchema` and `PinSchema`.
     /// * `settings` holds what the store remembers of itself: see `StoreSetting`.
     static let tables = """
         CREATE TABLE entries (
@@ -79,5 +80,7 @@ enum Schema {
             name TEXT PRIMARY KEY,
             value INTEGER NOT NULL
         ) WITHOUT ROWID;
+        \(ListSchema.tables)
+        \(PinSchema.tables)
         """
 }

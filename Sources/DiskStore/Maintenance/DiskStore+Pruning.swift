@@ -19,15 +19,17 @@ extension DiskStore {
     ///   - target: until bodies and partials together take at most this many bytes; nil: no such limit.
     ///   - age: those not used for so long, whatever they take; nil: none for their age. By the dates that people see.
     ///   - dryRun: only says what would go.
+    ///   - sparingPins: pinned entries stay, and count towards the target.
     public func prune(
-        to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false
+        to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false, sparingPins: Bool = true
     ) throws(StoreError) -> PruneResult {
         let before = age.map { Index.milliseconds(configuration.clock()) - $0.components.seconds * 1000 }
         let (victims, result) = try withIndex { (index) throws(StoreError) in
             try index.flush()
             let totals = try index.readTotals()
             return try index.victims(
-                excess: target.map { totals.bodies + totals.partials - max(0, $0) } ?? 0, before: before)
+                excess: target.map { totals.bodies + totals.partials - max(0, $0) } ?? 0, before: before,
+                sparingPins: sparingPins)
         }
         if dryRun { return result }
         var removed = try removeInSteps(victims)
@@ -51,16 +53,22 @@ extension DiskStore {
 
     /// Empties the store, and invalidates everything if everything goes. Bodies that are being read stay readable, and go when
     /// their readers have gone.
+    ///
+    /// - Parameter sparingPins: Pinned entries stay as they are.
     @discardableResult
-    public func clear(_ what: Clearing = .everything) throws(StoreError) -> PruneResult {
+    public func clear(_ what: Clearing = .everything, sparingPins: Bool = false) throws(StoreError) -> PruneResult {
         guard what == .everything else { return try clearFiles(.partials) }
-        return try invalidating(.everything) { () throws(StoreError) in try clearFiles(.everything) }
+        return try invalidating(.everything) { () throws(StoreError) in
+            try clearFiles(.everything, sparingPins: sparingPins)
+        }
     }
 
-    private func clearFiles(_ what: Clearing) throws(StoreError) -> PruneResult {
+    private func clearFiles(_ what: Clearing, sparingPins: Bool = false) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
         if what == .everything {
-            let ids = try withIndex { (index) throws(StoreError) in try index.victims(excess: .max, before: nil).ids }
+            let ids = try withIndex { (index) throws(StoreError) in
+                try index.victims(excess: .max, before: nil, sparingPins: sparingPins).ids
+            }
             result = try removeInSteps(ids)
         }
         let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials() }
@@ -103,9 +111,11 @@ extension DiskStore {
 
 extension Index {
     /// The longest unused entries: as many as occupy `excess` bytes, and all last used before a date.
-    func victims(excess: Int64, before: Int64?) throws(StoreError) -> (ids: [Int64], sum: PruneResult) {
+    func victims(excess: Int64, before: Int64?, sparingPins: Bool) throws(StoreError) -> (
+        ids: [Int64], sum: PruneResult
+    ) {
         var selection = PruneSelection(excess: excess, before: before)
-        try catalogue().forEachByUse { selection.consider($0) }
+        try catalogue().forEachByUse(sparingPins: sparingPins) { selection.consider($0) }
         return (selection.ids, PruneResult(entries: selection.ids.count, bytes: selection.bytes))
     }
 

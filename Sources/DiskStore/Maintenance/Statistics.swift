@@ -6,6 +6,8 @@ public struct StoreStatistics: Sendable, Equatable {
     public let entries: Int64
     /// What they occupy.
     public let bodyBytes: Int64
+    /// Of these, what is pinned.
+    public let pinnedBytes: Int64
     /// Begun and not finished, in use or idle.
     public let partials: Int
     /// What is set aside for them.
@@ -27,7 +29,8 @@ extension DiskStore {
             let totals = try index.readTotals()
             let files = [paths.index, paths.log, paths.sharedMemory]
             return try StoreStatistics(
-                entries: totals.entries, bodyBytes: totals.bodies, partials: index.catalogue().partials().count,
+                entries: totals.entries, bodyBytes: totals.bodies,
+                pinnedBytes: index.catalogue().pinnedBytes(), partials: index.catalogue().partials().count,
                 partialBytes: totals.partials, doomedBytes: totals.doomed,
                 indexBytes: files.reduce(0) { $0 + (FileStatus(at: $1)?.allocated ?? 0) },
                 usedBytes: index.usage(totals).used, capacity: index.budget.capacity,
