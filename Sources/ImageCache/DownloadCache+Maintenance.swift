@@ -134,11 +134,13 @@ extension DownloadCache {
     }
 
     /// Evicts, the longest unused first, until the store holds at most `size` bytes and nothing that has not been used
-    /// for `age`.
+    /// for `age`. What is pinned stays, unless `includingPins` says that it goes too.
     public func prune(
-        to size: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false
+        to size: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false, includingPins: Bool = false
     ) throws(ImageCacheError) -> PruneResult {
-        try translating { try store.prune(to: size, olderThan: age, dryRun: dryRun) }
+        try translating {
+            try store.prune(to: size, olderThan: age, dryRun: dryRun, sparingPins: !includingPins)
+        }
     }
 
     /// How the configured capacity differs from the one that the store remembered when it was opened; nil if it does not.
@@ -154,13 +156,15 @@ extension DownloadCache {
         do { try await store.sweep() } catch { throw Self.translated(error) }
     }
 
-    /// Removes everything, or all partials.
-    public func clear(partialsOnly: Bool = false) throws(ImageCacheError) {
+    /// Removes everything, or all partials. What is pinned stays, unless `includingPins` says that it goes too.
+    public func clear(partialsOnly: Bool = false, includingPins: Bool = false) throws(ImageCacheError) {
         if !partialsOnly { forgetImages() }
-        try translating { _ = try store.clear(partialsOnly ? .partials : .everything) }
+        try translating {
+            _ = try store.clear(partialsOnly ? .partials : .everything, sparingPins: !includingPins)
+        }
     }
 
-    /// Removes everything that one owner has: entries and partials. See ``FileRequest/owner``.
+    /// Removes everything that one owner has: entries, partials, lists and pins. See ``FileRequest/owner``.
     public func clear(owner: String) throws(ImageCacheError) {
         var request = FileRequest("")
         request.owner = owner
@@ -172,6 +176,7 @@ extension DownloadCache {
     public func clear(namespaceOf request: FileRequest) throws(ImageCacheError) {
         let namespace = ResolvedRequest.owner(of: request, userinfo: nil)
         forgetImages()
+        if let owner = request.owner { try removeRetained(ofOwner: owner) }
         try translating {
             var keys: [EntryKey] = []
             try store.list { entry in
@@ -207,6 +212,9 @@ extension DownloadCache {
     func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
         do { return try body() } catch { throw Self.translated(error) }
     }
+
+    /// Any error as one of the facade's.
+    func translatedError(_ error: any Error) -> ImageCacheError { Self.translated(error) }
 
     private static func translated(_ error: any Error) -> ImageCacheError {
         switch error {
