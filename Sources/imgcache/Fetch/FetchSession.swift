@@ -46,6 +46,11 @@ struct FetchSession: Sendable {
     /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
     private var streams: Bool { delivery.isStandardOutput && template.sha256 == nil }
 
+    /// Goes on with pins that a killed run has left, as long as this one takes.
+    func resumePins() -> Task<Void, Never> {
+        Task(priority: .background) { _ = try? await cache?.resumePins() }
+    }
+
     func cancelAll() {
         cache?.cancelAll()
         side?.cancelAll()

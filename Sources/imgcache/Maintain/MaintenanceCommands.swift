@@ -49,6 +49,9 @@ struct PruneCommand: AsyncParsableCommand {
     @Flag(help: "Say what would go, and keep it.")
     var dryRun = false
 
+    @Flag(name: .customLong("pinned"), help: "Evict what is pinned, too.")
+    var includesPins = false
+
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
@@ -66,7 +69,8 @@ struct PruneCommand: AsyncParsableCommand {
     func run() async throws {
         try await withStore(store, for: dryRun ? .looking : .tidying) { cache in
             // In this order: on a full disk there is room for a sweep's notes only then.
-            let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
+            let pruned = try cache.prune(
+                to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun, includingPins: includesPins)
             if !dryRun { try await cache.sweep() }
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
             if format.json { return try Output.json(report) }
@@ -82,6 +86,9 @@ struct ClearCommand: ParsableCommand {
 
     @Flag(help: "Remove partial downloads only.")
     var partials = false
+
+    @Flag(name: .customLong("pinned"), help: "Remove what is pinned, too; its sets stay, and are downloaded anew.")
+    var includesPins = false
 
     @OptionGroup(title: "Remove only what belongs to")
     var whose: NamespaceOptions
@@ -101,7 +108,7 @@ struct ClearCommand: ParsableCommand {
             if whose.isGiven {
                 try cache.clear(namespaceOf: whose.request(""))
             } else {
-                try cache.clear(partialsOnly: partials)
+                try cache.clear(partialsOnly: partials, includingPins: includesPins)
             }
             let after = try cache.statistics()
             let entries = before.entries - after.entries
