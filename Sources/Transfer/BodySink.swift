@@ -3,12 +3,12 @@
 /// All calls come in order, never concurrently (``TransferEngine``: from its one thread), and none after
 /// ``HTTPTransport/run(_:into:events:)`` has returned. They must be quick: every transfer of the engine waits for them. For each attempt:
 ///
-///     attach (once)  →  [ held → ( begin → ( write | lull )* → end )? → takesAnother ]*
+///     attach (once)  →  [ held → ( begin → ( write | writeBatchComplete )* → end )? → canRestart ]*
 ///
 /// * A `begin` that returned is followed by exactly one `end`, also after a cancellation or an error of `write`.
-/// * An `end(.void)` may come without a `begin`: a response head proved what is held to be worthless.
+/// * An `end(.discarded)` may come without a `begin`: a response head proved what is held to be worthless.
 /// * Nothing but the body of a complete or partial representation ever arrives: not of an error status, of a redirect,
-///   or of an answer to HEAD. With ``TransferOptions/passesEveryStatus`` each of them is a body of its own
+///   or of an answer to HEAD. With ``TransferOptions/forwardsErrorResponses`` each of them is a body of its own
 ///   (``BodyPlacement/whole(length:)``), but for HEAD and 304; what is held has nothing to do with one whose status is
 ///   not 200.
 /// * A sink may throw from any call that can; the transfer then ends with ``TransferError/Code/refusedBySink``.
@@ -24,28 +24,28 @@ public protocol BodySink: AnyObject, Sendable {
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws
 
     /// The next bytes, at the current offset. They are valid only during the call.
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult
 
     /// After one or more calls of ``write(_:)``: what had arrived is given out, and the engine turns to something else.
     /// The default does nothing.
-    func lull()
+    func writeBatchComplete()
 
     /// The attempt's body has ended.
     func end(_ ending: AttemptEnding) throws
 
     /// After an attempt that failed: whether the body of another one would be taken. The default says yes.
-    func takesAnother() -> Bool
+    func canRestart() -> Bool
 }
 
 extension BodySink {
     public func attach(_ transfer: any TransferControl) {}
-    public func lull() {}
-    public func takesAnother() -> Bool { true }
+    public func writeBatchComplete() {}
+    public func canRestart() -> Bool { true }
 }
 
 /// What a sink says to bytes that it was given.
-public enum SinkVerdict: Sendable {
-    case taken
+public enum WriteResult: Sendable {
+    case accepted
     /// Not taken. The engine reads no further from the network, and offers the same bytes again after
     /// ``TransferControl/resume()``.
     case pause
@@ -70,7 +70,7 @@ public enum AttemptEnding: Sendable, Equatable {
     /// Not all of it came. What is there is right and may be kept.
     case cut
     /// What is held is worthless: drop it.
-    case void
+    case discarded
 }
 
 /// The part of a body that is held from earlier attempts.

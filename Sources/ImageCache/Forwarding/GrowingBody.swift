@@ -2,7 +2,7 @@ import HTTPCaching
 
 /// The bytes of a body in order while it arrives, and after that from the finished file.
 struct GrowingBody: AsyncSequence, Sendable {
-    typealias Piece = AnswerContent.Piece
+    typealias Piece = ForwardedBody.Piece
 
     let growth: BodyGrowth
     /// Keeps the fetch going.

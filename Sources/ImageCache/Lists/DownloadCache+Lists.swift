@@ -23,15 +23,15 @@ extension DownloadCache {
     /// Removes the lists of a group, with their records, and unpins their files.
     public func removeLists(inGroup group: String, owner: String? = nil) async throws(ImageCacheError) {
         try await executor.run { [self] () throws(ImageCacheError) in
-            try translating { try store.removeLists(owner: owner ?? "", group: group) }
+            try blocking.translating { try blocking.store.removeLists(owner: owner ?? "", group: group) }
         }
     }
 
     /// Removes the lists and the pins of an owner.
     func removeRetained(ofOwner owner: String) throws(ImageCacheError) {
-        try translating {
-            try store.removeLists(owner: owner)
-            try store.removePinSets(owner: owner)
+        try blocking.translating {
+            try blocking.store.removeLists(owner: owner)
+            try blocking.store.removePinSets(owner: owner)
         }
     }
 }

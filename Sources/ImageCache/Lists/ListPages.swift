@@ -31,7 +31,7 @@ struct ListPages: Sendable {
     private func next(after place: PendingPlace, _ attempt: Int64, _ limit: Int) throws(ImageCacheError)
         -> [PendingItem]
     {
-        try sync.translating { try cache.store.pending(of: list, after: place, limit: limit) }
+        try sync.translating { try cache.blocking.store.pending(of: list, after: place, limit: limit) }
             .filter { $0.place.attempts == attempt }
     }
 
@@ -80,7 +80,7 @@ struct ListPages: Sendable {
             } + failures
         summary.failed += failed.count
         if !failed.isEmpty { await sync.send(.failed(failed)) }
-        let pending = (try? cache.store.pendingCount(of: list)) ?? 0
+        let pending = (try? cache.blocking.store.pendingCount(of: list)) ?? 0
         await sync.send(.progress(RecordListProgress(stored: summary.records, pending: Int(pending))))
     }
 
@@ -97,14 +97,14 @@ struct ListPages: Sendable {
                     .unreachable, url: request.urlWithoutUserinfo, message: "the page could not be asked for")
             }
             // Its records are stored by themselves.
-            defer { if file.isStored { _ = try? cache.store.remove(file.body.entry) } }
+            defer { if file.isStored { _ = try? cache.blocking.store.remove(file.body.entry) } }
             var page = try parsed(file, asked, url: request.urlWithoutUserinfo)
             var failures: [FailedRecord] = []
             if let files = source.files {
                 page.addFiles { pins(of: $0, files, &failures) }
             }
             let stored = try sync.translating {
-                try cache.store.settle(page.records, missing: page.missing.map(\.item.id), of: list)
+                try cache.blocking.store.settle(page.records, missing: page.missing.map(\.item.id), of: list)
             }
             return .stored(stored, missing: page.missing, failures: failures)
         } catch {
@@ -121,7 +121,7 @@ struct ListPages: Sendable {
         } catch let fault as JSONFault {
             throw ImageCacheError(.wrongBytes, url: url, message: "the page of records is wrong at \(fault)")
         } catch {
-            throw cache.translatedError(error)
+            throw ImageCacheError(any: error)
         }
     }
 

@@ -12,15 +12,15 @@ struct ListSync: Sendable {
     let send: @Sendable (RecordListChange) async -> Void
 
     func run() async throws(ImageCacheError) {
-        let known = try translating { try cache.store.list(name) }
+        let known = try translating { try cache.blocking.store.list(name) }
         let lock = try await lock(following: known)
         defer { lock?.release() }
         var summary = RecordListSummary()
         var list = try translating {
-            try cache.store.collectListGarbage()
-            return try cache.store.openList(name)
+            try cache.blocking.store.collectListGarbage()
+            return try cache.blocking.store.openList(name)
         }
-        try translating { try cache.store.forgetAttempts(of: list) }
+        try translating { try cache.blocking.store.forgetAttempts(of: list) }
         if isDue(list) {
             summary.askedServer = true
             summary.removed = try await takeArray(of: &list)
@@ -28,12 +28,12 @@ struct ListSync: Sendable {
         let pages = ListPages(sync: self, list: list)
         try await pages.fetch(&summary)
         try await downloadFiles(of: list, &summary)
-        summary.pending = Int(try translating { try cache.store.pendingCount(of: list) })
+        summary.pending = Int(try translating { try cache.blocking.store.pendingCount(of: list) })
         await send(.finished(summary))
     }
 
     func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
-        try cache.translating(body)
+        try cache.blocking.translating(body)
     }
 
     /// Whether the array is to be asked for. A date that lies in the future was written before the clock was set back.
@@ -55,7 +55,7 @@ struct ListSync: Sendable {
         var follower = ListFollower(sync: self, known: known)
         var wait = Duration.milliseconds(10)
         while true {
-            if let lock = try translating({ try cache.store.tryLock(key) }) {
+            if let lock = try translating({ try cache.blocking.store.tryLock(key) }) {
                 try await follower.tellNews()
                 return lock
             }
@@ -82,12 +82,12 @@ struct ListSync: Sendable {
         let validator = file.isStored ? file.path : ""
         let isSame = file.source == .revalidated && validator == list.validator && list.revision > 0
         if file.size == 0 || isSame {
-            try translating { try cache.store.noteListChecked(list) }
+            try translating { try cache.blocking.store.noteListChecked(list) }
             return 0
         }
         let before = list
         let difference = try stage(file, list, isPartial: isPartial, validator: validator)
-        guard let after = try translating({ try cache.store.list(name) }), after.list == before.list else {
+        guard let after = try translating({ try cache.blocking.store.list(name) }), after.list == before.list else {
             throw ImageCacheError(.cancelled, message: "the list \(name.name) was removed meanwhile")
         }
         list = after
@@ -99,7 +99,7 @@ struct ListSync: Sendable {
         var request = requestOfList(source.ids)
         request.policy = .reloadRevalidatingCacheData
         guard isPartial else { return request }
-        let newest = try translating { try cache.store.newestModified(of: list) }
+        let newest = try translating { try cache.blocking.store.newestModified(of: list) }
         let since = ListRecord.text(ofModified: newest) ?? ""
         request.url = request.url.split(separator: "{since}", omittingEmptySubsequences: false).joined(
             separator: PercentEncoding.encodedComponent(since))
@@ -110,7 +110,7 @@ struct ListSync: Sendable {
     func requestOfList(_ request: FileRequest) -> FileRequest {
         var request = request
         if request.owner == nil, !name.owner.isEmpty { request.owner = name.owner }
-        request.unstorable = .handOut
+        request.noStoreBehavior = .deliver
         return request
     }
 
@@ -142,7 +142,7 @@ struct ListSync: Sendable {
             throw ImageCacheError(
                 .wrongBytes, url: source.ids.urlWithoutUserinfo, message: "the list of ids is wrong at \(fault)")
         } catch {
-            throw cache.translatedError(error)
+            throw ImageCacheError(any: error)
         }
     }
 
@@ -155,10 +155,10 @@ struct ListSync: Sendable {
         var last: Int64 = 0
         while true {
             let after = last
-            let rows = try translating { try cache.store.removed(from: list, at: revision, after: after, limit: 500) }
+            let rows = try translating { try cache.blocking.store.removed(from: list, at: revision, after: after, limit: 500) }
             guard let end = rows.last else { return }
             last = end.item
-            if deletingRecords { try translating { try cache.store.deleteRecords(rows.map(\.listed.id), of: list) } }
+            if deletingRecords { try translating { try cache.blocking.store.deleteRecords(rows.map(\.listed.id), of: list) } }
             await send(
                 .removed(rows.map { RemovedRecord(id: $0.listed.id, isNumericID: $0.listed.isNumeric) }))
         }
@@ -168,13 +168,13 @@ struct ListSync: Sendable {
 
     /// Downloads the files that the records name and that are not there.
     private func downloadFiles(of list: ListState, _ summary: inout RecordListSummary) async throws(ImageCacheError) {
-        guard source.files != nil, let set = try translating({ try cache.store.pinSet(of: list) }) else { return }
+        guard source.files != nil, let set = try translating({ try cache.blocking.store.pinSet(of: list) }) else { return }
         let failures = try await PinDownload(cache: cache, set: set).run()
         guard !failures.isEmpty else { return }
         summary.failed += failures.count
         var failed: [FailedRecord] = []
         for failure in failures {
-            let record = try translating { try cache.store.record(failure.record, of: list) }
+            let record = try translating { try cache.blocking.store.record(failure.record, of: list) }
             failed.append(
                 FailedRecord(
                     id: failure.record, isNumericID: record?.isNumeric ?? false, file: failure.url,
@@ -194,7 +194,7 @@ struct ListFollower {
     var progress: Int64 { (known?.change ?? 0) &+ (known?.revision ?? 0) &+ (known?.checked ?? 0) }
 
     mutating func tellNews() async throws(ImageCacheError) {
-        guard let now = try sync.translating({ try sync.cache.store.list(sync.name) }) else { return }
+        guard let now = try sync.translating({ try sync.cache.blocking.store.list(sync.name) }) else { return }
         let isSame = known?.list == now.list
         for revision in (isSame ? known?.revision ?? 0 : 0)..<now.revision {
             try await sync.tellRemoved(from: now, at: revision + 1, deletingRecords: false)
@@ -203,7 +203,7 @@ struct ListFollower {
         while change < now.change {
             let after = change
             let records = try sync.translating {
-                try sync.cache.store.records(of: now, afterChange: after, limit: 100)
+                try sync.cache.blocking.store.records(of: now, afterChange: after, limit: 100)
             }
             guard let last = records.last else { break }
             change = last.change

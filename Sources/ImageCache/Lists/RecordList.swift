@@ -77,9 +77,9 @@ public struct RecordList: Sendable {
         if let cursor { request.after = try RecordCursor.place(cursor, in: order) }
         let asked = request
         return try await cache.executor.run { [cache, listName] () throws(ImageCacheError) in
-            try cache.translating {
-                guard let list = try cache.store.list(listName) else { return RecordPage(records: []) }
-                let rows = try cache.store.records(of: list, asked)
+            try cache.blocking.translating {
+                guard let list = try cache.blocking.store.list(listName) else { return RecordPage(records: []) }
+                let rows = try cache.blocking.store.records(of: list, asked)
                 let next = rows.count == asked.limit ? rows.last.map { RecordCursor.text($0.place) } : nil
                 return RecordPage(records: rows.map { ListRecord($0.record) }, next: next)
             }
@@ -89,9 +89,9 @@ public struct RecordList: Sendable {
     /// The stored record of an id; `nil` when there is none.
     public func record(_ id: String) async throws(ImageCacheError) -> ListRecord? {
         try await cache.executor.run { [cache, listName] () throws(ImageCacheError) in
-            try cache.translating {
-                guard let list = try cache.store.list(listName) else { return nil }
-                return try cache.store.record(id, of: list).map { ListRecord($0) }
+            try cache.blocking.translating {
+                guard let list = try cache.blocking.store.list(listName) else { return nil }
+                return try cache.blocking.store.record(id, of: list).map { ListRecord($0) }
             }
         }
     }
@@ -99,10 +99,10 @@ public struct RecordList: Sendable {
     /// How much of the list is here; `nil` before its first sync.
     public func status() async throws(ImageCacheError) -> Status? {
         try await cache.executor.run { [cache, listName] () throws(ImageCacheError) in
-            try cache.translating {
-                guard let list = try cache.store.list(listName) else { return nil }
+            try cache.blocking.translating {
+                guard let list = try cache.blocking.store.list(listName) else { return nil }
                 return Status(
-                    total: Int(list.items), pending: Int(try cache.store.pendingCount(of: list)),
+                    total: Int(list.items), pending: Int(try cache.blocking.store.pendingCount(of: list)),
                     checked: list.checked > 0 ? Double(list.checked) / 1000 : nil)
             }
         }
@@ -111,7 +111,7 @@ public struct RecordList: Sendable {
     /// Removes the list with its records, and unpins their files. A sync that runs ends with an error.
     public func remove() async throws(ImageCacheError) {
         try await cache.executor.run { [cache, listName] () throws(ImageCacheError) in
-            try cache.translating { try cache.store.removeList(listName) }
+            try cache.blocking.translating { try cache.blocking.store.removeList(listName) }
         }
     }
 

@@ -34,6 +34,15 @@ struct ConditionalRequest: Sendable {
         status = CacheDecision.forward(forward).cacheStatus()
     }
 
+    /// Asks about no stored response: the client's request as it is.
+    init(unconditional status: CacheStatus) {
+        candidates = []
+        validation = nil
+        fields = [:]
+        fallback = nil
+        self.status = status
+    }
+
     /// The candidate that is better than an answer with this status, if the rules allow it.
     func staleCandidate(for resolved: ResolvedRequest, after status: HTTPResponse.Status, by fetcher: Fetcher) -> Int? {
         guard let index = validation?.candidate ?? fallback else { return nil }

@@ -29,12 +29,12 @@ struct FileKey: Hashable, Sendable {
     private var policy: CachePolicy
     private var method: HTTPRequest.Method
     private var body: [UInt8]?
-    private var ownLifetime: OwnLifetime?
+    private var freshnessOverride: FreshnessOverride?
     private var isSafeQuery: Bool
     private var transfer: TransferOptions
     private var sha256: String?
     private var resumes: Bool
-    private var unstorable: FileRequest.Unstorable
+    private var noStoreBehavior: FileRequest.NoStoreBehavior
     private var goneOriginal: Int64?
     private var awaitsRevalidation: Bool
     /// The resource's when it was asked for: who asks after an invalidation does not join what began before it.
@@ -55,12 +55,12 @@ struct FileKey: Hashable, Sendable {
         policy = request.policy
         method = request.method
         body = request.body
-        ownLifetime = request.ownLifetime
+        freshnessOverride = request.freshnessOverride
         isSafeQuery = request.isSafeQuery
         transfer = request.transfer
         sha256 = request.sha256
         resumes = request.resumes
-        unstorable = request.unstorable
+        noStoreBehavior = request.noStoreBehavior
         goneOriginal = request.goneOriginal
         awaitsRevalidation = request.awaitsRevalidation
     }

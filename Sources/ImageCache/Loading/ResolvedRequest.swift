@@ -31,7 +31,7 @@ struct ResolvedRequest: Sendable {
     init(_ request: FileRequest) throws(ImageCacheError) {
         try Self.checkFields(of: request)
         if request.method == .head {
-            throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; ask with answer(to:)")
+            throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; use response(for:)")
         }
         try self.init(passing: request)
     }
@@ -68,7 +68,7 @@ struct ResolvedRequest: Sendable {
         keyForEverybody = isOwned ? nil : EntryKey(CacheKey(url: url, method: method, bodyDigest: digest).value)
         cacheRequest = CacheRequest(
             method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
-            ownLifetime: request.ownLifetime, isSafeQuery: request.isSafeQuery)
+            freshnessOverride: request.freshnessOverride, isSafeQuery: request.isSafeQuery)
         var askedRequest = cacheRequest
         askedRequest.method = asked.method
         askedRequest.fields = Self.sentFields(asked)
@@ -83,7 +83,7 @@ struct ResolvedRequest: Sendable {
     private static func checkFields(of request: FileRequest) throws(ImageCacheError) {
         for name in ownFields where request.fields.contains(name) {
             throw ImageCacheError(
-                .invalidRequest, message: "\(name.rawName) is the cache's own business; ask with answer(to:)")
+                .invalidRequest, message: "\(name.rawName) is the cache's own business; use response(for:)")
         }
     }
 

@@ -8,7 +8,7 @@ import Transfer
 /// equal in it share a response. A result does not depend on who else asks.
 struct FetchTerms: Hashable, Sendable {
     private let policy: CachePolicy
-    private let ownLifetime: OwnLifetime?
+    private let freshnessOverride: FreshnessOverride?
     private let sha256: String?
     /// Cache-Control and Pragma, one by one: equality of `HTTPFields` takes different bytes that are no text for the same.
     private let directives: [HTTPField]
@@ -19,7 +19,7 @@ struct FetchTerms: Hashable, Sendable {
 
     init(_ resolved: ResolvedRequest) {
         policy = resolved.cacheRequest.policy
-        ownLifetime = resolved.request.ownLifetime
+        freshnessOverride = resolved.request.freshnessOverride
         sha256 = resolved.request.sha256?.lowercased()
         directives = resolved.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
         transfer = resolved.request.transfer
@@ -30,7 +30,7 @@ struct FetchTerms: Hashable, Sendable {
     /// - Parameter length: the body's, in bytes.
     func mayFollow(_ other: FetchTerms, length: Int64) -> Bool {
         policy == .useProtocolCachePolicy && directives.isEmpty && sha256 == nil && other.sha256 == nil
-            && ownLifetime == other.ownLifetime && transfer.rateLimit == other.transfer.rateLimit
+            && freshnessOverride == other.freshnessOverride && transfer.rateLimit == other.transfer.rateLimit
             && (other.transfer.maxTime == nil || length <= Self.quickLength)
     }
 }

@@ -52,7 +52,7 @@ extension DownloadCache {
         _ requests: [FileRequest]?, as name: String, owner: String, _ options: PinOptions?
     ) throws(ImageCacheError) -> (PinSetState, [EntryKey: FileRequest]) {
         guard !name.isEmpty else { throw ImageCacheError(.invalidRequest, message: "a set of pins needs a name") }
-        let former = try translating { try store.pinSet(owner: owner, name: name) }
+        let former = try blocking.translating { try blocking.store.pinSet(owner: owner, name: name) }
         guard requests != nil || former != nil else {
             throw ImageCacheError(.notCached, message: "there is no set of pins with the name \(name)")
         }
@@ -74,7 +74,7 @@ extension DownloadCache {
             maxStale: options.map { $0.maxStale?.components.seconds ?? -1 } ?? former?.maxStale ?? -1,
             interval: options.map { $0.refreshInterval?.components.seconds ?? -1 } ?? former?.interval ?? -1)
         let pins = members
-        return (try translating { try store.savePinSet(set, members: pins) }, known)
+        return (try blocking.translating { try blocking.store.savePinSet(set, members: pins) }, known)
     }
 
     /// Goes on with all sets of which something is missing, or is to be refreshed: what a process left undone that was killed.
@@ -82,7 +82,7 @@ extension DownloadCache {
     /// Failures are noted in the sets, and are no errors.
     public func resumePins() async throws(ImageCacheError) {
         let sets = try await executor.run { [self] () throws(ImageCacheError) in
-            try translating { try store.pinSets() }
+            try blocking.translating { try blocking.store.pinSets() }
         }
         for set in sets where !set.isComplete || set.interval >= 0 {
             do throws(ImageCacheError) {
@@ -98,10 +98,10 @@ extension DownloadCache {
     /// The sets of pins, by owner and name, also those of the files of lists.
     public func pins() async throws(ImageCacheError) -> [PinSet] {
         try await executor.run { [self] () throws(ImageCacheError) in
-            try translating {
+            try blocking.translating {
                 var sets: [PinSet] = []
-                for state in try store.pinSets() {
-                    let failed = try store.failedPins(of: state).map { PinSet.Failure(url: $0.url, message: $0.error) }
+                for state in try blocking.store.pinSets() {
+                    let failed = try blocking.store.failedPins(of: state).map { PinSet.Failure(url: $0.url, message: $0.error) }
                     sets.append(PinSet(state, failed: failed))
                 }
                 return sets
@@ -115,9 +115,9 @@ extension DownloadCache {
     @discardableResult
     public func unpin(_ name: String, owner: String? = nil) async throws(ImageCacheError) -> Bool {
         try await executor.run { [self] () throws(ImageCacheError) in
-            try translating {
-                guard let set = try store.pinSet(owner: owner ?? "", name: name) else { return false }
-                try store.removePinSet(set)
+            try blocking.translating {
+                guard let set = try blocking.store.pinSet(owner: owner ?? "", name: name) else { return false }
+                try blocking.store.removePinSet(set)
                 return true
             }
         }

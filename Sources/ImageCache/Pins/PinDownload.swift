@@ -41,7 +41,7 @@ struct PinDownload: Sendable {
             func next() throws(ImageCacheError) -> PinMember? {
                 if members.isEmpty {
                     let after = last
-                    members = try cache.translating { try cache.store.pins(of: set, after: after, limit: 200) }
+                    members = try cache.blocking.translating { try cache.blocking.store.pins(of: set, after: after, limit: 200) }
                         .reversed()
                     last = members.first?.pin ?? last
                 }
@@ -73,7 +73,7 @@ struct PinDownload: Sendable {
         }
         if let stop { throw hasNoRoom ? refused(stop) : stop }
         if Task.isCancelled { throw .cancelled }
-        if failures.isEmpty { try cache.translating { try cache.store.notePinSetComplete(set) } }
+        if failures.isEmpty { try cache.blocking.translating { try cache.blocking.store.notePinSetComplete(set) } }
         return failures
     }
 
@@ -91,16 +91,16 @@ struct PinDownload: Sendable {
                     .invalidRequest, url: member.url, message: "it needs credentials, which are not kept: pin it again")
             }
             request.priority = .background
-            request.unstorable = .refuse
+            request.noStoreBehavior = .fail
             if member.isPresent, member.checked > 0 { request.policy = .reloadRevalidatingCacheData }
             _ = try await cache.file(for: request)
-            try cache.translating { try cache.store.note(member, error: nil) }
+            try cache.blocking.translating { try cache.blocking.store.note(member, error: nil) }
             return .present
         } catch {
             if error.code == .cancelled { return .cancelled }
             if set.isNew, set.list == 0, isLackOfRoom(error) { return .noRoom(error) }
             // What cannot be written down is told all the same.
-            try? cache.store.note(member, error: error.message)
+            try? cache.blocking.store.note(member, error: error.message)
             return .failed(Failure(record: member.record, url: member.url, message: error.message, error: error))
         }
     }
@@ -112,9 +112,9 @@ struct PinDownload: Sendable {
 
     /// Takes the set back, because it cannot all be there, and says how much room it lacks.
     private func refused(_ error: ImageCacheError) -> ImageCacheError {
-        let now = (try? cache.store.pinSet(set.set)) ?? nil
-        let statistics = try? cache.store.statistics()
-        try? cache.store.removePinSet(set)
+        let now = (try? cache.blocking.store.pinSet(set.set)) ?? nil
+        let statistics = try? cache.blocking.store.statistics()
+        try? cache.blocking.store.removePinSet(set)
         var message = "the set \(set.name) does not fit, and is not pinned: "
         if let now, let statistics {
             let others = max(0, statistics.pinnedBytes - now.allocated)

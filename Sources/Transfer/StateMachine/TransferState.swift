@@ -163,7 +163,7 @@ extension TransferStateMachine {
         case ending(EndedBody)
         /// ``BodySink/held()`` between two ranges.
         case betweenRanges(ResponseHead, before: HeldPartial)
-        /// ``BodySink/takesAnother()``.
+        /// ``BodySink/canRestart()``.
         case retrying(RetryCause)
     }
 

@@ -33,7 +33,7 @@ struct RecordsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await withStore(store, for: .looking) { cache in
+        try await withStore(store, for: .readOnly) { cache in
             let list = try cache.list(name, group: group, owner: whose.owner)
             guard try await list.status() != nil else {
                 throw Failure(.offline, "there is no list \(name); imgcache sync makes it")

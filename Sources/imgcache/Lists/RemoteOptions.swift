@@ -36,7 +36,7 @@ struct RemoteOptions: ParsableArguments {
 
     func openCache(transfers: Int) throws -> DownloadCache {
         var configuration = DownloadCache.Configuration()
-        configuration.store.capacity = store.wantedCapacity
+        configuration.store.capacity = store.requestedCapacity
         configuration.maxTransfers = transfers
         configuration.maxTransfersPerHost = transfers
         configuration.revalidatesInBackground = false

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPSemantics
 import ImageCache
 import Units
 

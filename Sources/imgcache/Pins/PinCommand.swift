@@ -21,7 +21,7 @@ struct PinCommand: AsyncParsableCommand {
     var urls: [String] = []
 
     @OptionGroup(title: "Several")
-    var several: SeveralOptions
+    var batch: BatchOptions
 
     @Option(
         help: ArgumentHelp(
@@ -60,17 +60,17 @@ struct PinRun: Sendable {
         let cache: DownloadCache
         let requests: [FileRequest]?
         do {
-            let urls = try options.several.all(options.urls)
+            let urls = try options.batch.all(options.urls)
             let template = try options.remote.template()
             requests =
-                urls.isEmpty && options.several.inputFile == nil
+                urls.isEmpty && options.batch.inputFile == nil
                 ? nil
                 : urls.map { url in
                     var request = template
                     request.url = url
                     return request
                 }
-            cache = try options.remote.openCache(transfers: options.several.parallel)
+            cache = try options.remote.openCache(transfers: options.batch.parallel)
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)

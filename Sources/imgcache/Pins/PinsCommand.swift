@@ -14,7 +14,7 @@ struct PinsCommand: AsyncParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() async throws {
-        try await withStore(store, for: .looking) { cache in
+        try await withStore(store, for: .readOnly) { cache in
             for set in try await cache.pins() where !set.isOfList && set.owner == whose.owner {
                 PinReport(set).print(json: format.json)
             }
@@ -33,7 +33,7 @@ struct UnpinCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        try await withStore(store, for: .changing) { cache in
+        try await withStore(store, for: .modifyExisting) { cache in
             guard try await cache.unpin(name, owner: whose.owner) else {
                 throw Failure(.offline, "there is no set of pins with the name \(name)")
             }

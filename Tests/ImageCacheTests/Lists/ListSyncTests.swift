@@ -5,6 +5,7 @@ import ImageCache
 import ImageCacheTesting
 import TestSupport
 import Testing
+import Transfer
 
 /// `RecordList` over a scripted transport.
 @Suite(.timeLimit(.minutes(20))) struct ListSyncTests {
@@ -106,7 +107,7 @@ import Testing
         try await bench.cache.removeLists(inGroup: "work", owner: "ann")
         #expect(try await one.status() == nil)
         #expect(try await other.status()?.total == 3)
-        try bench.cache.clear(owner: "ann")
+        try await bench.cache.remove(.owner("ann"))
         #expect(try await other.status() == nil)
     }
 

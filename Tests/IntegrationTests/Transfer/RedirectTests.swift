@@ -5,7 +5,7 @@ import Testing
 import Transfer
 
 /// How redirects are followed (RFC 9110 section 15.4), and to whom not.
-@Suite(.fewAtATime) struct RedirectTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RedirectTests {
     private let representation = Representation(seed: 42, size: 5000)
 
     @Test(
