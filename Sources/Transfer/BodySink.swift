@@ -16,7 +16,7 @@ public protocol BodySink: AnyObject, Sendable {
     /// The running transfer; once, before everything else. The default does nothing.
     func attach(_ transfer: any TransferControl)
 
-    /// What is held, by which validator, and what is missing; nil: start at byte 0. Asked before the first attempt, after
+    /// The held partial: its validator and its missing ranges; nil: start at byte 0. Called before the first attempt, after
     /// each one that failed, and between ranges; never for a transfer that cannot be resumed (anything but a plain GET).
     func held() -> HeldPartial?
 
@@ -43,7 +43,7 @@ extension BodySink {
     public func canRestart() -> Bool { true }
 }
 
-/// What a sink says to bytes that it was given.
+/// The result of a write.
 public enum WriteResult: Sendable {
     case accepted
     /// Not taken. The engine reads no further from the network, and offers the same bytes again after
@@ -61,7 +61,7 @@ public enum BodyPlacement: Sendable, Equatable {
     case alreadyComplete(total: Int64)
 }
 
-/// How an attempt's body ended.
+/// The end of an attempt's body.
 public enum AttemptEnding: Sendable, Equatable {
     /// The body, or the range, is as long as the head promised. A body whose length nobody told (delimited by the
     /// connection's close, RFC 9112 section 6.3) is complete when the connection was closed cleanly; without TLS
@@ -69,7 +69,7 @@ public enum AttemptEnding: Sendable, Equatable {
     case complete
     /// Not all of it came. What is there is right and may be kept.
     case cut
-    /// What is held is worthless: drop it.
+    /// The held bytes are invalid and must be dropped.
     case discarded
 }
 
@@ -81,7 +81,7 @@ public struct HeldPartial: Sendable, Equatable {
     public var lastModified: String?
     /// The whole body's length in bytes, if known.
     public var total: Int64?
-    /// What is missing, in order, without overlap. The last range ends at `Int64.max` when the total is unknown. Empty:
+    /// The missing ranges, in order, without overlap. The last range ends at `Int64.max` when the total is unknown. Empty:
     /// nothing is missing, and one byte is fetched to prove that this is still the representation.
     public var missing: [Range<Int64>]
     /// The final URL that the bytes came from.
@@ -98,7 +98,7 @@ public struct HeldPartial: Sendable, Equatable {
     }
 }
 
-/// What proves that a later response is of the same representation, byte for byte: the only things that `If-Range`
+/// The proof that a later response is of the same representation, byte for byte: the only validators that `If-Range`
 /// may carry (RFC 9110 section 13.1.5). ``ResponseHead/resumeValidator`` makes one.
 public enum ResumeValidator: Sendable, Hashable {
     /// A strong entity-tag with its quotes.

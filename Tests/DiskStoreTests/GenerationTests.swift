@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskStore
 
-/// What was invalidated stays invalid, in every process on the directory.
+/// Invalidations hold in every process on the directory.
 @Suite(.timeLimit(.minutes(30))) struct GenerationTests {
     private let test: StoreUnderTest
     private let other: DiskStore

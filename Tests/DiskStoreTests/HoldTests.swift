@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskStore
 
-/// What a run has handed out stays until it ends.
+/// Delivered entries are kept until the run ends.
 @Suite(.timeLimit(.minutes(30))) struct HoldTests {
     private static let capacity: Int64 = 8 << 20
 

@@ -185,7 +185,7 @@ private let block = Int(BlockMap.blockSize)
     }
 }
 
-/// What kills leave in the folder of partials waits no longer than for the next process that writes.
+/// Leftovers of kills in the folder of partials are removed by the next process that writes.
 @Suite(.timeLimit(.minutes(30))) struct LeftoverTests {
     @Test(arguments: ["store", "remove"])
     func `the next process that writes deletes what nobody knows among the partials`(how: String) throws {

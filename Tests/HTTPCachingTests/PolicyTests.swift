@@ -98,7 +98,7 @@ struct PolicyTests {
         #expect(stores(FreshnessOverride(seconds: 60, storesDespiteNoStore: true)))
         #expect(stores(FreshnessOverride(seconds: 60, storesDespiteNoStore: true), request: "no-store"))
         #expect(!stores(FreshnessOverride(seconds: 60, storesDespiteNoStore: true), status: 404))
-        // Who has no own lifetime does not see it.
+        // A request without a freshness override is not affected.
         let kept = stored(("Cache-Control", "no-store, max-age=60"))
         #expect(privateRules.word(get(own: FreshnessOverride(seconds: 60)), kept) == "fresh")
         #expect(privateRules.word(get(), kept) == "forward")

@@ -148,7 +148,7 @@ import Testing
         #expect(try await content(of: lacking) == representation.content.bytes(300_000..<600_001))
         #expect(lacking.bytesTransferred == 400_000)
         #expect(origin.requests.last?["Range"] == "bytes=600000-")
-        // What was handed out before stays readable.
+        // Files delivered before stay readable.
         #expect(try await content(of: covered) == representation.content.bytes(300_000..<600_000))
     }
 

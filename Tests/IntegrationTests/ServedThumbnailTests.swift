@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What a service needs of a thumbnail beside its bytes: at once, tagged, and with what is left of its original's life.
+/// A thumbnail as a service serves it: from memory, with an entity tag and the remaining lifetime of its original.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ServedThumbnailTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())

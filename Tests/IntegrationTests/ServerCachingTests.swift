@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What real servers say of freshness, validators and variants, and what the library makes of it.
+/// Freshness, validators and variants of real servers, and their use by the library.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ServerCachingTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())

@@ -163,7 +163,7 @@ final class Forwarder: Sendable {
     ) async throws(ImageCacheError) -> ForwardedResponse {
         let isSafe = [.get, .head, .options, .trace].contains(request.method)
         var request = request
-        // What changes something is sent once, also where it could be repeated: only the client knows what it wants then.
+        // An unsafe request is sent once, even if it could be repeated: only the client can decide to retry it.
         if !isSafe { request.transfer.retry.maxRetries = 0 }
         let resolved = try ResolvedRequest(passing: request)
         let status = CacheStatus(
@@ -201,7 +201,7 @@ final class Forwarder: Sendable {
 }
 
 extension FileRequest {
-    /// Whether the answer may come from the store or go there.
+    /// True if the response may come from the store or be stored.
     fileprivate var mayBeStored: Bool {
         guard method == .get || method == .head, body == nil else { return false }
         // Preconditions on the state at the origin are not for caches (RFC 9111 section 4.3.2).

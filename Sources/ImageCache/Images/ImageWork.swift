@@ -33,13 +33,16 @@ final class ImageWork: Sendable {
 
     /// Notes a fetch of the original.
     func follow(_ fetch: Fetch) {
-        let (priority, change) = state.withLock { state in
+        let followed = state.withLock { state -> (priority: TransferPriority, change: Promise<Void>)? in
+            // A job may learn of it from its group and by itself.
+            guard state.fetches.last !== fetch else { return nil }
             state.fetches.append(fetch)
             defer { state.change = Promise() }
             return (state.priority, state.change)
         }
-        fetch.raise(to: priority)
-        change.fulfill(())
+        guard let followed else { return }
+        fetch.raise(to: followed.priority)
+        followed.change.fulfill(())
     }
 
     func end() {

@@ -18,11 +18,11 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private let fetch: Fetch
     private var growth: BodyGrowth { fetch.growth }
 
-    /// What the bytes in the writer are; `nil` when there are none, or none that can be continued.
+    /// The response that the bytes in the writer belong to; nil if there are none, or none that can be continued.
     private(set) var record: ResponseRecord?
-    /// Whether the response may enter the store for others.
+    /// True if the response may be stored for other requests.
     private(set) var isStorable = true
-    /// Whether the writer holds a part of another variant than the one asked for: not to be continued, but not to be
+    /// True if the writer holds a part of another variant than the requested one: not to be continued, but not to be
     /// dropped either until this one's body takes its place.
     private var holdsOther = false
     /// The digest of the body's first `digested` bytes; `nil` when bytes went past it.
@@ -104,7 +104,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         if case .doNotStore(let refusal) = storability { return refusal } else { return nil }
     }
 
-    /// Whether what is held when the transfer fails can be continued, and may lie around until then.
+    /// True if the partial of a failed transfer can be continued later, and may be kept until then.
     private var keepsPartial: Bool {
         record?.validator != nil && (isStorable || resolved.request.noStoreBehavior == .deliverKeepingPartial)
     }

@@ -3,7 +3,7 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// What a fetch brings: requests with an equal key share one. What began before an invalidation is for those who asked before it.
+/// The identity of a fetch: requests with an equal key share one. A fetch that began before an invalidation serves only requests from before it.
 enum FetchKey: Hashable, Sendable {
     /// The file for a request.
     case file(FileKey)

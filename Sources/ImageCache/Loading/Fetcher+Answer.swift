@@ -108,7 +108,7 @@ extension Fetcher {
         var response: StoredResponse
     }
 
-    /// What is there of an unfinished download, as an incomplete response (RFC 9111 section 3.3).
+    /// The held part of an unfinished download, as an incomplete response (RFC 9111 section 3.3).
     private func partialCandidate(for resolved: ResolvedRequest) throws(ImageCacheError) -> PartialCandidate? {
         do throws(StoreError) {
             guard let body = try store.openPartial(for: resolved.key), !body.held.isEmpty,
@@ -144,7 +144,7 @@ extension ServedResponse {
 }
 
 extension CacheDecision {
-    /// What a request that is passed on must say to caches on the way.
+    /// The fields of a forwarded request that are meant for caches on the way.
     fileprivate var conditionsOfForward: HTTPFields {
         if case .forward(let forward) = self { forward.fields } else { HTTPFields() }
     }

@@ -37,7 +37,7 @@ extension Fetcher {
         }
     }
 
-    /// What is stored under the request's key: of many variants only those that may be the request's.
+    /// The entries stored under the request's key: of many variants only those that may match.
     private func entries(for resolved: ResolvedRequest) throws(StoreError) -> [StoredEntry] {
         try entries(resolved.key, for: resolved)
     }
@@ -46,7 +46,7 @@ extension Fetcher {
         try store.entries(for: key) { CacheRules.variantKey($0, of: resolved.cacheRequest.fields) }
     }
 
-    /// What is everybody's and may answer a request with credentials (RFC 9111 section 3.5).
+    /// Shared entries that may be used for a request with credentials (RFC 9111 section 3.5).
     private func candidatesForEverybody(_ resolved: ResolvedRequest, _ generation: Generation) throws(StoreError)
         -> [Candidate]
     {
@@ -55,7 +55,7 @@ extension Fetcher {
             .filter { rules.isSharedDespiteAuthorization($0.record.response) }
     }
 
-    /// Whether anything is stored under the request's key.
+    /// Returns true if any entry is stored under the request's key.
     func hasVariants(_ resolved: ResolvedRequest) throws(StoreError) -> Bool { try !entries(for: resolved).isEmpty }
 
     func candidates(for resolved: ResolvedRequest) throws(ImageCacheError) -> [Candidate] {

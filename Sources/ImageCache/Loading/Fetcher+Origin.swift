@@ -51,7 +51,7 @@ extension Fetcher {
                 request.received = result.bytesReceived
                 return try await askOrigin(request)
             } catch {
-                // What was changed on disk meanwhile is not what came: nobody gets the rest of it.
+                // A partial that was altered on disk differs from the response: its remaining bytes are not given to readers.
                 if error.isOfAlteredPartial { sink.leavePartials() }
                 if !request.consumer.isFile {
                     warnings.note(error)
@@ -62,7 +62,7 @@ extension Fetcher {
         case .notModified:
             sink.discard()
             if let file = try confirm(result, request.conditional, resolved) { return file }
-            // What the origin confirmed is not here (any more).
+            // The confirmed entry is not in the store any more.
             request.conditional = ConditionalRequest(CacheForward(reason: .uriMiss))
             request.repairs = 3
             request.received = 0

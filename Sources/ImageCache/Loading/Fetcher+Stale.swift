@@ -29,7 +29,7 @@ extension Fetcher {
             .status(status.code), url: resolved.request.url, message: "the server answered \(reason)\(retries)")
     }
 
-    /// What is served in the place of a response that did not come, or is an error; else the error.
+    /// The stale file to serve in place of a response that did not arrive, or is an error; otherwise throws the error.
     func stale(
         after error: TransferError, _ request: OriginRequest
     ) throws(ImageCacheError) -> CachedFile {

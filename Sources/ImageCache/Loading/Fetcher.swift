@@ -11,7 +11,7 @@ struct Fetcher: Sendable {
     let store: DiskStore
     let rules: CacheRules
     let now: @Sendable () -> Date
-    /// How origins are reached.
+    /// The transport to the origins.
     var transport: any HTTPTransport
     let revalidatesInBackground: Bool
     let maxVariants: Int
@@ -52,7 +52,7 @@ struct Fetcher: Sendable {
         var isFile: Bool { if case .file = self { true } else { false } }
         var isOneClient: Bool { if case .oneClient = self { true } else { false } }
 
-        /// How long the fetch waits for another one that has its key.
+        /// The time to wait for another fetch that holds the key.
         var waiting: KeyWaiting {
             switch self {
             case .file: .untilStalled

@@ -13,7 +13,7 @@ struct OriginRequest: Sendable {
     let consumer: Fetcher.Consumer
     /// The key's, if it is held. Released as soon as nobody else can use the response.
     let lock: KeyLock?
-    /// How often blocks of a file that somebody else changed on disk before the commit are still fetched again.
+    /// The remaining attempts to repair a file whose blocks were altered on disk before the commit.
     var repairs = 3
     /// Bytes that crossed the network for this request before.
     var received: Int64 = 0
@@ -28,12 +28,12 @@ struct OriginRequest: Sendable {
             writer: writer)
     }
 
-    /// Whether a stale response is better than one with this status. A file's consumer decides when the transfer has ended.
+    /// Returns true if a stale response is preferred to one with this status. For files this is decided after the transfer.
     func mayServeStale(after status: HTTPResponse.Status, by fetcher: Fetcher) -> Bool {
         conditional.staleCandidate(for: resolved, after: status, by: fetcher) != nil
     }
 
-    /// Whether a response with this status may be stored beside what is stored.
+    /// Returns true if a response with this status may replace the stored ones.
     func mayStore(_ status: HTTPResponse.Status, by fetcher: Fetcher) -> Bool {
         fetcher.rules.mayTakePlace(of: conditional.candidates.map(\.record.response), status)
     }

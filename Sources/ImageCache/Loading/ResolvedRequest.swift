@@ -24,7 +24,7 @@ struct ResolvedRequest: Sendable {
     /// The fields that make a response something else than the whole representation.
     private static let narrowing: [HTTPField.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
 
-    /// Whether something else than the whole representation is asked for.
+    /// True if less than the whole representation is requested.
     var isNarrow: Bool { Self.narrowing.contains { asked.fields.contains($0) } }
 
     /// For a request whose answer is the whole file.

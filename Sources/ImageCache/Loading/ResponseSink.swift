@@ -113,7 +113,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         if let storing = target ?? whole { fetch.growth.advance(by: storing.writer, isWhole: true) }
     }
 
-    /// What is held of a response 200 stays when another one was stored.
+    /// Keeps the partial of a response 200 if another response was stored.
     func leaveOther() {
         if let whole, target?.writer !== whole.writer { whole.download.leavePartial() }
     }
@@ -170,7 +170,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     /// Gives those who wait the response's start, and decides who may join from now on.
     private func announce(_ start: ResponseStart) {
         if case .response(_, let publishing) = request.consumer {
-            // What goes past the store is of no use to anybody who comes later, here or in another process.
+            // A response that is not stored is of no use to later requests, in this process or another.
             if case .passed = start {
                 request.lock?.release()
                 fetcher.pool.withdraw(request.task)

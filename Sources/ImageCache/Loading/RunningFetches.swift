@@ -4,7 +4,7 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// What of a request decides what its response may be, beside its key and the fields that `Vary` names: only requests that are
+/// The properties of a request that affect its response, besides its key and the fields that `Vary` names: only requests that are
 /// equal in it share a response. A result does not depend on who else asks.
 struct FetchTerms: Hashable, Sendable {
     private let policy: CachePolicy
@@ -25,7 +25,7 @@ struct FetchTerms: Hashable, Sendable {
         transfer = resolved.request.transfer
     }
 
-    /// Whether a request with these terms may be answered by what another one, begun before it, brings from the origin.
+    /// Returns true if a request with these terms may use the response to an earlier request that is still being fetched.
     ///
     /// - Parameter length: the body's, in bytes.
     func mayFollow(_ other: FetchTerms, length: Int64) -> Bool {
@@ -43,7 +43,7 @@ extension Fetcher {
     }
 }
 
-/// What this process asks origins for now, by key: a file, a thumbnail's original and a proxied response are found by each other
+/// The requests to origins in progress in this process, by key: a file, a thumbnail's original and a proxied response are found by each other
 /// here.
 final class RunningFetches: Sendable {
     struct Running: Sendable {

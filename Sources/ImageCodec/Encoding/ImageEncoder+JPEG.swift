@@ -18,12 +18,12 @@ extension ImageEncoder {
         /// Default false.
         public var isProgressive = false
         public var subsampling = ChromaSubsampling.yes420
-        /// What transparent pixels are put upon. Default white.
+        /// The background of transparent pixels. Default white.
         public var background = ImageSizing.Color.white
 
         public init(quality: Int = 80) { self.quality = quality }
 
-        /// Whether the encoder holds all coefficients of an image of so many pixels: to write it in scans, or with Huffman tables of
+        /// Returns true if the encoder holds all coefficients of an image of this many pixels: for progressive scans, or for Huffman tables of
         /// its own, which are worth a few per cent, and no hundreds of megabytes.
         func holdsCoefficients(_ pixels: Int) -> Bool { isProgressive || pixels <= 1 << 25 }
     }

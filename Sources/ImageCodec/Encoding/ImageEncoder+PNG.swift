@@ -5,7 +5,7 @@ extension ImageEncoder {
     public struct PNGOptions: Sendable, Hashable {
         /// zlib's level, 0 … 9. Default 6.
         public var level = 6
-        /// Whether an image of at most 256 colours is written with a palette: smaller, the same pixels. Default true.
+        /// True to write an image of at most 256 colours with a palette: smaller, with the same pixels. Default true.
         public var usesPalette = true
 
         public init(level: Int = 6) { self.level = level }

@@ -14,7 +14,7 @@ extension ImageEncoder {
             self.isLossless = isLossless
         }
 
-        /// Whether an image of so many pixels is encoded with less memory and more time.
+        /// Returns true if an image of this many pixels is encoded with less memory and more time.
         func savesMemory(_ pixels: Int) -> Bool { pixels > 1 << 22 }
     }
 }

@@ -66,7 +66,7 @@ extension TransferStateMachine {
         }
         state = .exchanging(exchange, .discarding(.redirect(next, after: redirects), 0))
         let response = sent.response(head, after: sent.redirects)
-        // What is longer costs the connection.
+        // A longer body costs the connection.
         let isShort = response.declaredLength.isAtMost(Self.discardLimit)
         return isShort && response.unknownTransferCoding == nil ? .none : .stop
     }

@@ -119,7 +119,7 @@ struct PathCommand: ParsableCommand {
             let request = whose.request(url)
             // A body that somebody deleted is a miss.
             let entries = try cache.blocking.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
-            // What a proxy stored of errors is no file of that URL.
+            // An error response that a proxy stored is not a file of the URL.
             guard let entry = entries.first(where: { $0.record?.response.status.kind == .successful }) else {
                 let status = entries.first?.record.map { " (only the response \($0.response.status.code))" } ?? ""
                 throw Failure(.offline, "\(request.urlWithoutUserinfo): not in the cache\(status)")

@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What a proxy needs of the library: every method and status, heads at once, bodies while they arrive.
+/// The library as a proxy uses it: every method and status, heads at once, bodies while they arrive.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ForwardingTests: ForwardingSuite {
     let proxy: ProxyCache
     private let representation = Representation(seed: 91, size: 3_000_000)

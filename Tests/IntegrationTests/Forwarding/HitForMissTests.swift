@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What is stored for all although an answer to somebody is not.
+/// Responses for one client do not keep later ones from being stored for all.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HitForMissTests: ForwardingSuite {
     let proxy: ProxyCache
 

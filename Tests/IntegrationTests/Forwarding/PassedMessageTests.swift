@@ -3,7 +3,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What reaches the origin, and what comes back, is what was sent: nothing is added, lost or joined.
+/// Requests and responses are forwarded as they were sent: nothing is added, lost or joined.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct PassedMessageTests: ForwardingSuite {
     let proxy: ProxyCache
 

@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What the origin is asked twice, and what never; what a request that changes something makes invalid.
+/// Requests that are sent to the origin twice, and never; invalidation by unsafe requests.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RepeatedRequestTests: ForwardingSuite {
     let proxy: ProxyCache
 
