@@ -12,7 +12,8 @@ extension Index {
         return try StoreUsage(
             budget: budget, totals: counted ?? Totals(), indexPages: catalogue.pageCount(),
             freePages: catalogue.freePageCount(), logBytes: diskUsage.log, asideBytes: asideBytes,
-            diskFree: diskUsage.free, minimumFreeSpace: configuration.minimumFreeSpace)
+            listBytes: catalogue.listBytes(), diskFree: diskUsage.free, minimumFreeSpace: configuration.minimumFreeSpace
+        )
     }
 
     // MARK: Making room
@@ -91,7 +92,7 @@ extension Index {
         let (needed, capacity) = (ByteSize(bytes), ByteSize(budget.capacity))
         switch usage.noRoomReason(for: bytes, idlePartials: try idlePartialBytes()) {
         case .held(let loading):
-            var uses = "\(ByteSize(usage.totals.held)) are files that runs under way have delivered"
+            var uses = "\(ByteSize(usage.totals.held)) are pinned, or files that runs under way have delivered"
             if loading > 0 { uses += ", and \(ByteSize(loading)) are set aside for downloads" }
             return StoreError(
                 .held, "no room for \(needed): of the capacity of \(capacity), \(uses)", path: paths.root)

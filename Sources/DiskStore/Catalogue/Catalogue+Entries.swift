@@ -106,9 +106,15 @@ extension Catalogue {
     }
 
     /// Calls `body` with each entry, the least recently used first, until it returns false.
-    func forEachByUse(_ body: (EvictionCandidate) -> Bool) throws(StoreError) {
+    ///
+    /// - Parameter sparingPins: True to leave out pinned entries.
+    func forEachByUse(sparingPins: Bool, _ body: (EvictionCandidate) -> Bool) throws(StoreError) {
+        let condition =
+            sparingPins
+            ? "WHERE NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id AND h.run = \(PinSchema.pinRun))" : ""
         let select = try connection.prepare(
-            "SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence")
+            "SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry \(condition) ORDER BY a.sequence"
+        )
         defer { select.finalize() }
         while try select.step() {
             if !body(EvictionCandidate(select)) { return }

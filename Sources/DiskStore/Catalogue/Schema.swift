@@ -4,9 +4,9 @@ enum Schema {
     static let applicationID: Int64 = 0x696D_6763
     /// Incremented with every change of the tables; a higher version is never opened. An older one is migrated, which
     /// requires a step in `SchemaMigration.steps`.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
     /// The versions that can be read without migration, if the index cannot be written: see `readableCopy(of:)`.
-    static let readableVersions: ClosedRange<Int64> = 1...3
+    static let readableVersions: ClosedRange<Int64> = 1...4
 
     /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
     ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's
@@ -15,6 +15,7 @@ enum Schema {
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of
     ///   the entries in `holds`, `capacity` the last configured one, 0 for none.
     /// * `holds` lists the bodies whose files must remain until a run ends: see `Index+Holds`.
+    /// * Lists and pins: see `ListSchema` and `PinSchema`.
     /// * `settings` has values that the store keeps about itself: see `StoreSetting`.
     static let tables = """
         CREATE TABLE entries (
@@ -79,5 +80,7 @@ enum Schema {
             name TEXT PRIMARY KEY,
             value INTEGER NOT NULL
         ) WITHOUT ROWID;
+        \(ListSchema.tables)
+        \(PinSchema.tables)
         """
 }

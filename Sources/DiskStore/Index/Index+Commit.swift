@@ -57,6 +57,7 @@ extension Index {
                 if configuration.holdsBodies, !body.isTransient { try hold(id, allocated: body.allocated, &totals) }
                 if let generation = new.generation, !new.isDerived { after = try noted(generation) }
                 let entry = try insert(new, body, id: id, &totals)
+                if !body.isTransient { try holdIfPinned(id, key: new.key, allocated: body.allocated, &totals) }
                 if body.isTransient { _ = try doom(id, &totals) }
                 return entry
             }

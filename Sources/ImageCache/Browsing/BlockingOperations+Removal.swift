@@ -64,6 +64,7 @@ extension BlockingOperations {
     package func removeNamespace(of request: FileRequest) throws(ImageCacheError) -> RemovalResult {
         let namespace = ResolvedRequest.owner(of: request, userinfo: nil)
         cache.forgetImages()
+        if let owner = request.owner { try cache.removeRetained(ofOwner: owner) }
         return try translating {
             var keys: [EntryKey] = []
             try store.list { entry in
@@ -78,9 +79,11 @@ extension BlockingOperations {
 
     /// Evicts, the longest unused first.
     package func prune(
-        to size: Int64?, olderThan age: Duration?, dryRun: Bool
+        to size: Int64?, olderThan age: Duration?, dryRun: Bool, includingPins: Bool = false
     ) throws(ImageCacheError) -> RemovalResult {
-        try translating { RemovalResult(try store.prune(to: size, olderThan: age, dryRun: dryRun)) }
+        try translating {
+            RemovalResult(try store.prune(to: size, olderThan: age, dryRun: dryRun, sparingPins: !includingPins))
+        }
     }
 
     /// Evicts what exceeds the capacity, the longest unused first. Entries that runs hold stay.
@@ -92,12 +95,13 @@ extension BlockingOperations {
     package var capacityChange: CapacityChange? { store.capacityChange }
 
     /// Empties a part of the cache.
-    package func clear(_ part: CachePart) throws(ImageCacheError) -> RemovalResult {
+    package func clear(_ part: CachePart, includingPins: Bool = false) throws(ImageCacheError) -> RemovalResult {
         if part != .partials { cache.forgetImages() }
         guard part != .memory else { return RemovalResult() }
         return try translating {
             let before = try store.partials().count
-            let cleared = try store.clear(part == .partials ? .partials : .everything)
+            let cleared = try store.clear(
+                part == .partials ? .partials : .everything, sparingPins: !includingPins)
             return RemovalResult(cleared, partials: try before - store.partials().count)
         }
     }

@@ -89,7 +89,11 @@ struct ImageProxyService: Service {
         }
         parts.administration.readiness.start()
         systemd.notify(.ready)
+        // What an earlier process left undone of the pins.
+        let pins = Task(priority: .background) { [cache = parts.cache] in _ = try? await cache.resumePins() }
+        defer { pins.cancel() }
         try? await gracefulShutdown()
+        pins.cancel()
         parts.administration.readiness.stop()
         systemd.notify(.stopping)
         await ListeningSocket.stop(data)

@@ -27,6 +27,8 @@ struct FetchRun: Sendable {
         let reporter = Reporter<FetchResult>(
             options.result, printsLines: !destination.isStandardOutput, display: display)
         interruption.onSignal { session.cancelAll() }
+        let pins = session.resumePins()
+        defer { pins.cancel() }
         var status = await reporter.run(urls, width: options.batch.parallel, interruption) { url, id in
             await session.fetch(url, id: id, display: display)
         }

@@ -47,6 +47,11 @@ struct FetchSession: Sendable {
     /// True if bytes are written while they arrive, which a checksum to verify forbids.
     private var streams: Bool { destination.isStandardOutput && template.sha256 == nil }
 
+    /// Goes on with pins that a killed run has left, as long as this one takes.
+    func resumePins() -> Task<Void, Never> {
+        Task(priority: .background) { _ = try? await cache?.resumePins() }
+    }
+
     func cancelAll() {
         cache?.cancelAll()
         fallback?.cancelAll()

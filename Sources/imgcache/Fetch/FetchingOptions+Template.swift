@@ -37,7 +37,7 @@ extension RequestOptions {
         return fields
     }
 
-    fileprivate func transferOptions() throws -> TransferOptions {
+    func transferOptions() throws -> TransferOptions {
         var options = TransferOptions()
         options.userAgent = userAgent
         options.acceptsContentCoding = Self.fields(headers).contains(.acceptEncoding)
