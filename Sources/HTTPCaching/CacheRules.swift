@@ -21,6 +21,9 @@ public struct CacheRules: Sendable, Hashable {
     /// the resource that a stored response came from (RFC 9110 section 8.8.3). Default ``SignatureParameters/known``.
     public var signatures = SignatureParameters.known
 
+    /// The differences between URLs that do not make another key. Default: signatures, in a private cache.
+    public var keys = KeyRules()
+
     /// Whether a response that does not say for how long it is fresh counts as fresh for a tenth of the time since
     /// `Last-Modified`, at most a day (RFC 9111 section 4.2.2: "MAY"). Without, it is confirmed before each use. Default: yes.
     public var usesHeuristics: Bool

@@ -102,7 +102,7 @@ extension DownloadCache {
 
     /// All that is known of a URL. Does not count as an access.
     public func info(for request: FileRequest) throws(ImageCacheError) -> CacheInfo {
-        let resolved = try ResolvedRequest(request)
+        let resolved = try ResolvedRequest(request, by: fetcher.rules)
         return try translating {
             let entries = try store.entries(for: resolved.key, withAccess: true).map { CacheEntry($0, in: store) }
             let partial = try store.partial(for: resolved.key).map { partial in
@@ -124,7 +124,7 @@ extension DownloadCache {
     /// - Returns: How many entries and partials there were.
     @discardableResult
     public func remove(_ request: FileRequest) throws(ImageCacheError) -> Int {
-        let resolved = try ResolvedRequest(request)
+        let resolved = try ResolvedRequest(request, by: fetcher.rules)
         defer { forgetImages(of: request) }
         return try translating {
             let count = try store.entries(for: resolved.key).count + (store.partial(for: resolved.key) == nil ? 0 : 1)

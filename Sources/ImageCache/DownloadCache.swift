@@ -72,8 +72,8 @@ public final class DownloadCache: Sendable {
 
     /// Forgets what is in memory of an original.
     func forgetImages(of request: FileRequest) {
-        fetcher.answers.forget(CacheKey.normalized(request.url))
-        images.withLock { $0 }?.memory.removeVariants(of: ImageKey.Original(request))
+        fetcher.answers.forget(fetcher.rules.keyURL(of: request.key ?? request.url))
+        images.withLock { $0 }?.memory.removeVariants(of: ImageKey.Original(request, by: fetcher.rules))
     }
 
     func forgetImages() {
@@ -118,7 +118,7 @@ public final class DownloadCache: Sendable {
     /// - Throws: As ``file(for:)``; an error status of the origin is an error here too. `only-if-cached` is answered with 504.
     public func answer(to request: FileRequest) async throws(ImageCacheError) -> CachedAnswer {
         do throws(ImageCacheError) {
-            let resolved = try ResolvedRequest(narrow: request)
+            let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
             let fetcher = fetcher
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
                 if let stored = try fetcher.storedAnswer(resolved) {

@@ -11,6 +11,13 @@ public struct FileRequest: Sendable {
     /// An absolute http or https URL. A fragment is ignored (RFC 9111 section 2).
     public var url: String
 
+    /// The URL that the response is stored under and looked for by, in place of ``url``: absolute, http or https. Default: ``url``, less
+    /// what the cache's ``KeyRules`` ignore.
+    ///
+    /// For URLs of one file that differ by more than parameters, such as a token in the path. What is stored under a key answers
+    /// every request with it, and a body is continued only where ``url`` leads to the same resource too.
+    public var key: String?
+
     /// The URL without the user and password that may stand in it: what may be shown and logged.
     public var urlWithoutUserinfo: String { URLText.separatingUserinfo(url).url }
 

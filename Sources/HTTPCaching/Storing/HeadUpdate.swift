@@ -21,7 +21,7 @@ extension CacheRules {
             getRequest.method = .get
             guard couldAnswer(old, getRequest, now: responseTime) else { continue }
             var updated: StoredResponse
-            if signatures.isSameResource(old.finalURL, finalURL ?? request.url),
+            if resourceParameters.isSameResource(old.finalURL, finalURL ?? request.url),
                 agrees(response.headerFields, new, with: old, receivedAt: responseTime)
             {
                 updated = freshened(

@@ -27,7 +27,11 @@ extension DownloadCache {
     public func purge(_ target: PurgeTarget) async throws(ImageCacheError) -> PruneResult {
         try await executor.run { [self] () throws(ImageCacheError) in
             var result = PruneResult.nothing
-            if case .url(let url) = target { result = try purgeByKey(FileRequest(url)) }
+            var target = target
+            if case .url(let url) = target {
+                result = try purgeByKey(FileRequest(url))
+                target = .url(fetcher.rules.keyURL(of: url))
+            }
             let others = try translating {
                 if target == .everything { return try store.clear() }
                 let matches = target.matcher
@@ -45,7 +49,7 @@ extension DownloadCache {
 
     /// Removes what belongs to nobody in particular, which is nearly all: found without a search.
     private func purgeByKey(_ request: FileRequest) throws(ImageCacheError) -> PruneResult {
-        let resolved = try ResolvedRequest(request)
+        let resolved = try ResolvedRequest(request, by: fetcher.rules)
         defer { forgetImages(of: request) }
         return try translating {
             try store.remove([resolved.key, resolved.key.ofMadeImages], invalidating: .resource(resolved.url))

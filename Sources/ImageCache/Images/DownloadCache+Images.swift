@@ -64,7 +64,9 @@ extension DownloadCache {
     /// Synchronous: a look-up under a lock, microseconds; fit for an event loop.
     public func readyThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail? {
         guard request.file.method == .get else { return nil }
-        return pipeline.inMemory(ImageKey(request, encoding.output), request).flatMap { Thumbnail($0, .memory) }
+        return pipeline.inMemory(ImageKey(request, encoding.output, by: fetcher.rules), request).flatMap {
+            Thumbnail($0, .memory)
+        }
     }
 
     /// The bytes of an image file of a URL in a size and format.

@@ -21,7 +21,7 @@ extension ImagePipeline {
     /// What was made of the original before; `nil` if nothing of that is here.
     func storedImage(_ request: ImageRequest, _ recipe: ImageRecipe) async throws(ImageCacheError) -> Stored? {
         guard !recipe.isOriginal, request.storing != .originalOnly, request.file.policy.mayUseStored else { return nil }
-        let resolved = try ResolvedRequest(request.file)
+        let resolved = try ResolvedRequest(request.file, by: fetcher.rules)
         guard let found = try await blocking.run({ [self] () throws(ImageCacheError) in try find(recipe, resolved) })
         else {
             return nil

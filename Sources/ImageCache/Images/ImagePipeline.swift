@@ -55,7 +55,7 @@ final class ImagePipeline: Sendable {
         guard request.file.method == .get else {
             throw ImageCacheError(.invalidRequest, message: "an image comes by GET")
         }
-        let key = ImageKey(request, output)
+        let key = ImageKey(request, output, by: fetcher.rules)
         if let image = inMemory(key, request) { return Made(image: image, source: .memory) }
         let epoch = fetcher.store.generation(of: key.original.url).epoch
         let shared = WorkKey(image: key, file: FileKey(request.file, in: epoch), storing: request.storing)

@@ -23,6 +23,7 @@ struct ResponseKey: Hashable, Sendable {
 /// The properties in which the requests for files are equal that share one fetch.
 struct FileKey: Hashable, Sendable {
     var url: String
+    private var key: String?
     private var owner: String?
     /// One by one: equality of `HTTPFields` takes different bytes that are no text for the same.
     private var fields: [HTTPField]
@@ -50,6 +51,7 @@ struct FileKey: Hashable, Sendable {
     init(_ request: FileRequest, in epoch: Generation.Epoch?) {
         self.epoch = epoch
         url = request.url
+        key = request.key
         owner = request.owner
         fields = Array(request.fields)
         policy = request.policy

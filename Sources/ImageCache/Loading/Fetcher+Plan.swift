@@ -12,7 +12,7 @@ extension Fetcher {
 
     /// The stored file for a request, if it may be served as it is without a word to the origin.
     func stored(_ request: FileRequest) throws(ImageCacheError) -> CachedFile? {
-        let resolved = try ResolvedRequest(request)
+        let resolved = try ResolvedRequest(request, by: rules)
         let candidates = try candidates(for: resolved)
         let decision = rules.decide(resolved.cacheRequest, stored: candidates.map(\.record.response), now: now())
         guard case .serve(let served) = decision else { return nil }

@@ -166,6 +166,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         guard case .whole = placement else { return true }
         // A part that nobody asked for is no file, and no answer to whoever comes later.
         guard head.status != .partialContent, mayStore(head.status) else { return false }
+        // What is refused to one token is none of another's.
+        guard resolved.isKeyOfOwn || head.status.kind == .successful else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         return rules.storability(of: response, to: resolved.cacheRequest, receivedAt: head.responseTime).isStorable
             // `Vary: *` answers nobody else.

@@ -38,7 +38,7 @@ struct FetchTerms: Hashable, Sendable {
 extension Fetcher {
     /// Sees to it that what is fetched for an equal request is at least as urgent as this one.
     func raise(_ request: FileRequest) {
-        guard request.priority > .background, let resolved = try? ResolvedRequest(request) else { return }
+        guard request.priority > .background, let resolved = try? ResolvedRequest(request, by: rules) else { return }
         fetches.raise(resolved.key, to: request.priority)
     }
 }
