@@ -97,7 +97,9 @@ public final class DiskStore: Sendable {
     ///
     /// - Parameter withAccess: also when each was last used, which costs a hit more than it is worth to it.
     public func entries(for key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().entries(of: key, withAccess: withAccess) }
+        try withIndex { (index) throws(StoreError) in
+            try index.withoutTooOld(index.catalogue().entries(of: key, withAccess: withAccess))
+        }
     }
 
     /// The variants of a key that a request may be answered with.
@@ -107,12 +109,16 @@ public final class DiskStore: Sendable {
     public func entries(
         for key: EntryKey, variant: (_ group: Substring) -> String
     ) throws(StoreError) -> [StoredEntry] {
-        try withIndex { (index) throws(StoreError) in try index.entries(for: key, variant: variant) }
+        try withIndex { (index) throws(StoreError) in
+            try index.withoutTooOld(index.entries(for: key, variant: variant))
+        }
     }
 
     /// The entry with that very variant; nil when there is none.
     public func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().entry(of: key, variant: variant) }
+        try withIndex { (index) throws(StoreError) in
+            try index.catalogue().entry(of: key, variant: variant).map { index.withoutTooOld([$0]) }?.first
+        }
     }
 
     /// Notes that an entry was used. Written in batches; the order of use decides what is evicted first.

@@ -26,6 +26,12 @@ public struct NewEntry: Sendable {
     /// The generation of the resource that the body was made or asked for in. The commit fails with
     /// ``StoreError/Code/outdated`` when it is no longer current. `nil`: the entry is stored in any case, and changes no generation.
     public var generation: Generation?
+    /// When the body is of no use any more: it is expired, and there is no way to have it confirmed. Then it is evicted before all
+    /// that is not. `nil`, the default: never.
+    public var expires: Date?
+    /// The version of the application that the body is for; ``DiskStore/removeVersions(except:)`` removes those of others. `nil`, the
+    /// default: for any.
+    public var version: String?
     /// Whether the body was made of what the resource's entries hold: then storing it changes nothing of the resource.
     public var isDerived: Bool
 

@@ -21,6 +21,8 @@ struct MakingRoom {
         case deleteDoomed
         /// Drops partials that are past their lifetime.
         case dropOldPartials
+        /// Evicts a batch of entries that are of no use any more, or as many of them as have so many bytes.
+        case evictExpired(Int64)
         /// Evicts a batch of the longest unused entries, or as many of them as have so many bytes.
         case evict(Int64)
         /// Drops partials that nobody uses, the longest idle first, until so many bytes are free.
@@ -29,12 +31,12 @@ struct MakingRoom {
         case shrinkIndex
     }
 
-    private enum Step { case doomed, oldPartials, entries, partials }
+    private enum Step { case doomed, oldPartials, expired, entries, partials }
 
     private let bytes: Int64
     private let minimum: Int64
     private var freed: Int64 = 0
-    private var steps: [Step] = [.doomed, .oldPartials, .entries, .partials]
+    private var steps: [Step] = [.doomed, .oldPartials, .expired, .entries, .partials]
     private var idlePartials: Int64?
     /// The index was shrunk, and nothing has gone since then.
     private var isShrunk = false
@@ -63,6 +65,7 @@ struct MakingRoom {
         switch steps.first {
         case .doomed: return .deleteDoomed
         case .oldPartials: return .dropOldPartials
+        case .expired: return .evictExpired(max(missing, usage.excessOverGoal(with: bytes)))
         // Some more than is missing, so that the next commits need not evict again.
         case .entries: return .evict(max(missing, usage.excessOverGoal(with: bytes)))
         case .partials: return .dropPartials(missing)
