@@ -44,6 +44,8 @@ extension Index {
         let status = FileStatus(at: "\(paths.root)/\(name)")
         switch name {
         case "lost+found": return true
+        // The user's settings, which may be there before the cache is.
+        case "imgcache.json": return true
         // Processes that go on while the directory is deleted make these anew.
         case "CACHEDIR.TAG", "locks", "index.sqlite": return status?.size == 0
         case "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal":

@@ -11,6 +11,9 @@ struct FetchingOptions: ParsableArguments {
     var caching: CachingOptions
 
     @OptionGroup(title: "Cache")
+    var keys: KeyOptions
+
+    @OptionGroup(title: "Cache")
     var whose: OwnerOptions
 
     @OptionGroup(title: "Store")
@@ -33,6 +36,7 @@ struct FetchingOptions: ParsableArguments {
         guard file == nil || isOne else { throw ValidationError("-o takes one \(noun); use -d DIR for several.") }
         guard file?.isEmpty != true else { throw ValidationError("-o takes the name of a file.") }
         guard request.sha256 == nil || isOne else { throw ValidationError("--sha256 takes one URL.") }
+        guard keys.key == nil || isOne else { throw ValidationError("--key takes one URL.") }
     }
 
     /// The cache that the options describe.
@@ -56,6 +60,7 @@ struct FetchingOptions: ParsableArguments {
         // Nothing stays behind to refresh what is stale: the command asks first, and falls back on it.
         configuration.revalidatesInBackground = false
         configuration.rules = caching.rules
+        configuration.rules.keys = try keys.rules(in: store.directory)
         if messages.quiet { configuration.logger.logLevel = .critical }
         let cache = try DownloadCache(directory: directory ?? store.directory, configuration: configuration)
         if directory == nil { try cache.keepWithinSmallerCapacity(quietly: messages.quiet) }

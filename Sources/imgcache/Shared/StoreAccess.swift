@@ -11,6 +11,7 @@ extension StoreOptions {
         configuration.store.capacity = wantedCapacity
         configuration.store.remembersCapacity = use != .looking
         configuration.store.createsDirectory = use == .tidying
+        configuration.rules.keys = try KeyRules(directory: directory)
         do throws(ImageCacheError) {
             let cache = try DownloadCache(directory: directory, configuration: configuration)
             if use == .changing { try cache.keepWithinSmallerCapacity(quietly: false) }
