@@ -104,7 +104,11 @@ extension DownloadCache {
     public func info(for request: FileRequest) throws(ImageCacheError) -> CacheInfo {
         let resolved = try ResolvedRequest(request, by: fetcher.rules)
         return try translating {
-            let entries = try store.entries(for: resolved.key, withAccess: true).map { CacheEntry($0, in: store) }
+            let equivalent = try Set(fetcher.equivalentCandidates(resolved, isNecessary: true).map(\.entry.id))
+            let stored =
+                try store.entries(for: resolved.key, withAccess: true)
+                + store.entries(for: resolved.key.ofSearch, withAccess: true).filter { equivalent.contains($0.id) }
+            let entries = stored.map { CacheEntry($0, in: store) }
             let partial = try store.partial(for: resolved.key).map { partial in
                 CachePartial(
                     received: partial.bytesHeld, total: partial.total, lastUsed: partial.updated,
@@ -127,8 +131,11 @@ extension DownloadCache {
         let resolved = try ResolvedRequest(request, by: fetcher.rules)
         defer { forgetImages(of: request) }
         return try translating {
-            let count = try store.entries(for: resolved.key).count + (store.partial(for: resolved.key) == nil ? 0 : 1)
-            try store.remove([resolved.key, resolved.key.ofMadeImages], invalidating: .resource(resolved.url))
+            let keys = [resolved.key, resolved.key.ofSearch]
+            let count =
+                try keys.reduce(0) { try $0 + store.entries(for: $1).count }
+                + (store.partial(for: resolved.key) == nil ? 0 : 1)
+            try store.remove(resolved.allKeys, invalidating: .resource(resolved.url))
             return count
         }
     }

@@ -102,7 +102,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(MakingRoom(for: mib(1)).next(usage(bodies: 10)) == .done)
     }
 
-    @Test func `the doomed go first, then old partials, then expired entries, then the longest unused, then idle partials`() {
+    @Test func `the doomed go first, then old partials, expired entries, the longest unused, and idle partials`() {
         var room = MakingRoom(for: mib(4))
         let full = usage(bodies: 58, partials: 6, doomed: 1)
         #expect(room.next(full) == .deleteDoomed)

@@ -52,7 +52,7 @@ extension DownloadCache {
         let resolved = try ResolvedRequest(request, by: fetcher.rules)
         defer { forgetImages(of: request) }
         return try translating {
-            try store.remove([resolved.key, resolved.key.ofMadeImages], invalidating: .resource(resolved.url))
+            try store.remove(resolved.allKeys, invalidating: .resource(resolved.url))
         }
     }
 

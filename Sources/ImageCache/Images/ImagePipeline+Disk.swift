@@ -104,6 +104,8 @@ extension ImagePipeline {
             (bytes, width, height, format) = (encoded, pixels.width, pixels.height, encoder.format)
         }
         let original = file.body.entry
+        // Under which of its URLs would it be looked for?
+        if original.key.isOfSearch { return false }
         let response = ResponseRecord(url: original.url, response: file.response)
         let record = MadeImageRecord(
             original: original.id, width: width, height: height, format: format, damage: image.damage,

@@ -105,6 +105,9 @@ struct ResolvedRequest: Sendable {
         return fields
     }
 
+    /// All that a removal of the URL takes away: the responses to it and to equivalent URLs, and what was made of them.
+    var allKeys: [EntryKey] { [key, key.ofMadeImages, key.ofSearch] }
+
     /// Where what is stored for another URL is: the same owner's, and nobody's in particular, which everybody sees.
     func keys(ofURL url: String) -> [EntryKey] {
         let url = rules.keyURL(of: url)
