@@ -49,7 +49,7 @@ public struct StoredResponse: Sendable, Hashable {
     public var responseTime: Date
     /// How much of the representation the stored body is.
     public var extent: StoredExtent
-    /// The version of the application's own lifetime that the response was stored under.
+    /// The version of the application's own that the response was stored for: of its lifetime, or of the value that it holds.
     public var ownVersion: String?
     /// Whether the response was invalidated (RFC 9111 section 4.4) or contradicted by a HEAD response (4.3.5): it is not
     /// used again before the origin has confirmed it.

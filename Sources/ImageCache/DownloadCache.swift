@@ -25,9 +25,11 @@ public final class DownloadCache: Sendable {
     let fetcher: Fetcher
     let forwarder: Forwarder
     let executor: BlockingExecutor
-    private let configuration: Configuration
+    let configuration: Configuration
     /// Made when the first image is asked for: a cache of files needs none of it.
     private let images = Locked<ImagePipeline?>(nil)
+    /// Made when the first value is asked for, or the first small file is answered from the store.
+    private let usedValues = Locked<ValueMemory?>(nil)
 
     /// Opens the cache in `directory` (default: ``defaultDirectory``), creating it when it does not exist.
     ///
@@ -57,6 +59,7 @@ public final class DownloadCache: Sendable {
         }
         self.directory = directory
         self.configuration = configuration
+        removeOtherVersions()
     }
 
     deinit { executor.close() }
@@ -70,13 +73,28 @@ public final class DownloadCache: Sendable {
         }
     }
 
+    /// Values in memory.
+    var values: ValueMemory {
+        usedValues.withLock { values in
+            if let values { return values }
+            let made = ValueMemory(store: fetcher.store, configuration: configuration)
+            values = made
+            return made
+        }
+    }
+
+    /// The values in memory, if any were ever used.
+    var valuesIfUsed: ValueMemory? { usedValues.withLock { $0 } }
+
     /// Forgets what is in memory of an original.
     func forgetImages(of request: FileRequest) {
+        valuesIfUsed?.forget(ImageKey.Original(request, by: fetcher.rules))
         fetcher.answers.forget(fetcher.rules.keyURL(of: request.key ?? request.url))
         images.withLock { $0 }?.memory.removeVariants(of: ImageKey.Original(request, by: fetcher.rules))
     }
 
     func forgetImages() {
+        valuesIfUsed?.forgetAll()
         fetcher.answers.forgetAll()
         images.withLock { $0 }?.memory.removeAll()
     }
@@ -88,7 +106,10 @@ public final class DownloadCache: Sendable {
     /// Cancelling the calling task ends this call at once; the transfer stops when nobody else waits for it, and what
     /// arrived is kept for the next time.
     public func file(for request: FileRequest) async throws(ImageCacheError) -> CachedFile {
-        try await download(request).file()
+        if let file = heldFile(for: request) { return file }
+        let file = try await download(request).file()
+        hold(file, for: request)
+        return file
     }
 
     /// The file for a request if the store has it and may serve it without asking the origin; else `nil`.

@@ -79,6 +79,10 @@ public struct FileRequest: Sendable {
     /// Sees every request and response head, credentials masked, on the transfer's thread.
     public var trace: (@Sendable (_ head: String) -> Void)?
 
+    /// The version that the stored response must have been stored for, and that of the application; default: any.
+    var version: String?
+    var applicationVersion: String?
+
     /// The store's number of an original that is no longer stored: what was made of it stands in for it, so that the
     /// origin is asked whether it still holds, and not for all of it. The answer may be a file that was made of it.
     var goneOriginal: Int64?

@@ -54,7 +54,7 @@ extension CacheRules {
 
     /// "the request method associated with the stored response allows it to be used for the presented request": a GET's
     /// answers GET and HEAD, a HEAD's only HEAD, a POST's both as if it were a GET's (RFC 9110 section 9.3.3).
-    private static func methodMatches(_ response: StoredResponse, _ request: CacheRequest) -> Bool {
+    static func methodMatches(_ response: StoredResponse, _ request: CacheRequest) -> Bool {
         if request.method == .get { return response.requestMethod == .get || response.requestMethod == .post }
         if request.method == .head { return response.requestMethod != .query }
         return response.requestMethod == request.method
@@ -68,9 +68,9 @@ extension CacheRules {
         let flags = facts.directives.flags
         // One directory may serve a private and a shared cache.
         if mode == .shared, flags.contains(.private) { return false }
+        guard hasVersion(response, of: request) else { return false }
         if let own = request.ownLifetime, own.applies(to: response.status) {
-            return response.ownVersion == own.version
-                && !CacheRules.clockWentBack(since: response.responseTime, now: now)
+            return !CacheRules.clockWentBack(since: response.responseTime, now: now)
         }
         if flags.contains(.noStore), !flags.contains(.mustUnderstand) { return false }
         return !request.isQuery || hasExplicitFreshness(facts)

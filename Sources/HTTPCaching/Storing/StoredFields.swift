@@ -80,7 +80,7 @@ extension CacheRules {
             requestTime: requestTime,
             responseTime: responseTime,
             extent: extent,
-            ownVersion: request.ownLifetime?.version
+            ownVersion: request.ownLifetime?.version ?? request.version
         )
     }
 

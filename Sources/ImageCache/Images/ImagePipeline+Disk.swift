@@ -35,7 +35,7 @@ extension ImagePipeline {
             || MadeImage.Stored(file.body.entry)?.record.original == found.stored.record.original
         guard isUnchanged else { return .outdated(file) }
         let freshUntil = file.freshUntil(fetcher.now(), fetcher.rules, request.file.ownLifetime)
-        let response = MadeImage.Response(file.response, rules: fetcher.rules, at: fetcher.now())
+        let response = MadeImage.Response(file, rules: fetcher.rules, at: fetcher.now())
         let image = try await blocking.run { [self] () throws(ImageCacheError) in
             try open(found.stored, recipe, request, file.generation, freshUntil: freshUntil, response)
         }
@@ -114,11 +114,7 @@ extension ImagePipeline {
         do throws(StoreError) {
             let writer = try fetcher.store.beginBody(for: key)
             try writer.start(header: [], total: Int64(bytes.count))
-            var failure: StoreError?
-            bytes.withUnsafeBytes { bytes in
-                do throws(StoreError) { try writer.write(bytes) } catch { failure = error }
-            }
-            if let failure { throw failure }
+            try writer.writeAll(bytes)
             _ = try writer.commit(
                 NewEntry(
                     key: key, variant: recipe.text, url: original.url, metadata: record.encoded,
@@ -140,9 +136,19 @@ extension CachePolicy {
     }
 }
 
+extension BodyWriter {
+    func writeAll(_ bytes: [UInt8]) throws(StoreError) {
+        var failure: StoreError?
+        bytes.withUnsafeBytes { bytes in
+            do throws(StoreError) { try write(bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+}
+
 extension StoredBody {
     /// All bytes; `nil` when there are fewer than there should be.
-    fileprivate func all() throws(StoreError) -> [UInt8]? {
+    func all() throws(StoreError) -> [UInt8]? {
         var failure: StoreError?
         let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
             do throws(StoreError) {

@@ -74,13 +74,7 @@ final class ImagePipeline: Sendable {
 
     /// Whether what is in memory may be used without a look at the original.
     private func isUsable(_ image: MadeImage, for request: FileRequest) -> Bool {
-        switch request.policy {
-        case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true
-        case .useProtocolCachePolicy:
-            !request.fields.contains { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
-                && image.freshUntil > fetcher.now() && image.response.checked <= fetcher.now() + 1
-        default: false
-        }
+        request.mayUseMemory(freshUntil: image.freshUntil, checked: image.response.checked, now: fetcher.now())
     }
 
     // MARK: Making

@@ -51,7 +51,7 @@ extension ImageRenderer {
         return MadeImage(
             content, original: file.body.entry.id, generation: file.generation,
             freshUntil: file.freshUntil(time, rules, planned.job.request.file.ownLifetime),
-            response: MadeImage.Response(file.response, rules: rules, at: time), damage: image.damage)
+            response: MadeImage.Response(file, rules: rules, at: time), damage: image.damage)
     }
 }
 

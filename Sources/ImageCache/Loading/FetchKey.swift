@@ -36,6 +36,7 @@ struct FileKey: Hashable, Sendable {
     private var sha256: String?
     private var resumes: Bool
     private var unstorable: FileRequest.Unstorable
+    private var version: String?
     private var goneOriginal: Int64?
     private var awaitsRevalidation: Bool
     /// The resource's when it was asked for: who asks after an invalidation does not join what began before it.
@@ -63,6 +64,7 @@ struct FileKey: Hashable, Sendable {
         sha256 = request.sha256
         resumes = request.resumes
         unstorable = request.unstorable
+        version = request.version
         goneOriginal = request.goneOriginal
         awaitsRevalidation = request.awaitsRevalidation
     }

@@ -82,6 +82,8 @@ extension Fetcher {
             var entry = NewEntry(
                 key: key, variant: variant, url: resolved.url, metadata: record.encoded, generation: generation)
             entry.variantLimit = maxVariants
+            entry.expires = rules.uselessDate(of: record.response, ownLifetime: resolved.request.ownLifetime)
+            entry.version = resolved.request.applicationVersion
             let stored: StoredBody? = sink.isStorable ? try commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient() }
             var status = status

@@ -17,7 +17,7 @@ struct ResolvedRequest: Sendable {
     /// Where a response to these credentials is kept when it says that it is for everybody; `nil` without credentials, and
     /// for an owner that the caller names.
     let keyForEverybody: EntryKey?
-    private let owner: String?
+    let owner: String?
     private let rules: CacheRules
     /// The request for the whole representation, as the caching rules see it.
     var cacheRequest: CacheRequest
@@ -73,7 +73,7 @@ struct ResolvedRequest: Sendable {
         keyForEverybody = isOwned ? nil : EntryKey(CacheKey(url: url, method: method, bodyDigest: digest).value)
         cacheRequest = CacheRequest(
             method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
-            ownLifetime: request.ownLifetime, isSafeQuery: request.isSafeQuery)
+            ownLifetime: request.ownLifetime, isSafeQuery: request.isSafeQuery, version: request.version)
         var askedRequest = cacheRequest
         askedRequest.method = asked.method
         askedRequest.fields = Self.sentFields(asked)

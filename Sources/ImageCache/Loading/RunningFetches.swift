@@ -10,6 +10,7 @@ struct FetchTerms: Hashable, Sendable {
     private let policy: CachePolicy
     private let ownLifetime: OwnLifetime?
     private let sha256: String?
+    private let version: String?
     /// Cache-Control and Pragma, one by one: equality of `HTTPFields` takes different bytes that are no text for the same.
     private let directives: [HTTPField]
     private let transfer: TransferOptions
@@ -21,6 +22,7 @@ struct FetchTerms: Hashable, Sendable {
         policy = resolved.cacheRequest.policy
         ownLifetime = resolved.request.ownLifetime
         sha256 = resolved.request.sha256?.lowercased()
+        version = resolved.request.version
         directives = resolved.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
         transfer = resolved.request.transfer
     }
@@ -30,7 +32,8 @@ struct FetchTerms: Hashable, Sendable {
     /// - Parameter length: the body's, in bytes.
     func mayFollow(_ other: FetchTerms, length: Int64) -> Bool {
         policy == .useProtocolCachePolicy && directives.isEmpty && sha256 == nil && other.sha256 == nil
-            && ownLifetime == other.ownLifetime && transfer.rateLimit == other.transfer.rateLimit
+            && ownLifetime == other.ownLifetime && version == other.version
+            && transfer.rateLimit == other.transfer.rateLimit
             && (other.transfer.maxTime == nil || length <= Self.quickLength)
     }
 }
