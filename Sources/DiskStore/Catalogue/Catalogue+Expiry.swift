@@ -11,8 +11,8 @@ extension Catalogue {
     static let createdBefore = "SELECT id, created FROM entries WHERE id > ?1 ORDER BY id LIMIT ?2"
 
     /// The entries that no run holds and that are of no use any more, the longest expired first.
-    func expired(at now: Int64, limit: Int64) throws(StoreError) -> [UnusedEntry] {
-        try all(.expired, { $0.bind(1, now).bind(2, limit) }, row: UnusedEntry.init)
+    func expired(at now: Int64, limit: Int64) throws(StoreError) -> [EvictionCandidate] {
+        try all(.expired, { $0.bind(1, now).bind(2, limit) }, row: EvictionCandidate.init)
     }
 
     /// Entries for other versions of the application than this one.

@@ -28,13 +28,13 @@ extension CacheRules {
         if ofVersion.isEmpty { return .version }
         let ofNow = ofVersion.filter { !CacheRules.clockWentBack(since: $0.responseTime, now: now) }
         if ofNow.isEmpty { return .clock }
-        let isAnyFresh = ofNow.contains { freshness(of: $0, at: now, ownLifetime: request.ownLifetime).isFresh }
+        let isAnyFresh = ofNow.contains { freshness(of: $0, at: now, freshnessOverride: request.freshnessOverride).isFresh }
         return isAnyFresh ? nil : .stale
     }
 
     /// Whether a response was stored for the version that the request is for.
     func hasVersion(_ response: StoredResponse, of request: CacheRequest) -> Bool {
-        if let own = request.ownLifetime, own.applies(to: response.status), response.ownVersion != own.version {
+        if let own = request.freshnessOverride, own.applies(to: response.status), response.ownVersion != own.version {
             return false
         }
         return request.version == nil || request.version == response.ownVersion

@@ -25,7 +25,7 @@ public struct SearchVariance: Sendable, Hashable {
     /// alone or with `except`.
     public init?(_ fields: HTTPFields) {
         var value: [UInt8] = []
-        for field in fields where field.name.isCalled("no-vary-search") {
+        for field in fields where field.name.isNamed("no-vary-search") {
             if !value.isEmpty { value.append(UInt8(ascii: ",")) }
             field.withUnsafeBytesOfValue { value.append(contentsOf: $0) }
         }

@@ -3,7 +3,7 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// What a fetch brings: requests with an equal key share one. What began before an invalidation is for those who asked before it.
+/// The identity of a fetch: requests with an equal key share one. A fetch that began before an invalidation serves only requests from before it.
 enum FetchKey: Hashable, Sendable {
     /// The file for a request.
     case file(FileKey)
@@ -30,12 +30,12 @@ struct FileKey: Hashable, Sendable {
     private var policy: CachePolicy
     private var method: HTTPRequest.Method
     private var body: [UInt8]?
-    private var ownLifetime: OwnLifetime?
+    private var freshnessOverride: FreshnessOverride?
     private var isSafeQuery: Bool
     private var transfer: TransferOptions
     private var sha256: String?
     private var resumes: Bool
-    private var unstorable: FileRequest.Unstorable
+    private var noStoreBehavior: FileRequest.NoStoreBehavior
     private var version: String?
     private var goneOriginal: Int64?
     private var awaitsRevalidation: Bool
@@ -58,12 +58,12 @@ struct FileKey: Hashable, Sendable {
         policy = request.policy
         method = request.method
         body = request.body
-        ownLifetime = request.ownLifetime
+        freshnessOverride = request.freshnessOverride
         isSafeQuery = request.isSafeQuery
         transfer = request.transfer
         sha256 = request.sha256
         resumes = request.resumes
-        unstorable = request.unstorable
+        noStoreBehavior = request.noStoreBehavior
         version = request.version
         goneOriginal = request.goneOriginal
         awaitsRevalidation = request.awaitsRevalidation

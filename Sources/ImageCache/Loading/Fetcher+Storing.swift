@@ -15,7 +15,7 @@ extension Fetcher {
         let replaced = (conditional.validation?.candidates ?? []).map { conditional.candidates[$0].entry }
             .filter { $0.id != file.body.entry.id }
         var file = file
-        let after = try? store.remove(replaced, and: resolved.key.ofMadeImages, replacedIn: file.generation)
+        let after = try? store.remove(replaced, and: resolved.key.ofDerivedImages, replacedIn: file.generation)
         if let after { file.generation = after }
         return file
     }
@@ -35,8 +35,8 @@ extension Fetcher {
         var generation = generation
         for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
-            answers.forget(url)
-            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofMadeImages, $0.ofSearch] }
+            hotResponses.forget(url)
+            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofDerivedImages, $0.ofSearch] }
             let wasCurrent = store.isCurrent(generation.epoch)
             _ = try? store.remove(keys, invalidating: .resource(url))
             if wasCurrent { generation = store.generation(of: resolved.url) }
@@ -82,7 +82,7 @@ extension Fetcher {
             var entry = NewEntry(
                 key: key, variant: variant, url: resolved.url, metadata: record.encoded, generation: generation)
             entry.variantLimit = maxVariants
-            entry.expires = rules.uselessDate(of: record.response, ownLifetime: resolved.request.ownLifetime)
+            entry.expires = rules.uselessDate(of: record.response, freshnessOverride: resolved.request.freshnessOverride)
             entry.version = resolved.request.applicationVersion
             let stored: StoredBody? = sink.isStorable ? try commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient() }

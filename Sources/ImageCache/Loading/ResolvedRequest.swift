@@ -27,14 +27,14 @@ struct ResolvedRequest: Sendable {
     /// The fields that make a response something else than the whole representation.
     private static let narrowing: [HTTPField.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
 
-    /// Whether something else than the whole representation is asked for.
+    /// True if less than the whole representation is requested.
     var isNarrow: Bool { Self.narrowing.contains { asked.fields.contains($0) } }
 
     /// For a request whose answer is the whole file.
     init(_ request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         try Self.checkFields(of: request)
         if request.method == .head {
-            throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; ask with answer(to:)")
+            throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; use response(for:)")
         }
         try self.init(passing: request, by: rules)
     }
@@ -73,7 +73,7 @@ struct ResolvedRequest: Sendable {
         keyForEverybody = isOwned ? nil : EntryKey(CacheKey(url: url, method: method, bodyDigest: digest).value)
         cacheRequest = CacheRequest(
             method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
-            ownLifetime: request.ownLifetime, isSafeQuery: request.isSafeQuery, version: request.version)
+            freshnessOverride: request.freshnessOverride, isSafeQuery: request.isSafeQuery, version: request.version)
         var askedRequest = cacheRequest
         askedRequest.method = asked.method
         askedRequest.fields = Self.sentFields(asked)
@@ -94,7 +94,7 @@ struct ResolvedRequest: Sendable {
     private static func checkFields(of request: FileRequest) throws(ImageCacheError) {
         for name in ownFields where request.fields.contains(name) {
             throw ImageCacheError(
-                .invalidRequest, message: "\(name.rawName) is the cache's own business; ask with answer(to:)")
+                .invalidRequest, message: "\(name.rawName) is the cache's own business; use response(for:)")
         }
     }
 
@@ -106,7 +106,7 @@ struct ResolvedRequest: Sendable {
     }
 
     /// All that a removal of the URL takes away: the responses to it and to equivalent URLs, and what was made of them.
-    var allKeys: [EntryKey] { [key, key.ofMadeImages, key.ofSearch] }
+    var allKeys: [EntryKey] { [key, key.ofDerivedImages, key.ofSearch] }
 
     /// Where what is stored for another URL is: the same owner's, and nobody's in particular, which everybody sees.
     func keys(ofURL url: String) -> [EntryKey] {

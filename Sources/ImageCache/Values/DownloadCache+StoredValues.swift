@@ -7,7 +7,7 @@ import HTTPCaching
 extension DownloadCache {
     /// Stores a value under a key of the application's own, as JSON, in place of what was there.
     ///
-    /// It is subject to the store's limits as responses are, belongs to its owner, and goes with ``clear(owner:)``. Other processes
+    /// It is subject to the store's limits as responses are, belongs to its owner, and goes with all that is its owner's (``RemovalTarget/owner(_:)``). Other processes
     /// on the directory see it at once.
     ///
     /// - Parameters:
@@ -58,7 +58,9 @@ extension DownloadCache {
     public func removeValue(forKey key: String, owner: String? = nil) async throws(ImageCacheError) -> Bool {
         let place = ValuePlace(key, owner: owner)
         return try await executor.run { [self] () throws(ImageCacheError) in
-            try translating { try store.remove([place.key], invalidating: .resource(place.resource)).entries > 0 }
+            try blocking.translating {
+                try fetcher.store.remove([place.key], invalidating: .resource(place.resource)).entries > 0
+            }
         }
     }
 
@@ -67,13 +69,15 @@ extension DownloadCache {
     private func stored<Value: Decodable & Sendable>(
         _ place: ValuePlace, _ version: String?, _ type: Value.Type
     ) throws(StoreError) -> ValueLookup<Value> {
-        let generation = store.generation(of: place.resource)
-        guard let entry = try store.entries(for: place.key).first else {
-            let isNobodys = try place.keyOfNobody.map { key throws(StoreError) in try !store.entries(for: key).isEmpty }
+        let generation = fetcher.store.generation(of: place.resource)
+        guard let entry = try fetcher.store.entries(for: place.key).first else {
+            let isNobodys = try place.keyOfNobody.map { key throws(StoreError) in
+                try !fetcher.store.entries(for: key).isEmpty
+            }
             return .unused(isNobodys == true ? .owner : .missing)
         }
         func damaged() throws(StoreError) -> ValueLookup<Value> {
-            try store.remove(entry)
+            try fetcher.store.remove(entry)
             return .unused(.damaged)
         }
         guard let record = ValueRecord(decoding: entry.metadata) else { return try damaged() }
@@ -81,12 +85,13 @@ extension DownloadCache {
             version: version, applicationVersion: configuration.applicationVersion, now: fetcher.now())
         if let reason {
             // No look-up will ever find it again.
-            if reason == .version { try store.remove(entry) }
+            if reason == .version { try fetcher.store.remove(entry) }
             return .unused(reason)
         }
-        guard let bytes = try store.open(entry)?.all(), let value = try? JSONDecoder().decode(type, from: Data(bytes))
+        guard let bytes = try fetcher.store.open(entry)?.all(),
+            let value = try? JSONDecoder().decode(type, from: Data(bytes))
         else { return try damaged() }
-        try store.touch(entry)
+        try fetcher.store.touch(entry)
         keep(value, record, entry, generation, place, cost: bytes.count)
         return .found(value)
     }
@@ -97,12 +102,12 @@ extension DownloadCache {
     ) throws(StoreError) -> (entry: StoredEntry, generation: Generation) {
         // Each further round is a removal by somebody else.
         for _ in 0..<64 {
-            let generation = store.generation(of: place.resource)
+            let generation = fetcher.store.generation(of: place.resource)
             var entry = NewEntry(
                 key: place.key, url: place.resource, metadata: record.encoded, generation: generation)
             entry.expires = record.expires
             entry.version = record.applicationVersion
-            let writer = try store.beginBody(for: place.key)
+            let writer = try fetcher.store.beginBody(for: place.key)
             do throws(StoreError) {
                 try writer.start(header: [], total: Int64(bytes.count))
                 try writer.writeAll(bytes)
@@ -113,7 +118,8 @@ extension DownloadCache {
                 guard error.code == .outdated else { throw error }
             }
         }
-        throw StoreError(.outdated, "the value was removed again and again while it was stored", path: store.directory)
+        throw StoreError(
+            .outdated, "the value was removed again and again while it was stored", path: fetcher.store.directory)
     }
 
     private func keep<Value: Sendable>(

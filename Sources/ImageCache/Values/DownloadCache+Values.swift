@@ -97,12 +97,12 @@ extension DownloadCache {
 
     /// Sets the version that the stored response must have: the application's, the value's and the own lifetime's together.
     private func setVersion(_ version: String?, of request: inout FileRequest) {
-        let parts = [configuration.applicationVersion, version, request.ownLifetime?.version]
+        let parts = [configuration.applicationVersion, version, request.freshnessOverride?.version]
         guard parts.contains(where: { $0 != nil }) else { return }
         let text = parts.map { $0.map { "\($0.utf8.count):\($0)" } ?? "-" }.joined(separator: " ")
         request.version = text
         request.applicationVersion = configuration.applicationVersion
-        request.ownLifetime?.version = text
+        request.freshnessOverride?.version = text
     }
 
     private func decodedBody<Value: Sendable>(
@@ -131,7 +131,7 @@ extension DownloadCache {
     ) {
         guard file.isStored, request.method == .get, cost < .max else { return }
         let now = fetcher.now()
-        let freshUntil = file.freshUntil(now, fetcher.rules, request.ownLifetime)
+        let freshUntil = file.freshUntil(now, fetcher.rules, request.freshnessOverride)
         let held = ValueMemory.Held(value, file.generation, file.body.entry, freshUntil: freshUntil, checked: now)
         values.keep(held, for: key, cost: cost)
     }

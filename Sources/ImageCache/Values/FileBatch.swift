@@ -121,7 +121,7 @@ public final class FileBatch: Sendable {
         }
         defer { watching.cancel() }
         let result: Result<CachedFile, ImageCacheError>
-        do throws(ImageCacheError) { result = .success(try await download.file()) } catch { result = .failure(error) }
+        do throws(ImageCacheError) { result = .success(try await download.file) } catch { result = .failure(error) }
         watching.cancel()
         await watching.value
         change { state in

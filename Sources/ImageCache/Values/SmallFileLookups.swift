@@ -29,7 +29,7 @@ extension DownloadCache {
             configuration.values.capacity > 0, let candidate = Fetcher.Candidate(file.body.entry, file.generation)
         else { return }
         let now = fetcher.now()
-        let freshUntil = file.freshUntil(now, fetcher.rules, request.ownLifetime)
+        let freshUntil = file.freshUntil(now, fetcher.rules, request.freshnessOverride)
         let held = ValueMemory.Held(
             Lookup(candidate: candidate, freshUntil: freshUntil), file.generation, file.body.entry,
             freshUntil: freshUntil,
@@ -43,6 +43,6 @@ extension FileRequest {
     /// Whether nothing but key, fields, lifetime and SHA-256 decides of a hit.
     fileprivate var canBeHeld: Bool {
         method == .get && body == nil && policy == .useProtocolCachePolicy && goneOriginal == nil
-            && !transfer.passesEveryStatus
+            && !transfer.forwardsErrorResponses
     }
 }

@@ -21,7 +21,7 @@ final class ValueMemory: Sendable {
         /// They select among the resource's variants (RFC 9111 section 4.1). One by one: equality of `HTTPFields` takes different bytes
         /// that are no text for the same.
         private let fields: [HTTPField]
-        private let ownLifetime: OwnLifetime?
+        private let freshnessOverride: FreshnessOverride?
         private let sha256: String?
         private let version: String?
         private let type: ObjectIdentifier
@@ -29,7 +29,7 @@ final class ValueMemory: Sendable {
         init(_ request: FileRequest, as type: Any.Type, by rules: CacheRules) {
             original = ImageKey.Original(request, by: rules)
             fields = Array(request.fields)
-            ownLifetime = request.ownLifetime
+            freshnessOverride = request.freshnessOverride
             sha256 = request.sha256?.lowercased()
             version = request.version
             self.type = ObjectIdentifier(type)
@@ -39,7 +39,7 @@ final class ValueMemory: Sendable {
         init(stored key: EntryKey, owner: String?, version: String?, as type: Any.Type) {
             original = ImageKey.Original(url: key.value, owner: owner)
             fields = []
-            ownLifetime = nil
+            freshnessOverride = nil
             sha256 = nil
             self.version = version
             self.type = ObjectIdentifier(type)

@@ -1,34 +1,35 @@
 import ConcurrencyPrimitives
+import DiskStore
 import Glibc
 import ImageCache
 
-/// The cache of one run, and one URL's way through it.
+/// The cache of one run, and the handling of one URL.
 struct FetchSession: Sendable {
-    /// nil: it cannot be written, and everything goes past it.
+    /// nil if it cannot be written, so that it is bypassed.
     private let cache: DownloadCache?
-    /// What the store cannot take; nil where a path in the store is what is wanted.
-    private let side: SideCache?
-    private let delivery: Delivery
+    /// The cache for files that the store cannot take; nil if a path in the store is requested.
+    private let fallback: FallbackCache?
+    private let destination: OutputDestination
     private let template: FileRequest
     private let isQuiet: Bool
-    /// The paths in the store that were handed out.
+    /// The delivered paths in the store.
     private let handedOut = Locked<[(url: String, path: String)]>([])
 
-    init(options: FetchingOptions, transfers: Int, delivery: Delivery) throws {
-        self.delivery = delivery
-        let holds = delivery.needsStoredFile
+    init(options: FetchingOptions, transfers: Int, destination: OutputDestination) throws {
+        self.destination = destination
+        let holds = destination.needsStoredFile
         isQuiet = options.messages.quiet
         template = try options.template(mayBeUnstorable: !holds)
-        side =
+        fallback =
             holds
             ? nil
-            : SideCache(directory: delivery.directoryForSideCache) { directory in
+            : FallbackCache(directory: destination.fallbackDirectory) { directory in
                 try options.openCache(transfers: transfers, in: directory)
             }
         do {
             cache = try options.openCache(transfers: transfers, holdingFiles: holds)
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
-            // What is stored can be handed out all the same.
+            // Stored files can be delivered nevertheless.
             let mayRead = holds || template.policy == .returnCacheDataDontLoad
             if error.code == .store(.notWritable), mayRead,
                 let readable = try? options.openCache(transfers: transfers, readOnly: true)
@@ -36,19 +37,19 @@ struct FetchSession: Sendable {
                 cache = readable
                 return
             }
-            guard let side else { throw error }
+            guard let fallback else { throw error }
             if !isQuiet { Output.warning("\(error); downloading without the cache") }
             cache = nil
-            _ = try side.opened()
+            _ = try fallback.opened()
         }
     }
 
-    /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
-    private var streams: Bool { delivery.isStandardOutput && template.sha256 == nil }
+    /// True if bytes are written while they arrive, which a checksum to verify forbids.
+    private var streams: Bool { destination.isStandardOutput && template.sha256 == nil }
 
     func cancelAll() {
         cache?.cancelAll()
-        side?.cancelAll()
+        fallback?.cancelAll()
     }
 
     func fetch(_ url: String, id: Int, display: ProgressDisplay?) async -> FetchResult {
@@ -69,40 +70,42 @@ struct FetchSession: Sendable {
     private func fetch(
         _ request: FileRequest, into result: inout FetchResult, id: Int, _ display: ProgressDisplay?
     ) async throws {
-        if let cache, try begunBesides(request, cache) == nil {
+        if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?
             do {
                 file = try await load(request, from: cache, into: &result, id: id, display)
-            } catch let error as ImageCacheError where side != nil && Self.isLackOfRoom(error) {
-                // What was written to standard output cannot be taken back.
+            } catch let error as ImageCacheError where fallback != nil && Self.isOutOfSpace(error) {
+                // Bytes written to standard output cannot be withdrawn.
                 if streams, result.kept > 0 { throw error }
                 if !isQuiet { Output.warning("not cached: \(error)".forTerminal) }
                 file = nil
             }
-            if let file { return try deliver(file, of: request, &result, isSide: false) }
+            if let file { return try deliver(file, of: request, &result, isFallback: false) }
         }
-        guard let side else { return }
-        let cache = try side.opened()
+        guard let fallback else { return }
+        let cache = try fallback.opened()
         let file = try await load(request, from: cache, into: &result, id: id, display)
-        try deliver(file, of: request, &result, isSide: true)
-        _ = try? cache.remove(request)
+        try deliver(file, of: request, &result, isFallback: true)
+        _ = try? cache.blocking.remove(request)
     }
 
-    /// The side cache, if an earlier run has begun the request there and the store has no answer.
-    private func begunBesides(_ request: FileRequest, _ cache: DownloadCache) throws -> DownloadCache? {
-        guard let begun = side?.begun(request), (try? cache.storedFile(for: request)) ?? nil == nil else { return nil }
+    /// The fallback cache, if an earlier run has begun the request there and the store has no response.
+    private func fallbackHoldingPartial(_ request: FileRequest, _ cache: DownloadCache) throws -> DownloadCache? {
+        guard let begun = fallback?.begun(request), (try? cache.blocking.storedFile(for: request)) ?? nil == nil else {
+            return nil
+        }
         return begun
     }
 
-    /// Whether the store, and not the output or a limit of the request, has no room for a body.
-    private static func isLackOfRoom(_ error: ImageCacheError) -> Bool {
+    /// Returns true if the store has no space for a body, as opposed to the output or a limit of the request.
+    private static func isOutOfSpace(_ error: ImageCacheError) -> Bool {
         guard [.store(.tooLarge), .store(.full)].contains(error.code), let cause = error.cause as? StoreError else {
             return false
         }
         return [.tooLarge, .held, .full].contains(cause.code)
     }
 
-    /// Gets the file; with ``streams`` it is written to standard output while it arrives.
+    /// Loads the file; with ``streams`` it is written to standard output while it arrives.
     private func load(
         _ request: FileRequest, from cache: DownloadCache, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
@@ -116,7 +119,7 @@ struct FetchSession: Sendable {
         }
         defer { watching?.cancel() }
         do {
-            guard streams else { return try await download.file() }
+            guard streams else { return try await download.file }
             BlockingSection.enter()
             defer { BlockingSection.leave() }
             return try await download.copy(toDescriptor: STDOUT_FILENO)
@@ -127,30 +130,30 @@ struct FetchSession: Sendable {
         }
     }
 
-    /// Puts the file where it should go, and notes what became of it.
+    /// Delivers the file, and records the result.
     ///
-    /// - Parameter isSide: out of a cache that is not used again.
+    /// - Parameter isFallback: True if it comes from a cache that is not used again.
     private func deliver(
-        _ file: CachedFile, of request: FileRequest, _ result: inout FetchResult, isSide: Bool
+        _ file: CachedFile, of request: FileRequest, _ result: inout FetchResult, isFallback: Bool
     ) throws {
-        let mayBlock = delivery.mayBlock
+        let mayBlock = destination.mayBlock
         if mayBlock { BlockingSection.enter() }
         defer { if mayBlock { BlockingSection.leave() } }
-        if !streams { result.output = try delivery.deliver(file, of: request.url, moving: isSide) }
+        if !streams { result.output = try destination.deliver(file, of: request.url, moving: isFallback) }
         result.fill(from: file, sha256: template.sha256)
-        if delivery.needsStoredFile {
+        if destination.needsStoredFile {
             result.path = file.path
             handedOut.withLock { $0.append((result.url, file.path)) }
         }
         request.trace?("* Cache-Status: \(file.cacheStatus)\n")
     }
 
-    /// What went wrong, and what can be done about it.
+    /// The error with advice for the user.
     private func explained(_ error: any Error) -> any Error {
         guard let error = error as? ImageCacheError else { return error }
         let cause = error.cause as? StoreError
-        // Of a file of the store it would name the path.
-        if delivery.isStandardOutput, let cause, cause.path == nil, let number = cause.errno {
+        // For a file of the store it would contain the path.
+        if destination.isStandardOutput, let cause, cause.path == nil, let number = cause.errno {
             return Output.unwritable(number)
         }
         guard let advice = advice(for: error, cause) else { return error }
@@ -161,14 +164,14 @@ struct FetchSession: Sendable {
         let again = "run the same command again"
         switch cause?.code {
         case .taken: return again
-        case .held, .tooLarge: return "give it more with --capacity SIZE, or put the files elsewhere with -d DIR"
+        case .held, .tooLarge: return "increase it with --capacity SIZE, or write the files elsewhere with -d DIR"
         default: break
         }
         if let cache, cause?.errno == ENOENT, cause?.path?.hasPrefix(cache.directory) == true { return again }
-        return error.code == .notStorable ? "with -o FILE it is handed out all the same" : nil
+        return error.code == .notStorable ? "use -o FILE to download it without storing it" : nil
     }
 
-    /// A failure that names what was handed out and is gone: somebody deleted the directory, or its index was lost.
+    /// A failure if a delivered file no longer exists: the directory was deleted, or its index was lost.
     func missingPath() -> Failure? {
         let missing = handedOut.withLock { $0.filter { access($0.path, F_OK) != 0 } }
         guard let first = missing.first else { return nil }
@@ -179,6 +182,6 @@ struct FetchSession: Sendable {
 
     func close() async {
         await cache?.close()
-        await side?.close()
+        await fallback?.close()
     }
 }

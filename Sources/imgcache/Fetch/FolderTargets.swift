@@ -2,21 +2,21 @@ import ConcurrencyPrimitives
 import Glibc
 import ImageCache
 
-/// The files that a run puts into a folder (`-d`, `-O`): no two URLs get one name.
+/// The files that a run writes into a folder (`-d`, `-O`): each URL has a different name.
 final class FolderTargets: Sendable {
     let directory: String
     private let overwrite: Bool
     private let state = Locked(State())
-    /// Held while a URL's file is written that the run names more than once.
+    /// Held while the file of a URL is written, which may occur more than once in a run.
     private let turn = Locked(())
     private let repeated: Set<String>
 
     private struct State {
-        /// The URL that each path belongs to.
+        /// The URL of each path.
         var owners: [String: String] = [:]
-        /// The URLs whose files are there.
+        /// The URLs whose files are written.
         var delivered: Set<String> = []
-        /// The files that are there, for folders where two names may be one file.
+        /// The written files by identity, for folders where two names may refer to one file.
         var files: [FileIdentity: String] = [:]
     }
 
@@ -32,7 +32,7 @@ final class FolderTargets: Sendable {
         }
     }
 
-    /// - Throws: ``Failure`` when two of the URLs lead to one file.
+    /// - Throws: ``Failure`` if two of the URLs lead to one file.
     init(_ directory: String, overwrite: Bool, urls: [String]) throws {
         self.directory = directory
         self.overwrite = overwrite
@@ -43,9 +43,9 @@ final class FolderTargets: Sendable {
         try Self.check(urls) { path(OutputName.suggested(contentDisposition: nil, url: $0)) }
     }
 
-    /// Throws ``Failure`` when two of the sources lead to one file.
+    /// Throws ``Failure`` if two of the sources lead to one file.
     ///
-    /// URLs that differ in their query alone are passed over: there the name usually comes from Content-Disposition.
+    /// URLs that differ in their query only are skipped: their names usually come from Content-Disposition.
     static func check(_ sources: [String], path: (String) -> String) throws {
         var owners: [String: String] = [:]
         for source in sources {
@@ -71,12 +71,12 @@ final class FolderTargets: Sendable {
 
     private func path(_ name: String) -> String { directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)" }
 
-    /// Puts the file of a URL into the folder, which is made if need be.
+    /// Writes the file of a URL into the folder, which is created if necessary.
     ///
-    /// - Parameter moving: out of a cache that is not used again.
-    /// - Returns: its path.
+    /// - Parameter moving: True to move the file out of a cache that is not used again.
+    /// - Returns: The file's path.
     func deliver(_ file: CachedFile, of url: String, moving: Bool) throws -> String {
-        try Delivery.makeFolder(directory)
+        try OutputDestination.makeFolder(directory)
         let path = path(
             OutputName.suggested(
                 contentDisposition: file.response.fields[.contentDisposition], url: file.finalURL))
@@ -103,9 +103,9 @@ final class FolderTargets: Sendable {
         if let other { throw Failure(.store, "\(Self.collision(url, other, path)); it was not overwritten") }
         do throws(ImageCacheError) {
             if moving {
-                try file.move(to: path, overwrite: overwrite)
+                try file.blocking.move(to: path, overwrite: overwrite)
             } else {
-                try file.export(to: path, overwrite: overwrite)
+                try file.blocking.export(to: path, overwrite: overwrite)
             }
         } catch {
             guard error.code == .store(.exists) else { throw error }
