@@ -13,8 +13,12 @@
 @_exported public import struct HTTPCaching.DerivedFreshness
 @_exported public import struct HTTPCaching.Explanation
 @_exported public import struct HTTPCaching.FreshnessOverride
+@_exported public import struct HTTPCaching.KeyRules
 @_exported public import struct HTTPCaching.StoredResponse
+@_exported public import enum HTTPCaching.UnusedReason
 @_exported public import struct HTTPSemantics.EntityTag
+@_exported public import struct HTTPSemantics.HostPattern
+@_exported public import struct HTTPSemantics.SignatureParameters
 @_exported public import struct HTTPTypes.HTTPField
 @_exported public import struct HTTPTypes.HTTPFields
 @_exported public import struct HTTPTypes.HTTPRequest

@@ -12,6 +12,13 @@ public struct FileRequest: Sendable {
     /// An absolute http or https URL. A fragment is ignored (RFC 9111 section 2).
     public var url: String
 
+    /// The URL that the response is stored under and looked for by, in place of ``url``: absolute, http or https. Default: ``url``, less
+    /// what the cache's ``KeyRules`` ignore.
+    ///
+    /// For URLs of one file that differ by more than parameters, such as a token in the path. What is stored under a key answers
+    /// every request with it, and a body is continued only where ``url`` leads to the same resource too.
+    public var key: String?
+
     /// The URL without the user and password that may be part of it: fit to be shown and logged.
     public var urlWithoutUserinfo: String { URLText.separatingUserinfo(url).url }
 
@@ -70,6 +77,10 @@ public struct FileRequest: Sendable {
 
     /// Receives every request and response head, credentials masked, on the transfer's thread.
     public var trace: (@Sendable (_ head: String) -> Void)?
+
+    /// The version that the stored response must have been stored for, and that of the application; default: any.
+    var version: String?
+    var applicationVersion: String?
 
     /// Receives the interim responses to a forwarded request (``ForwardRequest/interim``).
     var interim: (@Sendable (HTTPResponse) -> Void)?

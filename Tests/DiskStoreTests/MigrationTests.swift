@@ -58,6 +58,8 @@ private struct DroppingMigrator: EntryMigrating {
                 PRAGMA secure_delete = OFF;
                 BEGIN;
                 \(dropVersion4)
+                DROP INDEX entries_by_expiry; DROP INDEX entries_by_version;
+                ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
                 DROP TABLE holds;
                 ALTER TABLE totals DROP COLUMN held;
                 ALTER TABLE totals DROP COLUMN capacity;
@@ -182,6 +184,8 @@ private struct DroppingMigrator: EntryMigrating {
             try index.catalogue().connection.execute(
                 """
                 \(dropVersion4)
+                DROP INDEX entries_by_expiry; DROP INDEX entries_by_version;
+                ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
                 DROP TABLE holds; ALTER TABLE totals DROP COLUMN held; ALTER TABLE totals DROP COLUMN capacity;
                 DROP TABLE settings; DROP INDEX entries_by_key; CREATE INDEX entries_by_key ON entries (key_hash);
                 PRAGMA user_version = 1;

@@ -39,7 +39,7 @@ struct RequestIdentityTests {
         throws
     {
         let requests = Self.differing.map { $0(FileRequest("http://example.org/a")) }
-        let terms = try requests.map { FetchTerms(try ResolvedRequest($0)) }
+        let terms = try requests.map { FetchTerms(try ResolvedRequest($0, by: CacheRules())) }
         #expect(Set(terms).count == terms.count)
         #expect(Set(requests.map { FileKey($0, in: nil) }).count == terms.count)
         // A request for something newer, or for certain bytes, does not join an earlier one.
@@ -55,7 +55,7 @@ struct RequestIdentityTests {
         var small = requests[0]
         small.decoder.limits.pixels = 10
         requests.append(small)
-        #expect(Set(requests.map { ImageKey($0, .pixels) }).count == requests.count)
+        #expect(Set(requests.map { ImageKey($0, .pixels, by: CacheRules()) }).count == requests.count)
     }
 }
 

@@ -64,6 +64,11 @@ extension Index {
             case .countIdlePartials: room.learned(idlePartials: try idlePartialBytes())
             case .deleteDoomed: room.performed(freed: try deleteDoomed())
             case .dropOldPartials: room.performed(freed: try dropPartials(olderThan: configuration.partialLifetime))
+            case .evictExpired(let missing):
+                let evicted = try evict(missing) { (catalogue) throws(StoreError) in
+                    try catalogue.expired(at: now, limit: budget.evictionBatch)
+                }
+                room.performed(freed: evicted.freed, isOver: evicted.count == 0)
             case .evict(let missing):
                 let evicted = try evictOldest(missing)
                 // Entries are evicted in batches.
@@ -115,9 +120,18 @@ extension Index {
     ///
     /// - Returns: The number of entries, and the bytes freed.
     func evictOldest(_ bytes: Int64) throws(StoreError) -> (count: Int, freed: Int64) {
+        try evict(bytes) { (catalogue) throws(StoreError) in
+            try catalogue.longestUnused(limit: budget.evictionBatch)
+        }
+    }
+
+    /// Evicts the first of the entries that `choose` gives: at least `bytes`, if they have them.
+    private func evict(
+        _ bytes: Int64, _ choose: (Catalogue) throws(StoreError) -> [EvictionCandidate]
+    ) throws(StoreError) -> (count: Int, freed: Int64) {
         try flush()
         let victims = try change { (totals) throws(StoreError) in
-            let batch = try catalogue().longestUnused(limit: budget.evictionBatch)
+            let batch = try choose(catalogue())
             let victims = EvictionPlan.victims(batch, atLeast: bytes)
             for victim in victims { _ = try doom(victim.id, &totals) }
             return victims

@@ -11,6 +11,7 @@ enum Schema {
     /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
     ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's
     ///   variants stand in it in order, so that one is found among many without reading the others.
+    ///   `expires` is when a body is of no use any more, in milliseconds since 1970, and `version` that of the application it is for.
     /// * `access` is apart from `entries`, so that noting an access rewrites 23 bytes and not a row with its metadata.
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of
     ///   the entries in `holds`, `capacity` the last configured one, 0 for none.
@@ -29,9 +30,13 @@ enum Schema {
             checksum BLOB NOT NULL,
             boot INTEGER NOT NULL,
             created INTEGER NOT NULL,
-            metadata BLOB NOT NULL
+            metadata BLOB NOT NULL,
+            expires INTEGER,
+            version TEXT
         );
         CREATE INDEX entries_by_key ON entries (key_hash, variant);
+        CREATE INDEX entries_by_expiry ON entries (expires) WHERE expires IS NOT NULL;
+        CREATE INDEX entries_by_version ON entries (version) WHERE version IS NOT NULL;
         CREATE TABLE access (
             entry INTEGER PRIMARY KEY,
             sequence INTEGER NOT NULL,

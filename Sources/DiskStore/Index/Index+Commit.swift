@@ -39,6 +39,7 @@ extension Index {
                 try requireCurrent(new.generation)
                 try writeAccesses(&totals)
                 replaced = try doomVariants(of: new, &totals)
+                if !body.isTransient { replaced += try doomExcessEntries(&totals) }
                 let id: Int64
                 if let partial = body.partial {
                     id = partial.id
@@ -101,7 +102,8 @@ extension Index {
     ) throws(StoreError) -> StoredEntry {
         let now = now
         let sequence = totals.takeSequence()
-        try catalogue().insert(new, body, id: id, created: now, sequence: sequence)
+        let expires = limits.expiry(stored: now, expires: new.expires.map(Self.milliseconds))
+        try catalogue().insert(new, body, id: id, created: now, sequence: sequence, expires: expires)
         return StoredEntry(
             id: id, key: new.key, variant: new.variant, url: new.url, size: body.size, allocated: body.allocated,
             metadata: new.metadata, created: Self.date(now), lastAccess: Self.date(now), accessSequence: sequence,

@@ -43,6 +43,7 @@ final class Index {
         budget = Budget(capacity: configuration.capacity ?? StoreConfiguration.defaultCapacity)
     }
 
+    var limits: EntryLimits { EntryLimits(configuration) }
     var logger: Logger { configuration.logger }
     var now: Int64 { Self.milliseconds(configuration.clock()) }
 

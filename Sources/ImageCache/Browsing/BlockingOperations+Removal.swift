@@ -4,7 +4,7 @@ import HTTPCaching
 extension BlockingOperations {
     /// Removes all variants of a request's URL, the images derived from them, and its partial.
     package func remove(_ request: FileRequest) throws(ImageCacheError) -> RemovalResult {
-        let resolved = try ResolvedRequest(request)
+        let resolved = try ResolvedRequest(request, by: cache.fetcher.rules)
         defer { cache.forgetImages(of: request) }
         return try translating {
             let partials = try store.partial(for: resolved.key) == nil ? 0 : 1
@@ -13,7 +13,7 @@ extension BlockingOperations {
     }
 
     private func removeEntries(of resolved: ResolvedRequest) throws(StoreError) -> PruneResult {
-        try store.remove([resolved.key, resolved.key.ofDerivedImages], invalidating: .resource(resolved.url))
+        try store.remove(resolved.allKeys, invalidating: .resource(resolved.url))
     }
 
     /// Removes the entries, derived images and partials that a target names.
@@ -27,7 +27,8 @@ extension BlockingOperations {
         case .url(let url):
             // Nearly all entries are in the namespace that all share: found without a search.
             let shared = try remove(FileRequest(url))
-            return try shared + removeMatches(target, invalidating: .resource(RemovalTarget.normalized(url)))
+            let key = cache.fetcher.rules.keyURL(of: url)
+            return try shared + removeMatches(.url(key), invalidating: .resource(key))
         case .prefix, .host: return try removeMatches(target, invalidating: .everything)
         }
     }

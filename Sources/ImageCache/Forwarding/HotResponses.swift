@@ -71,7 +71,7 @@ final class HotResponses: Sendable {
     // MARK: Serving
 
     func response(for request: FileRequest) -> HotResponse? {
-        guard request.owner == nil, request.transfer.credentials == nil, request.body == nil,
+        guard request.owner == nil, request.transfer.credentials == nil, request.body == nil, request.key == nil,
             let entry = memory.value(for: Key(url: request.url)), .now - entry.lookedAt < Self.lookInterval,
             store.isCurrent(entry.generation)
         else { return nil }

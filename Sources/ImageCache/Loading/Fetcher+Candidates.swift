@@ -63,6 +63,7 @@ extension Fetcher {
         do throws(StoreError) {
             var candidates = try entries(for: resolved).compactMap { Candidate($0, generation) }
             candidates += try candidatesForEverybody(resolved, generation)
+            candidates += try equivalentCandidates(resolved, isNecessary: candidates.isEmpty)
             if let gone = resolved.request.goneOriginal {
                 let made = try store.entries(for: resolved.key.ofDerivedImages).compactMap { DerivedImage.Stored($0) }
                 let standIn = Candidate(

@@ -140,6 +140,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         guard case .whole = placement else { return true }
         // A part that nobody asked for is no file, and no answer to whoever comes later.
         guard head.status != .partialContent, request.mayStore(head.status, by: fetcher) else { return false }
+        // A refusal of one token is no response to another.
+        guard resolved.isKeyOfOwn || head.status.kind == .successful else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         let rules = fetcher.rules
         return rules.storability(of: response, to: resolved.cacheRequest, receivedAt: head.responseTime).isStorable

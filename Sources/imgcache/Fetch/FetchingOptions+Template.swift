@@ -9,6 +9,7 @@ extension FetchingOptions {
     func template(mayBeUnstorable: Bool) throws -> FileRequest {
         var template = FileRequest("")
         template.owner = whose.owner
+        template.key = keys.key
         template.fields = RequestOptions.fields(request.headers)
         template.policy = caching.policy
         template.resumes = !caching.noResume
