@@ -28,7 +28,9 @@ extension CacheRules {
         if ofVersion.isEmpty { return .version }
         let ofNow = ofVersion.filter { !CacheRules.clockWentBack(since: $0.responseTime, now: now) }
         if ofNow.isEmpty { return .clock }
-        let isAnyFresh = ofNow.contains { freshness(of: $0, at: now, freshnessOverride: request.freshnessOverride).isFresh }
+        let isAnyFresh = ofNow.contains {
+            freshness(of: $0, at: now, freshnessOverride: request.freshnessOverride).isFresh
+        }
         return isAnyFresh ? nil : .stale
     }
 

@@ -86,8 +86,9 @@ extension DownloadCache {
         // In this order: on a full disk there is room for a sweep's notes only afterwards.
         let pruned = try await onExecutor { (operations) throws(ImageCacheError) in
             let excess = try size == nil && !dryRun ? operations.evictExcess() : RemovalResult()
-            return try excess + operations.prune(
-                to: size, olderThan: age, dryRun: dryRun, includingPins: includingPins)
+            return try excess
+                + operations.prune(
+                    to: size, olderThan: age, dryRun: dryRun, includingPins: includingPins)
         }
         if !dryRun { try await sweep() }
         return pruned

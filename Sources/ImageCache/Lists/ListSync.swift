@@ -155,10 +155,14 @@ struct ListSync: Sendable {
         var last: Int64 = 0
         while true {
             let after = last
-            let rows = try translating { try cache.blocking.store.removed(from: list, at: revision, after: after, limit: 500) }
+            let rows = try translating {
+                try cache.blocking.store.removed(from: list, at: revision, after: after, limit: 500)
+            }
             guard let end = rows.last else { return }
             last = end.item
-            if deletingRecords { try translating { try cache.blocking.store.deleteRecords(rows.map(\.listed.id), of: list) } }
+            if deletingRecords {
+                try translating { try cache.blocking.store.deleteRecords(rows.map(\.listed.id), of: list) }
+            }
             await send(
                 .removed(rows.map { RemovedRecord(id: $0.listed.id, isNumericID: $0.listed.isNumeric) }))
         }
@@ -168,7 +172,9 @@ struct ListSync: Sendable {
 
     /// Downloads the files that the records name and that are not there.
     private func downloadFiles(of list: ListState, _ summary: inout RecordListSummary) async throws(ImageCacheError) {
-        guard source.files != nil, let set = try translating({ try cache.blocking.store.pinSet(of: list) }) else { return }
+        guard source.files != nil, let set = try translating({ try cache.blocking.store.pinSet(of: list) }) else {
+            return
+        }
         let failures = try await PinDownload(cache: cache, set: set).run()
         guard !failures.isEmpty else { return }
         summary.failed += failures.count

@@ -82,7 +82,8 @@ extension Fetcher {
             var entry = NewEntry(
                 key: key, variant: variant, url: resolved.url, metadata: record.encoded, generation: generation)
             entry.variantLimit = maxVariants
-            entry.expires = rules.uselessDate(of: record.response, freshnessOverride: resolved.request.freshnessOverride)
+            entry.expires = rules.uselessDate(
+                of: record.response, freshnessOverride: resolved.request.freshnessOverride)
             entry.version = resolved.request.applicationVersion
             let stored: StoredBody? = sink.isStorable ? try commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient() }

@@ -101,7 +101,9 @@ extension DownloadCache {
             try blocking.translating {
                 var sets: [PinSet] = []
                 for state in try blocking.store.pinSets() {
-                    let failed = try blocking.store.failedPins(of: state).map { PinSet.Failure(url: $0.url, message: $0.error) }
+                    let failed = try blocking.store.failedPins(of: state).map {
+                        PinSet.Failure(url: $0.url, message: $0.error)
+                    }
                     sets.append(PinSet(state, failed: failed))
                 }
                 return sets

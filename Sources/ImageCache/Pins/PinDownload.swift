@@ -41,8 +41,10 @@ struct PinDownload: Sendable {
             func next() throws(ImageCacheError) -> PinMember? {
                 if members.isEmpty {
                     let after = last
-                    members = try cache.blocking.translating { try cache.blocking.store.pins(of: set, after: after, limit: 200) }
-                        .reversed()
+                    members = try cache.blocking.translating {
+                        try cache.blocking.store.pins(of: set, after: after, limit: 200)
+                    }
+                    .reversed()
                     last = members.first?.pin ?? last
                 }
                 return members.popLast()
