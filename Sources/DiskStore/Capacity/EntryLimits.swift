@@ -23,10 +23,10 @@ struct EntryLimits: Equatable, Sendable {
         return min(stored + maxAge, expires ?? .max)
     }
 
-    /// Whether an entry is too old to be found. One from the future, after a step of the clock backwards, is not.
+    /// Returns true if an entry is too old to be found. One from the future, after a step of the clock backwards, is not.
     func isOver(stored: Int64, now: Int64) -> Bool { maxAge.map { now - stored > $0 } ?? false }
 
-    /// How many entries must go before one more is stored.
+    /// Returns the number of entries that must go before one more is stored.
     func excess(of entries: Int64) -> Int64 { maxEntries.map { max(0, entries + 1 - $0) } ?? 0 }
 
     /// The entries of a step through all, in the order of their numbers, that are too old; and whether later ones may be.

@@ -51,7 +51,7 @@ package final class ListStaging {
         let rows = try store.withIndex { (index) throws(StoreError) in
             try index.catalogue().itemRows(item.id, ofList: list)
         }
-        // What this staging wrote stands for an earlier one of the same id.
+        // A row that this staging wrote belongs to an earlier item with the same id.
         if rows.contains(where: { $0.since == revision || $0.until == revision }) { return }
         let row = rows.first { $0.until == ListSchema.open }
         if let row, !seen.insert(row.item) { return }

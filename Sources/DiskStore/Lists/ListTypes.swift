@@ -23,7 +23,7 @@ package struct ListState: Sendable, Equatable {
     package let items: Int64
     /// When the array was last received or confirmed, in milliseconds since 1970; 0: never.
     package let checked: Int64
-    /// What the caller noted of the array when it was taken over.
+    /// The caller's note about the array, from when it was taken over.
     package let validator: String
 }
 

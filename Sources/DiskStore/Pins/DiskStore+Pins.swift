@@ -99,7 +99,7 @@ extension DiskStore {
         return seconds < 0 ? nil : seconds
     }
 
-    /// What pinned entries occupy on disk, in bytes.
+    /// Returns the number of bytes that pinned entries occupy on disk.
     package func pinnedBytes() throws(StoreError) -> Int64 {
         try withIndex { (index) throws(StoreError) in try index.catalogue().pinnedBytes() }
     }

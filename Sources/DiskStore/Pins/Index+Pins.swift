@@ -1,4 +1,4 @@
-// What is pinned stays until it is unpinned: its entries are held by a run that never ends (see `PinSchema`).
+// Pinned bodies stay until they are unpinned: their entries are held by a run that never ends (see `PinSchema`).
 
 extension Index {
     // MARK: Keys

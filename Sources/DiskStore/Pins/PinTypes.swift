@@ -45,7 +45,7 @@ package struct PinSetState: Sendable, Equatable {
     package var present: Int64 = 0
     /// The lengths of the bodies that are there.
     package var bytes: Int64 = 0
-    /// What they occupy on disk.
+    /// The number of bytes that they occupy on disk.
     package var allocated: Int64 = 0
 }
 
@@ -57,7 +57,7 @@ package struct PinMember: Sendable, Equatable {
     package let request: [UInt8]
     /// When it was last downloaded or confirmed, in milliseconds since 1970; 0: never.
     package let checked: Int64
-    /// What went wrong when it was last tried; empty: nothing.
+    /// The error message of the last attempt; empty if it succeeded.
     package let error: String
     package let isPresent: Bool
     /// The record that names it; empty in a named set.

@@ -34,7 +34,7 @@ extension CacheRules {
         return isAnyFresh ? nil : .stale
     }
 
-    /// Whether a response was stored for the version that the request is for.
+    /// Returns true if a response was stored for the version that the request is for.
     func hasVersion(_ response: StoredResponse, of request: CacheRequest) -> Bool {
         if let own = request.freshnessOverride, own.applies(to: response.status), response.ownVersion != own.version {
             return false

@@ -23,7 +23,7 @@ public struct KeyRules: Sendable, Hashable {
     /// only where that is meant.
     public var signedHosts: [HostPattern] = []
 
-    /// Whether a private cache leaves signatures out of the key at every host, where all marks of a scheme are present. Default: yes.
+    /// True if a private cache leaves signatures out of the key at every host, where all marks of a scheme are present; default true.
     public var recognizesSignatures = true
 
     /// The hosts at which the order of parameters does not matter. Parameters of one name keep their order. Default: none.

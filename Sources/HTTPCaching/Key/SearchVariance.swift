@@ -97,7 +97,7 @@ public struct SearchVariance: Sendable, Hashable {
         return place + "?" + text.joined(separator: "&")
     }
 
-    /// Whether a response with this variance to a request for one URL answers a request for the other.
+    /// Returns true if a response with this variance to a request for one URL answers a request for the other.
     public func isEquivalent(_ one: String, _ other: String) -> Bool {
         one.utf8.elementsEqual(other.utf8) || canonical(one).utf8.elementsEqual(canonical(other).utf8)
     }

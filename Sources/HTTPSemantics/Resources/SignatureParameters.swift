@@ -59,7 +59,7 @@ public struct SignatureParameters: Sendable, Hashable {
             self.init("ignored", marks: [], others: names, hosts: hosts)
         }
 
-        /// Whether a parameter belongs to the signature.
+        /// Returns true if a parameter belongs to the signature.
         func has(_ name: String) -> Bool {
             others.contains(name) || marks.contains { $0.name == name } || patterns.contains { $0.matches(name) }
         }

@@ -3,9 +3,9 @@ import HTTPCaching
 
 /// Responses that do not vary on all of their query (`No-Vary-Search`): they are variants of the URL without it.
 extension Fetcher {
-    /// What is stored for an equivalent URL and may answer the request.
+    /// Returns the responses that are stored for an equivalent URL and may answer the request.
     ///
-    /// - Parameter isNecessary: Whether it is looked for although the URL has no query.
+    /// - Parameter isNecessary: True to look for them even if the URL has no query.
     func equivalentCandidates(_ resolved: ResolvedRequest, isNecessary: Bool) throws(StoreError) -> [Candidate] {
         guard isNecessary || resolved.url.utf8.contains(UInt8(ascii: "?")) else { return [] }
         let candidates = try equivalentCandidates(resolved.key, for: resolved)

@@ -61,7 +61,7 @@ extension [any CodingKey] {
     fileprivate var words: String { map(\.stringValue).joined(separator: ".") }
 }
 
-/// What stands in the file. A member that is none of these is a mistake in its name, and refused.
+/// The contents of the file. A member that is none of these is a mistake in its name, and refused.
 private struct RulesFile: Decodable {
     struct Problem: Error {
         let text: String

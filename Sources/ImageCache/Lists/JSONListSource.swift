@@ -28,7 +28,7 @@ public struct JSONListSource: Sendable {
     /// The array is fetched at most once in this time. Default 5 minutes. By the wall clock: after a step backwards it is fetched.
     public var minimumInterval = Duration.seconds(300)
 
-    /// How often an id is asked for that its page does not bring, in one sync. Default 3.
+    /// The number of times that one sync asks for an id while its page does not bring it. Default 3.
     public var attempts = 3
 
     /// The time before the second attempt; each later one waits twice as long. Default 1 second.

@@ -55,7 +55,7 @@ public struct ListRecord: Sendable, Hashable, Identifiable {
 /// A page of records.
 public struct RecordPage: Sendable {
     public var records: [ListRecord]
-    /// What to ask for the page after this one with; `nil` at the end.
+    /// The value that requests the page after this one; `nil` at the end.
     public var next: String?
 }
 

@@ -36,7 +36,7 @@ struct ListSync: Sendable {
         try cache.blocking.translating(body)
     }
 
-    /// Whether the array is to be asked for. A date that lies in the future was written before the clock was set back.
+    /// Returns true if the array is to be asked for. A date that lies in the future was written before the clock was set back.
     private func isDue(_ list: ListState) -> Bool {
         let now = cache.fetcher.now().timeIntervalSince1970 * 1000
         let age = now - Double(list.checked)

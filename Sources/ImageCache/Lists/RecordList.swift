@@ -24,7 +24,7 @@ public struct RecordList: Sendable {
     /// Whose it is.
     public var owner: String? { listName.owner.isEmpty ? nil : listName.owner }
 
-    /// How much of a list is here.
+    /// The state of a list: how many ids it has, how many records are pending, and when the server was last asked.
     public struct Status: Sendable, Hashable {
         /// The ids that the server listed last.
         public var total: Int
@@ -96,7 +96,7 @@ public struct RecordList: Sendable {
         }
     }
 
-    /// How much of the list is here; `nil` before its first sync.
+    /// Returns the state of the list; `nil` before its first sync.
     public func status() async throws(ImageCacheError) -> Status? {
         try await cache.executor.run { [cache, listName] () throws(ImageCacheError) in
             try cache.blocking.translating {

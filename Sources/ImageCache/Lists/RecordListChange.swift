@@ -1,4 +1,4 @@
-/// What a sync has done.
+/// An event of a sync.
 public enum RecordListChange: Sendable {
     /// Records that are new or changed, and stored.
     case records([ListRecord])
@@ -7,7 +7,7 @@ public enum RecordListChange: Sendable {
     /// Records that the server lists and does not bring, and files that could not be downloaded. They are tried again by the next
     /// sync.
     case failed([FailedRecord])
-    /// How far the sync is; after each page.
+    /// The progress of the sync; after each page.
     case progress(RecordListProgress)
     /// The list is in step with the server, but for what failed. The last change of a sync.
     case finished(RecordListSummary)
@@ -31,7 +31,7 @@ public struct FailedRecord: Sendable, Hashable, Identifiable {
     public let message: String
 }
 
-/// How far a sync is.
+/// The progress of a sync.
 public struct RecordListProgress: Sendable, Hashable {
     /// Records stored by this sync.
     public var stored: Int
@@ -39,7 +39,7 @@ public struct RecordListProgress: Sendable, Hashable {
     public var pending: Int
 }
 
-/// What a sync has done in all.
+/// The totals of a sync.
 public struct RecordListSummary: Sendable, Hashable {
     /// Records that were stored.
     public var records = 0

@@ -118,7 +118,7 @@ extension Fetcher {
         return nil
     }
 
-    /// Whether the answer to a later request is in an entry's place.
+    /// Returns true if the answer to a later request is in an entry's place.
     func hasLater(than record: ResponseRecord, at new: NewEntry) throws(StoreError) -> Bool {
         let inPlace = try store.entries(for: new.key) { _ in new.variant }.first { $0.variant == new.variant }
         let later = inPlace.flatMap { ResponseRecord(decoding: $0.metadata)?.response.requestTime }

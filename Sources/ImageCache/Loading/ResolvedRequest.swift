@@ -11,7 +11,7 @@ struct ResolvedRequest: Sendable {
     let request: FileRequest
     /// The URL that the response is stored under, and shown with: normalised, without fragment, userinfo and what the key rules ignore.
     let url: String
-    /// Whether ``url`` is the one that the origin is asked for. Else requests for other URLs have the same key.
+    /// True if ``url`` is the one that the origin is asked for. Otherwise requests for other URLs have the same key.
     let isKeyOfOwn: Bool
     let key: EntryKey
     /// Where a response to these credentials is kept when it says that it is for everybody; `nil` without credentials, and

@@ -101,7 +101,7 @@ struct PinDownload: Sendable {
         } catch {
             if error.code == .cancelled { return .cancelled }
             if set.isNew, set.list == 0, isLackOfRoom(error) { return .noRoom(error) }
-            // What cannot be written down is told all the same.
+            // The failure is reported even if it cannot be noted in the store.
             try? cache.blocking.store.note(member, error: error.message)
             return .failed(Failure(record: member.record, url: member.url, message: error.message, error: error))
         }

@@ -1,4 +1,4 @@
-/// How much of a set of pins is there.
+/// The state of a set of pins: its members, and those that are stored.
 public struct PinSet: Sendable {
     /// The set's name; of the files of a ``RecordList``, the list's.
     public var name: String
@@ -12,7 +12,7 @@ public struct PinSet: Sendable {
     public var present: Int
     /// The lengths of the stored members together, in bytes.
     public var bytes: Int64
-    /// What they occupy on disk, in bytes.
+    /// The number of bytes that they occupy on disk.
     public var allocatedBytes: Int64
     /// The members that failed when they were last tried.
     public var failed: [Failure]
@@ -31,7 +31,7 @@ public struct PinSet: Sendable {
     public var isComplete: Bool { present == total }
 }
 
-/// What holds for all members of a set of pins.
+/// The options of all members of a set of pins.
 public struct PinOptions: Sendable, Hashable {
     /// For how long a member may have been stale and be served all the same when the origin cannot be reached. Default: as the
     /// server's fields allow.

@@ -13,7 +13,7 @@ extension DownloadCache {
     ///         try JSONDecoder().decode([User].self, from: body.data)
     ///     }
     ///
-    /// What is stored for another version counts as absent, and goes when the new response is stored. The same holds for another
+    /// A body stored for another version counts as absent, and goes when the new response is stored. The same holds for another
     /// ``Configuration/applicationVersion``, whose entries are also removed when the cache is opened.
     ///
     /// - Parameters:
@@ -138,7 +138,7 @@ extension DownloadCache {
 }
 
 extension CachedFile {
-    /// Whether its body was there before the request.
+    /// True if its body was there before the request.
     fileprivate var isFromStore: Bool { source == .disk || source == .stale || source == .revalidated }
 
     /// Why what is stored was not used as it is; `nil` when it was, or when the request forbade it.

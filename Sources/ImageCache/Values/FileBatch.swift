@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-/// How far a batch of files is.
+/// The progress of a batch of files.
 public struct BatchProgress: Sendable, Equatable {
     /// Files that were asked for, that are there, and that failed.
     public var requested: Int
@@ -20,7 +20,7 @@ public final class FileBatch: Sendable {
         var progress: BatchProgress
         var received: [Int: (bytes: Int64, total: Int64?)] = [:]
         var results: [Result<CachedFile, ImageCacheError>?]
-        /// What ended a batch of all or nothing.
+        /// The error that ended a batch of all or nothing.
         var failure: ImageCacheError?
         var hasEnded = false
         var lastWatcher = 0
@@ -68,7 +68,7 @@ public final class FileBatch: Sendable {
         return try results.map { result throws(ImageCacheError) in try result.get() }
     }
 
-    /// What became of each request, in their order.
+    /// Returns the result of each request, in their order.
     public func results() async -> [Result<CachedFile, ImageCacheError>] {
         let task = state.withLock { $0.task }
         await withTaskCancellationHandler {
@@ -87,7 +87,7 @@ public final class FileBatch: Sendable {
     /// The newest progress.
     public var latestProgress: BatchProgress { state.withLock { $0.progress } }
 
-    /// How far the batch is, from now until it ends. A reader that is slow sees only the newest value.
+    /// The progress of the batch, from now until it ends. A reader that is slow sees only the newest value.
     public var progress: AsyncStream<BatchProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: BatchProgress.self, bufferingPolicy: .bufferingNewest(1))

@@ -4,7 +4,7 @@ import HTTPCaching
 
 /// Small files whose look-ups are in memory.
 extension DownloadCache {
-    /// What is known of a stored file.
+    /// The result of a look-up of a stored file.
     private struct Lookup: Sendable {
         let candidate: Fetcher.Candidate
         let freshUntil: Date
@@ -40,7 +40,7 @@ extension DownloadCache {
 }
 
 extension FileRequest {
-    /// Whether nothing but key, fields, lifetime and SHA-256 decides of a hit.
+    /// True if nothing but key, fields, lifetime and SHA-256 decides about a hit.
     fileprivate var canBeHeld: Bool {
         method == .get && body == nil && policy == .useProtocolCachePolicy && goneOriginal == nil
             && !transfer.forwardsErrorResponses

@@ -13,7 +13,7 @@ import Transfer
 final class ValueMemory: Sendable {
     /// Larger files are looked up on disk.
     static let fileSizeLimit: Int64 = 256 << 10
-    /// What the look-up of a file takes, in bytes.
+    /// The number of bytes that the look-up of a file takes.
     static let lookupCost = 4096
 
     struct Key: MemoryCacheKey {
@@ -66,7 +66,7 @@ final class ValueMemory: Sendable {
             lastTouch = Locked(.now)
         }
 
-        /// Whether its use is to be noted in the store: once a second, so that it is not evicted there.
+        /// Returns true if its use is to be noted in the store: once a second, so that it is not evicted there.
         func isTouchDue() -> Bool {
             lastTouch.withLock { last in
                 guard .now - last > .seconds(1) else { return false }
@@ -95,7 +95,7 @@ final class ValueMemory: Sendable {
 
     var statistics: MemoryCacheStatistics { memory.statistics }
 
-    /// What is in memory and may be used without a look at the store.
+    /// Returns the entry that is in memory and may be used without a look at the store.
     func held(_ key: Key, for request: FileRequest) -> Held? {
         guard request.method == .get, let held = memory.value(for: key),
             request.mayUseMemory(freshUntil: held.freshUntil, checked: held.checked, now: now())
@@ -127,7 +127,7 @@ final class ValueMemory: Sendable {
 }
 
 extension FileRequest {
-    /// Whether what is in memory may be used without a look at what it was made of.
+    /// Returns true if an entry in memory may be used without a look at what it was made of.
     func mayUseMemory(freshUntil: Date, checked: Date, now: Date) -> Bool {
         switch policy {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true

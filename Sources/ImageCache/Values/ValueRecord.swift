@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPCaching
 
-/// What the store remembers of a value that the application has stored.
+/// The store's record of a value that the application has stored.
 struct ValueRecord: Equatable {
     /// Bumped when the format changes; records of an unknown version count as damaged.
     private static let formatVersion: UInt8 = 1

@@ -41,7 +41,7 @@ struct UnpinCommand: AsyncParsableCommand {
     }
 }
 
-/// How much of a set is there, as commands print it.
+/// The state of a set, as commands print it: its members, and those that are there.
 struct PinReport: Encodable {
     private struct FailedFile: Encodable {
         var url: String

@@ -67,7 +67,7 @@ struct ValueTests {
         let next = try self.bench(in: bench.directory, version: "6")
         #expect(try await next.cache.value(for: Self.request, as: User.self).source == .response(.network))
         #expect(try await next.cache.value(forKey: "bob", as: User.self).value == nil)
-        // What plain files are does not depend on the application.
+        // Plain files do not depend on the application's version.
         while try await next.cache.entries().count > 2 { try await Task.sleep(for: .milliseconds(5)) }
         #expect(try await Set(next.cache.entries().map(\.url)) == [Bench.url, Bench.url + "3"])
     }

@@ -42,7 +42,7 @@ final class ListOrigin: Sendable {
     func list(_ user: String = "ann") -> [Item] { state.withLock { $0.lists[user] ?? [] } }
     func setList(_ items: [Item], of user: String = "ann") { state.withLock { $0.lists[user] = items } }
     func setFaults(_ change: @Sendable (inout Faults) -> Void) { state.withLock { change(&$0.faults) } }
-    /// How often an id's record was sent.
+    /// Returns the number of times that an id's record was asked for.
     func sent(_ id: Int, of user: String = "ann") -> Int { state.withLock { $0.asked["\(user)/\(id)"] ?? 0 } }
     var pages: Int { state.withLock { $0.pages } }
 

@@ -48,7 +48,7 @@ extension Catalogue {
         try run("UPDATE pin_sets SET is_new = 0 WHERE id = ?1") { $0.bind(1, id) }
     }
 
-    /// How much of a set is there.
+    /// Returns the set with its members, and those that are there, counted.
     func count(_ set: PinSetState) throws(StoreError) -> PinSetState {
         var set = set
         let id = set.set
@@ -135,7 +135,7 @@ extension Catalogue {
             { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: { $0.isNull(0) ? -1 : $0.integer(0) }) ?? -1
     }
 
-    /// What pinned entries occupy on disk.
+    /// Returns the number of bytes that pinned entries occupy on disk.
     func pinnedBytes() throws(StoreError) -> Int64 {
         try first(
             "SELECT ifnull(sum(allocated), 0) FROM holds WHERE run = ?1", { $0.bind(1, PinSchema.pinRun) },

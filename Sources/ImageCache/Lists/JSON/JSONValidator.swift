@@ -1,12 +1,12 @@
 /// The grammar of JSON (RFC 8259), a byte at a time: a state machine that keeps a stack of open arrays and objects and nothing else.
 struct JSONValidator {
-    /// What is wrong with a text.
+    /// An error in a text.
     enum Fault: Error, Equatable {
         case unexpected(UInt8)
         case tooDeep
     }
 
-    /// What a byte was.
+    /// The role of a byte.
     enum Event {
         case inside
         /// A value begins with this byte.
@@ -43,7 +43,7 @@ struct JSONValidator {
     /// For each open container: true for an object.
     private var open: [Bool] = []
 
-    /// How many arrays and objects are open.
+    /// The number of open arrays and objects.
     var depth: Int { open.count }
     var isInKey: Bool { isKey }
     /// A whole value was read, and white space may follow.
