@@ -118,7 +118,7 @@ struct ListSync: Sendable {
         _ file: CachedFile, _ list: ListState, isPartial: Bool, validator: String
     ) throws(ImageCacheError) -> ListDifference {
         do {
-            let staging = try ListStaging(list, isPartial: isPartial, in: cache.store)
+            let staging = try ListStaging(list, isPartial: isPartial, in: cache.blocking.store)
             var elements = JSONElements()
             var isArray: Bool?
             try file.forEachChunk { chunk in
