@@ -83,6 +83,7 @@ let package = Package(
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
                 "ConcurrencyPrimitives",
                 "MemoryCache", "Transfer", httpTypes, logging,
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict
         ),
@@ -95,7 +96,9 @@ let package = Package(
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "Digests", "HTTPSemantics", "ImageCache", "ConcurrencyPrimitives", "URLSigning", "Units", logging,
+                "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ConcurrencyPrimitives", "URLSigning",
+                "Units",
+                logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -193,7 +196,8 @@ let package = Package(
         .testTarget(
             name: "ImageCacheTests",
             dependencies: [
-                "DiskStore", "HTTPCaching", "ImageCache", "ImageCacheTesting", "ImageCodec", "ConcurrencyPrimitives",
+                "Digests", "DiskStore", "HTTPCaching", "ImageCache", "ImageCacheTesting", "ImageCodec",
+                "ConcurrencyPrimitives",
                 "TestSupport",
                 "Transfer", httpTypes, logging,
             ],
@@ -201,7 +205,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ImageCache", "imgcache", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "HTTPSemantics", "ImageCache", "imgcache",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .testTarget(

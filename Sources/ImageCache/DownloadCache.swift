@@ -105,7 +105,7 @@ public final class DownloadCache: Sendable {
 
     /// Starts, or joins, the load of a request: for progress and for the file.
     public func download(_ request: FileRequest) -> Download {
-        Download(request: request, subscription: fetcher.subscribe(to: request))
+        Download(request: request, subscription: fetcher.reachingMirrors(of: request).subscribe(to: request))
     }
 
     /// The answer to a request for a part of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head alone (HEAD), or

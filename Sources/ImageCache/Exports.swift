@@ -6,3 +6,7 @@
 @_exported public import ImageCodec
 @_exported public import MemoryCache
 @_exported public import Transfer
+
+@_exported public import struct Digests.Digest
+@_exported public import enum Digests.DigestAlgorithm
+@_exported public import struct Digests.PieceDigests

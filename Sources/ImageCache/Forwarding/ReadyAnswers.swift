@@ -126,7 +126,7 @@ final class ReadyAnswers: Sendable {
         init(_ request: FileRequest) {
             self = .other
             guard request.method == .get || request.method == .head, request.ownLifetime == nil,
-                request.sha256 == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
+                request.expectedDigest == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
             else { return }
             var isConditional = false
             for field in request.fields {

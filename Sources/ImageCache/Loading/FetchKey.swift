@@ -33,6 +33,9 @@ struct FileKey: Hashable, Sendable {
     private var isSafeQuery: Bool
     private var transfer: TransferOptions
     private var sha256: String?
+    private var integrity: BodyIntegrity
+    private var mirrors: [Mirror]
+    private var usesAnnouncedMirrors: Bool
     private var resumes: Bool
     private var unstorable: FileRequest.Unstorable
     private var goneOriginal: Int64?
@@ -59,6 +62,9 @@ struct FileKey: Hashable, Sendable {
         isSafeQuery = request.isSafeQuery
         transfer = request.transfer
         sha256 = request.sha256
+        integrity = request.integrity
+        mirrors = request.mirrors
+        usesAnnouncedMirrors = request.usesAnnouncedMirrors
         resumes = request.resumes
         unstorable = request.unstorable
         goneOriginal = request.goneOriginal

@@ -84,7 +84,7 @@ extension Fetcher {
             ResponseSink.Storing(
                 download: DownloadSink(resolved: resolved, rules: rules, writer: writer, fetch: fetch), writer: writer)
         }
-        let whole = storing(try beginBody(resolved.key, generation))
+        let whole = storing(try beginBody(resolved.partialKey, generation))
         guard case .response(_, let publishing) = consumer else {
             return ResponseSink(
                 resolved: resolved, rules: rules, fetch: fetch, status: conditional.status, isForFile: true,

@@ -13,6 +13,8 @@ struct Fetcher: Sendable {
     let now: @Sendable () -> Date
     /// How origins are reached.
     var transport: any HTTPTransport
+    /// How mirrored requests were served.
+    let originRates = OriginRates()
     let revalidatesInBackground: Bool
     let maxVariants: Int
     let sweeper: Sweeper?

@@ -20,7 +20,7 @@ struct FetchTerms: Hashable, Sendable {
     init(_ resolved: ResolvedRequest) {
         policy = resolved.cacheRequest.policy
         ownLifetime = resolved.request.ownLifetime
-        sha256 = resolved.request.sha256?.lowercased()
+        sha256 = resolved.request.expectedDigest?.hexadecimal
         directives = resolved.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
         transfer = resolved.request.transfer
     }
