@@ -17,6 +17,8 @@ public struct LineList: Sendable {
     private var current: ListedDownload?
     private var directory: String?
     private var name: String?
+    /// The rest of a download of which an option made no sense is passed over.
+    private var isBroken = false
 
     /// - Parameter file: The list's name, for errors.
     public init(file: String) { self.file = file }
@@ -37,6 +39,7 @@ public struct LineList: Sendable {
             return nil
         }
         let done = try finish()
+        isBroken = false
         let urls = content.split { $0 == "\t" }.map { String($0.trimmed) }.filter { !$0.isEmpty }
         current = ListedDownload(urls.map { ListedDownload.Source($0) }, position: position)
         return done
@@ -68,9 +71,14 @@ public struct LineList: Sendable {
     }
 
     private mutating func set(_ option: String, _ value: String) throws(ListError) {
+        if isBroken { return }
+        if isBroken { return }
         guard var download = current else {
             throw ListError(position, "the option \(option)= has no URL above it")
         }
+        // Never without the option: it may be its checksum.
+        current = nil
+        isBroken = true
         switch option {
         case "out": name = value
         case "dir": directory = value
@@ -83,6 +91,7 @@ public struct LineList: Sendable {
         if option == "dir" { _ = try path(value) }
         if let name { download.output = try path(directory.map { $0 + "/" + name } ?? name) }
         current = download
+        isBroken = false
     }
 
     private func path(_ text: String) throws(ListError) -> String {

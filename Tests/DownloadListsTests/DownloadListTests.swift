@@ -96,6 +96,15 @@ struct DownloadListTests {
         #expect(throws: ListError.self) { try reader.take(Array(" out=late".utf8)) }
     }
 
+    @Test func `a download of which an option makes no sense is not had without it`() throws {
+        var reader = DownloadListReader(file: "-", base: nil)
+        #expect(try reader.take(Array("http://a/1".utf8)) == nil)
+        #expect(throws: ListError.self) { try reader.take(Array(" checksum=sha-256=12".utf8)) }
+        #expect(try reader.take(Array(" out=x".utf8)) == nil)
+        #expect(try reader.take(Array("http://a/2".utf8)) == nil)
+        #expect(try reader.finish()?.sources[0].url == "http://a/2")
+    }
+
     @Test func `random bytes are a list or an error`() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array("http://a\t\n =#<>sum./\\0f".utf8) + [0xC3, 0x00, 0xFF]

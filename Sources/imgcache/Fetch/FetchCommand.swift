@@ -33,6 +33,9 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output")
     var result: ResultOptions
 
+    @OptionGroup(title: "Data sets")
+    var dataSet: DataSetOptions
+
     @OptionGroup
     var fetching: FetchingOptions
 
@@ -44,6 +47,7 @@ struct FetchCommand: AsyncParsableCommand {
             throw ValidationError("Name a URL, or a list of them with -i.")
         }
         guard output.directory?.isEmpty != true else { throw ValidationError("-d takes a folder.") }
+        try dataSet.validate(urls, several, output)
         try fetching.validate(urls, several, output: output.file, takes: "URL")
     }
 

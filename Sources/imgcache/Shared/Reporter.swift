@@ -61,20 +61,18 @@ final class Reporter<Result: RunResult>: Sendable {
     ///
     /// - Parameter work: gets a source and its place.
     /// - Returns: the exit code.
-    func run(
-        _ sources: [String], width: Int, _ interruption: Interruption,
-        _ work: @escaping @Sendable (String, Int) async -> Result
+    func run<Source: Sendable>(
+        _ sources: WorkQueue<Source>, width: Int, _ interruption: Interruption,
+        _ work: @escaping @Sendable (Source, Int) async -> Result
     ) async -> ExitStatus {
         await withTaskGroup(of: Void.self) { group in
-            var next = 0
-            func startNext() {
-                guard next < sources.count, !interruption.happened else { return }
-                let index = next
-                next += 1
-                group.addTask { self.add(await work(sources[index], index), at: index) }
+            for _ in 0..<width {
+                group.addTask {
+                    while !interruption.happened, let (source, place) = await sources.next() {
+                        self.add(await work(source, place), at: place)
+                    }
+                }
             }
-            for _ in 0..<width { startNext() }
-            while await group.next() != nil { startNext() }
         }
         return state.withLock { state in
             if state.withoutRoom > 1 { Output.error("\(state.withoutRoom - 1) more failed for the same reason") }
