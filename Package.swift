@@ -16,7 +16,7 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let package = Package(
     name: "imgcache",
     products: [
-        .library(name: "ImageCache", targets: ["ImageCache"]),
+        .library(name: "ImageCache", targets: ["ImageCache", "Transfer"]),
         .library(name: "HTTPCaching", targets: ["HTTPCaching", "HTTPSemantics"]),
         .library(name: "MemoryCache", targets: ["MemoryCache"]),
         .library(name: "ImageCacheTesting", targets: ["ImageCacheTesting"]),
@@ -96,9 +96,10 @@ let package = Package(
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ConcurrencyPrimitives", "URLSigning",
-                "Units",
-                logging,
+                "DiskStore", "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageCodec",
+                "ConcurrencyPrimitives",
+                "Transfer",
+                "URLSigning", "Units", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -116,7 +117,8 @@ let package = Package(
         .target(
             name: "ImageProxy",
             dependencies: [
-                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ConcurrencyPrimitives", "URLSigning",
+                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ConcurrencyPrimitives", "Transfer",
+                "URLSigning",
                 httpTypes,
             ],
             swiftSettings: strict
@@ -212,8 +214,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CSQLite", "DiskStore", "ImageCache", "ConcurrencyPrimitives", "TestSupport", "Transfer", "imgcache",
-                httpTypes,
+                "CSQLite", "DiskStore", "HTTPCaching", "ImageCache", "ImageCodec", "ConcurrencyPrimitives",
+                "TestSupport",
+                "Transfer", "imgcache", httpTypes,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -234,7 +237,7 @@ let package = Package(
         .testTarget(
             name: "ImageProxyAdminTests",
             dependencies: [
-                "HTTPServer", "ImageCache", "ImageProxyAdmin", httpTypes,
+                "HTTPCaching", "HTTPServer", "ImageCache", "ImageProxyAdmin", httpTypes,
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict),
@@ -243,7 +246,8 @@ let package = Package(
         .testTarget(
             name: "ServerIntegrationTests",
             dependencies: [
-                "HTTPServer", "ImageCache", "ConcurrencyPrimitives", "TestSupport", "URLSigning", "imgcache",
+                "HTTPServer", "ImageCache", "ImageCodec", "ConcurrencyPrimitives", "TestSupport", "URLSigning",
+                "imgcache",
                 "imgcache-server",
                 httpTypes,
                 .product(name: "NIOCore", package: "swift-nio"),

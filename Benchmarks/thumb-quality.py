@@ -140,7 +140,7 @@ def fringe(name: str, file: Path) -> float:
     premultiplied = full.copy()
     premultiplied[..., :3] *= full[..., 3:] / 255
     filtered = exact(premultiplied, result.shape[1], result.shape[0])
-    # Where the filter overshoots, alpha is cut and the colour stays.
+    # Overshoot of the filter: alpha is clamped and the colour preserved.
     alpha = np.clip(filtered[..., 3:] / 255, 0, 1)
     colour = np.clip(filtered[..., :3] / np.maximum(filtered[..., 3:] / 255, 1e-9), 0, 255)
     worst = 0.0

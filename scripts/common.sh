@@ -1,13 +1,13 @@
 # Sourced by the scripts beside it: finds Swift and installs missing system packages.
 
-# Says what is wrong and ends the script.
+# Prints an error and ends the script.
 fail() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
     exit 1
 }
 
-# Puts the folder of a real Swift toolchain first on PATH. Other packages bring a command named `swift` too
-# (python3-swiftclient does), which would hide it.
+# Puts the folder of a Swift toolchain first on PATH. Other packages contain a command named `swift` as well
+# (python3-swiftclient), which would hide it.
 use_swift() {
     local candidate folder
     while read -r candidate; do
@@ -26,7 +26,7 @@ use_swift() {
     fail "no Swift toolchain found; install Swift 6.2 or later (https://www.swift.org/install/linux) and put it on PATH"
 }
 
-# Whether what a Debian package is needed for is there, from wherever it came.
+# Succeeds if the files needed from a Debian package exist, regardless of their origin.
 have() {
     case "$1" in
     libcurl4-openssl-dev) pkg-config --exists libcurl ;;
@@ -54,7 +54,7 @@ have() {
     esac >/dev/null 2>&1
 }
 
-# Installs those of the named Debian packages that are missing; where it cannot, says which.
+# Installs the missing ones of the named Debian packages, or reports them if that is impossible.
 need() {
     local package missing=()
     for package in "$@"; do
@@ -77,7 +77,7 @@ need() {
     done
 }
 
-# What building the package needs.
+# The requirements of building the package.
 build_packages=(
     pkg-config libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libssl-dev ca-certificates
     libjpeg-dev libpng-dev libwebp-dev liblcms2-dev

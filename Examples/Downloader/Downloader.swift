@@ -8,10 +8,7 @@ import ImageCache
 enum Downloader {
     static func main() async {
         let urls = CommandLine.arguments.dropFirst()
-        guard !urls.isEmpty else {
-            print("usage: example-downloader URL…")
-            exit(2)
-        }
+        guard !urls.isEmpty else { return print("usage: example-downloader URL…") }
         do {
             let cache = try DownloadCache()
             let isComplete = await withTaskGroup(of: Bool.self) { group in
@@ -32,7 +29,7 @@ enum Downloader {
         do throws(ImageCacheError) {
             let file = try await cache.file(for: FileRequest(url))
             let name = url.split(separator: "/").last.map(String.init) ?? "download"
-            try file.export(to: name, overwrite: true)
+            try await file.export(to: name, overwrite: true)
             print("\(name): \(file.size) bytes, \(file.source), \(file.bytesTransferred) bytes received")
             return true
         } catch {

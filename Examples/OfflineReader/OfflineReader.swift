@@ -17,7 +17,7 @@ enum OfflineReader {
             let cache = try DownloadCache()
             let file = try await read(url, updating: arguments.count == 2, from: cache)
             fputs("received \(file.response.responseTime), \(file.source)\n", stderr)
-            try file.copy(toDescriptor: STDOUT_FILENO)
+            try await file.copy(toDescriptor: STDOUT_FILENO)
             await cache.close()
         } catch {
             fputs("\(error)\n", stderr)

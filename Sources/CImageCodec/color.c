@@ -12,7 +12,7 @@ struct icodec_transform {
     int pixels;
 };
 
-/// lcms2 says what is wrong with a profile; for us it is one that cannot be used.
+/// lcms2 reports errors in a profile, which is then treated as unusable.
 static void on_error(cmsContext context, cmsUInt32Number code, const char *text) { (void)context, (void)code, (void)text; }
 
 static cmsContext make_context(void) {
@@ -29,7 +29,8 @@ static double srgb_light(double value) {
 
 static bool is_near(double left, double right, double tolerance) { return fabs(left - right) <= tolerance; }
 
-/// By what the profile does, not by its name: primaries and curves are those of sRGB within what 8 bits can show.
+/// Compares the effect of the profile, not its name: primaries and curves equal those of sRGB within the precision of 8
+/// bits.
 static bool is_srgb(cmsHPROFILE profile) {
     static const struct {
         cmsTagSignature primary, curve;

@@ -42,7 +42,7 @@ double icodec_cpu_seconds(void) {
 // 0: go on; 1: stop; more: stop after one look less than that.
 void icodec_stop(int32_t *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELAXED); }
 
-void icodec_stop_after(int32_t *flag, int32_t looks) { __atomic_store_n(flag, looks + 1, __ATOMIC_RELAXED); }
+void icodec_stop_after(int32_t *flag, int32_t checks) { __atomic_store_n(flag, checks + 1, __ATOMIC_RELAXED); }
 
 bool icodec_watch_allows(const icodec_watch *watch, icodec_error *error) {
     if (watch->stop) {

@@ -10,7 +10,7 @@ static bool is_coarse(const icodec_jpeg_coarse *coarse, unsigned identifier) {
     return false;
 }
 
-/// Remembers the accuracy that a scan would have brought.
+/// Records the accuracy that an omitted scan would have brought.
 static void note(icodec_jpeg_coarse *coarse, unsigned identifier, unsigned first, unsigned last, int accuracy) {
     for (int index = 0; index < coarse->count; index++)
         if (coarse->components[index].identifier == identifier)
@@ -23,7 +23,7 @@ bool icodec_jpeg_coarse_misses(const icodec_jpeg_coarse *coarse, int component, 
     return place > 0 && coarse->components[component].is_coarse && (of_any ? accuracy != 0 : accuracy > 0);
 }
 
-/// Looks at the marker segment that has come whole; true when it starts a scan that is to be left out.
+/// Examines a complete marker segment; true if it starts a scan to be omitted.
 static bool starts_unneeded_scan(icodec_jpeg_coarse *coarse) {
     const uint8_t *bytes = coarse->segment;
     size_t count = coarse->held;
@@ -138,7 +138,7 @@ static JBLOCKARRAY access_rows(
     if (!array) return coarse->access(info, pointer, start, count, writes);
     if (count > array->most || start > array->rows || count > array->rows - start)
         icodec_jpeg_leave(info->client_data, ICODEC_INTERNAL, "rows of coefficients that there are not");
-    // What was written to the rows before, then the rows that are asked for.
+    // The rows written before, followed by the requested ones.
     size_t held = (size_t)array->columns * array->held;
     int16_t *at = array->first + (size_t)array->columns * array->start;
     for (size_t index = 0; index < held; index++) at[index] = array->window[index][0];

@@ -23,7 +23,7 @@ typedef struct icodec_jpeg_coarse {
     int count, requested;
     jvirt_barray_ptr (*request)(j_common_ptr, int, boolean, JDIMENSION, JDIMENSION, JDIMENSION);
     JBLOCKARRAY (*access)(j_common_ptr, jvirt_barray_ptr, JDIMENSION, JDIMENSION, boolean);
-    // Where the filter is in the file.
+    // The filter's position in the file.
     bool is_in_segment, after_ff, drops, holds, has_end;
     uint8_t segment[16];
     size_t held, left; // of the segment
@@ -33,11 +33,11 @@ typedef struct icodec_jpeg_coarse {
 /// Before jpeg_start_decompress, with the scale set.
 void icodec_jpeg_coarse_prepare(icodec_jpeg_coarse *coarse, icodec_jpeg_core *core);
 
-/// Copies bytes of the file from the first scan's data on, without the scans that bring nothing to pixels of 1/8 size. `to` has room
-/// for 16 bytes more than `count`.
+/// Copies bytes of the file from the first scan's data on, without the scans that do not affect pixels of 1/8 size.
+/// `to` has space for 16 bytes more than `count`.
 size_t icodec_jpeg_coarse_filter(icodec_jpeg_coarse *coarse, const uint8_t *from, size_t count, uint8_t *to);
 
-/// Whether scans that were left out lack the full accuracy of a coefficient: of one of which something came, or of any.
+/// Returns true if omitted scans leave a coefficient without full accuracy: one that was partially transmitted, or any.
 bool icodec_jpeg_coarse_misses(const icodec_jpeg_coarse *coarse, int component, int place, bool of_any);
 
 #endif

@@ -15,7 +15,7 @@ void icodec_jpeg_leave(icodec_jpeg_core *core, int code, const char *reason) {
     longjmp(core->jump, 1);
 }
 
-void icodec_jpeg_look(icodec_jpeg_core *core) {
+void icodec_jpeg_check_watch(icodec_jpeg_core *core) {
     if (!icodec_watch_allows(&core->watch, core->error)) longjmp(core->jump, 1);
 }
 
@@ -61,8 +61,8 @@ static void on_error(j_common_ptr info) {
     abort(); // not reached: every branch has left
 }
 
-/// Whether an end-of-image marker comes next and is the last thing in the file: within the block that is being decoded, of which
-/// libjpeg does not tell where in it it is.
+/// Returns true if an end-of-image marker follows and is the last marker of the file: within the block being decoded,
+/// in which libjpeg does not reveal its position.
 static bool ends_here(const icodec_jpeg_core *core) {
     uint8_t rest[2560];
     uint64_t offset = (uint64_t)icodec_jpeg_offset(core);
@@ -73,7 +73,7 @@ static bool ends_here(const icodec_jpeg_core *core) {
     return count < 2;
 }
 
-/// Whether the bytes that libjpeg passed over before a marker are zero: some cameras fill up with them.
+/// Returns true if the bytes that libjpeg skipped before a marker are zero: padding written by some cameras.
 static bool is_padding(const icodec_jpeg_core *core, int64_t count) {
     int64_t offset = icodec_jpeg_offset(core) - count;
     uint8_t bytes[256];
@@ -90,7 +90,7 @@ static bool is_padding(const icodec_jpeg_core *core, int64_t count) {
 }
 
 /// The data of a scan have ended before its image has: at a marker, or at the end of the input.
-/// - Returns: whether the file was cut there, and does not merely have damaged data, which seldom come out at just the right length.
+/// Returns true if the file was cut there, as opposed to damaged data, which seldom have exactly the right length.
 static bool is_cut(const icodec_jpeg_core *core) {
     const struct jpeg_decompress_struct *info = &core->info;
     if (core->at_end) return true;
@@ -135,7 +135,7 @@ static void on_progress(j_common_ptr info) {
     icodec_jpeg_core *core = info->client_data;
     if ((uint32_t)core->info.input_scan_number > core->limits.scans)
         icodec_jpeg_leave(core, ICODEC_LIMIT, "more scans than allowed");
-    icodec_jpeg_look(core);
+    icodec_jpeg_check_watch(core);
 }
 
 void icodec_jpeg_prepare(icodec_jpeg_core *core, const icodec_limits *limits, icodec_error *error) {
@@ -174,7 +174,7 @@ static uint64_t coefficients(const struct jpeg_decompress_struct *info, bool coa
         // libjpeg rounds up to whole MCUs.
         uint64_t wide = component->width_in_blocks + (uint64_t)component->h_samp_factor;
         uint64_t high = component->height_in_blocks + (uint64_t)component->v_samp_factor;
-        // What is stored at half the width and height is decoded at twice the scale.
+        // Components with half the width and height are decoded at twice the scale.
         bool is_halved = info->max_h_samp_factor % (component->h_samp_factor * 2) == 0 &&
             info->max_v_samp_factor % (component->v_samp_factor * 2) == 0;
         uint64_t most = (uint64_t)component->v_samp_factor * 2 * wide * DCTSIZE2; // lines that libjpeg has at hand

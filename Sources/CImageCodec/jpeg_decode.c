@@ -15,12 +15,12 @@ static const JOCTET end_of_image[2] = {0xFF, JPEG_EOI};
 
 static void begin(j_decompress_ptr info) { (void)info; }
 
-/// The next part without what is of no use at 1/8 of the size.
+/// The next part without the data that is irrelevant at 1/8 of the size.
 static boolean refill_coarsely(icodec_jpeg *jpeg) {
     icodec_jpeg_core *core = &jpeg->core;
     size_t count = 0;
     while (count == 0) {
-        icodec_jpeg_look(core);
+        icodec_jpeg_check_watch(core);
         ssize_t got = icodec_read(&jpeg->source, core->position, jpeg->buffer, sizeof jpeg->buffer);
         if (got < 0) icodec_jpeg_leave(core, ICODEC_IO, "the file cannot be read");
         if (got == 0) {
@@ -44,10 +44,10 @@ static boolean refill(j_decompress_ptr info) {
     icodec_jpeg *jpeg = info->client_data;
     icodec_jpeg_core *core = &jpeg->core;
     if (core->coarse) return refill_coarsely(jpeg);
-    // Markers, of which there may be millions, make no progress otherwise.
-    icodec_jpeg_look(core);
+    // Markers, of which there may be millions, would otherwise make no progress.
+    icodec_jpeg_check_watch(core);
     uint64_t rest = jpeg->source.size > core->position ? jpeg->source.size - core->position : 0;
-    // Of what lies behind the pixels it is enough to see how it begins.
+    // After the pixels, only the beginning of the remaining data matters.
     if (core->finishes) rest = 0;
     if (rest > icodec_watch_step) rest = icodec_watch_step;
     if (jpeg->source.bytes && rest > 0) {
@@ -116,14 +116,14 @@ void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *descripti
     icodec_jpeg_describe_core(&jpeg->core, description);
 }
 
-/// A progressive file that ends before the scans that would have made it whole. With an end-of-image marker behind them, as ITU-T T.81
-/// lets encoders leave out coefficients, only one that ends before the accuracy is reached that its scans led to.
+/// Detects a progressive file that ends before its last scans. With an end-of-image marker, before which ITU-T T.81
+/// lets encoders omit coefficients, only one that ends before the accuracy is reached that its scans led to.
 static bool misses_scans(const icodec_jpeg_core *core) {
     const struct jpeg_decompress_struct *info = &core->info;
     if (!info->progressive_mode || !info->coef_bits) return false;
-    // Before an end marker, coefficients of which nothing came are zero; those that came in part would have gone on.
+    // Before an end marker, coefficients without any scan are zero; partially transmitted ones would have continued.
     int least = core->at_end ? -1 : 1;
-    // Whether the data of a scan that was left out were whole is not known; without the end behind them they are not.
+    // It is unknown if the data of an omitted scan were complete; without the end after them they are not.
     if (core->coarse && core->coarse->drops) return true;
     for (int component = 0; component < info->num_components; component++)
         for (int index = 0; index < DCTSIZE2; index++)
@@ -147,7 +147,7 @@ bool icodec_jpeg_start(
     if (eighths == 1 && jpeg_has_multiple_scans(info) && info->num_components <= 4 && !core->at_end &&
         icodec_jpeg_may_be_coarse(core)) {
         icodec_jpeg_coarse_prepare(&jpeg->coarse, core);
-        // What is in the buffer comes again, through the filter.
+        // The buffer's content is passed through the filter again.
         core->position = (uint64_t)icodec_jpeg_offset(core);
         core->input.bytes_in_buffer = 0;
         core->input.next_input_byte = NULL;
@@ -177,7 +177,7 @@ bool icodec_jpeg_finish(icodec_jpeg *jpeg, icodec_error *error) {
     core->error = error;
     if (core->info.output_scanline < core->info.output_height || core->at_end) return true;
     core->finishes = true;
-    // Whatever is wrong there, the pixels are right.
+    // The pixels are correct regardless of errors there.
     if (setjmp(core->jump)) return error->code != ICODEC_CANCELLED && error->code != ICODEC_LIMIT;
     jpeg_finish_decompress(&core->info);
     return true;

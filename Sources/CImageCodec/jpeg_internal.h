@@ -5,7 +5,7 @@
 #include "icodec_jpeg.h"
 #include "libjpeg_calls.h"
 
-/// What decoding a whole file and decoding a preview have in common. libjpeg's callbacks get here by `client_data`.
+/// The common part of decoding a whole file and decoding a preview. libjpeg's callbacks access it by `client_data`.
 struct icodec_jpeg_coarse;
 
 typedef struct {
@@ -34,22 +34,23 @@ void icodec_jpeg_release(icodec_jpeg_core *core);
 void icodec_jpeg_describe_core(const icodec_jpeg_core *core, icodec_description *description);
 /// After jpeg_read_header: the size and the memory that it will take.
 bool icodec_jpeg_check(icodec_jpeg_core *core, icodec_error *error);
-/// Whether the scans that are of no use at 1/8 of the size may be left out. Of what is decoded in a few milliseconds all are read, so that
-/// a cut in the last of them is found; of a larger file the pixels of 1/8 are right all the same.
+/// Returns true if the scans that are irrelevant at 1/8 of the size may be omitted. Small files, which are decoded in a
+/// few milliseconds, are read completely, so that truncation of the last scan is detected; for larger ones the pixels
+/// at 1/8 are correct nevertheless.
 bool icodec_jpeg_may_be_coarse(const icodec_jpeg_core *core);
-/// Where libjpeg is in the input.
+/// The position of libjpeg in the input.
 int64_t icodec_jpeg_offset(const icodec_jpeg_core *core);
-/// Ends the call that runs when its time is over or nobody wants the result.
-void icodec_jpeg_look(icodec_jpeg_core *core);
+/// Ends the running call when its time is over or it was cancelled.
+void icodec_jpeg_check_watch(icodec_jpeg_core *core);
 /// Ends the call that runs with an error.
 void icodec_jpeg_leave(icodec_jpeg_core *core, int code, const char *reason) __attribute__((noreturn));
-/// The data are missing: an error, or with `allow_truncated` a fault.
+/// Handles missing data: an error, or with `allow_truncated` a defect.
 void icodec_jpeg_end_early(icodec_jpeg_core *core, const char *reason);
-/// Remembers the first fault that was passed over.
+/// Records the first tolerated defect.
 void icodec_jpeg_note(icodec_jpeg_core *core, int code, const char *reason);
-/// One of the APP markers that carry an Exif block or a profile.
+/// Handles an APP marker that contains an Exif block or a profile.
 boolean icodec_jpeg_take_marker(j_decompress_ptr info);
-/// Before jpeg_start_decompress: scale and colours.
+/// Sets scale and colours, before jpeg_start_decompress.
 void icodec_jpeg_configure(icodec_jpeg_core *core, int eighths, bool raw_cmyk);
 /// Reads rows until there are `count` of them, the image ends, or the input pauses.
 void icodec_jpeg_read_rows(icodec_jpeg_core *core, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got);

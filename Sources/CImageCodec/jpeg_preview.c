@@ -81,7 +81,7 @@ bool icodec_jpeg_preview_append(
             if (state == JPEG_SUSPENDED) break;
             if ((uint32_t)info->input_scan_number > core->limits.scans)
                 icodec_jpeg_leave(core, ICODEC_LIMIT, "more scans than allowed");
-            icodec_jpeg_look(core);
+            icodec_jpeg_check_watch(core);
         }
     *has_header = self->has_header;
     *scans = 0;

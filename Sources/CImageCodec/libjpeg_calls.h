@@ -7,7 +7,7 @@
 
 #include "libraries.h"
 
-// What is called of libjpeg, by pointers that are set when it is opened; the names stand for the pointers.
+// The functions of libjpeg in use, called by pointers that are set when the library is opened.
 
 #define ICODEC_JPEG_CALLS(CALL) \
     CALL(jpeg_CreateCompress) CALL(jpeg_CreateDecompress) CALL(jpeg_calc_output_dimensions) \

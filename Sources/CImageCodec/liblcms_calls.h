@@ -5,7 +5,7 @@
 
 #include "libraries.h"
 
-// What is called of lcms2, by pointers that are set when it is opened; the names stand for the pointers.
+// The functions of lcms2 in use, called by pointers that are set when the library is opened.
 
 #define ICODEC_LCMS_CALLS(CALL) \
     CALL(cmsBuildGamma) CALL(cmsBuildParametricToneCurve) CALL(cmsCloseProfile) CALL(cmsCreateContext) \

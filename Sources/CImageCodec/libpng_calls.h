@@ -5,7 +5,7 @@
 
 #include "libraries.h"
 
-// What is called of libpng, by pointers that are set when it is opened; the names stand for the pointers.
+// The functions of libpng in use, called by pointers that are set when the library is opened.
 
 #define ICODEC_PNG_CALLS(CALL) \
     CALL(png_create_info_struct) CALL(png_create_read_struct_2) CALL(png_create_write_struct) \

@@ -7,7 +7,7 @@
 
 #include "libraries.h"
 
-// What is called of libwebp and libwebpdemux, by pointers that are set when it is opened; the names stand for the pointers.
+// The functions of libwebp and libwebpdemux in use, called by pointers that are set when the libraries are opened.
 
 #define ICODEC_WEBP_CALLS(CALL) \
     CALL(WebPConfigInitInternal) CALL(WebPEncode) CALL(WebPGetFeaturesInternal) CALL(WebPIDecode) CALL(WebPIDelete) \

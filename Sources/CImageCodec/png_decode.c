@@ -35,7 +35,7 @@ static void on_error(png_structp png, png_const_charp message) {
     leave(self, self->at_end ? ICODEC_TRUNCATED : ICODEC_CORRUPT, message);
 }
 
-/// libpng warns of what it mends or ignores: damaged ancillary chunks, odd profiles. The pixels are right all the same.
+/// Receives warnings about tolerated errors: damaged ancillary chunks, odd profiles. The pixels are not affected.
 static void on_warning(png_structp png, png_const_charp message) { (void)png, (void)message; }
 
 typedef union {
@@ -110,13 +110,13 @@ static void prepare(icodec_png *self) {
     png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF); // checked before, with an error that says so
     png_set_chunk_malloc_max(png, self->limits.ancillary);
     png_set_chunk_cache_max(png, 64);
-    // What is not needed is passed over unread: texts are not inflated, thousands of chunks cost nothing.
+    // Unnecessary chunks are skipped unread: texts are not inflated, thousands of chunks cost nothing.
     static const png_byte unwanted[] = "bKGD\0hIST\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0sPLT\0tEXt\0tIME\0zTXt\0iTXt";
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, unwanted, sizeof unwanted / 5);
     png_set_read_user_chunk_fn(png, self, on_chunk);
 }
 
-/// The size by the header's first bytes, before libpng sees it.
+/// Checks the size in the header's first bytes, before libpng reads it.
 static bool check_header(const icodec_source *source, const icodec_limits *limits, icodec_error *error) {
     uint8_t start[24];
     if (icodec_read(source, 0, start, sizeof start) != sizeof start)
@@ -191,8 +191,8 @@ void icodec_png_describe(const icodec_png *self, icodec_description *description
 
 void icodec_png_set_watch(icodec_png *self, const icodec_watch *watch) { self->watch = *watch; }
 
-/// After how many rows the time is looked at.
-static uint32_t rows_between_looks(icodec_png *self) {
+/// The number of rows between two checks of the time.
+static uint32_t rows_between_checks(icodec_png *self) {
     uint32_t rows = icodec_watch_step / png_get_image_width(self->png, self->info);
     return rows < 1 ? 1 : rows > 64 ? 64 : rows;
 }
@@ -212,7 +212,7 @@ bool icodec_png_start(icodec_png *self, icodec_error *error) {
     return true;
 }
 
-/// After an error: whether what is there is to be kept.
+/// Returns true if the available part is kept after an error.
 static bool keeps_rest(icodec_png *self) {
     bool is_fault = self->error->code == ICODEC_TRUNCATED || self->error->code == ICODEC_CORRUPT;
     // Without a single row there is nothing to show.
@@ -222,7 +222,7 @@ static bool keeps_rest(icodec_png *self) {
     return true;
 }
 
-/// Before the last row: behind it libpng inflates whatever is left of the data, to nowhere. Not for long.
+/// Before the last row: afterwards libpng inflates all remaining data and discards it, which must be limited.
 static void hurry(icodec_png *self) {
     double soon = icodec_cpu_seconds() + 0.25;
     if (soon < self->watch.deadline) self->watch.deadline = soon;
@@ -235,7 +235,7 @@ bool icodec_png_rows(
     if (self->has_ended) return true;
     if (setjmp(self->jump)) return keeps_rest(self);
     uint32_t height = png_get_image_height(self->png, self->info);
-    uint32_t between = rows_between_looks(self);
+    uint32_t between = rows_between_checks(self);
     while (*got < count && self->row < height) {
         if (*got % between == 0) check_time(self);
         if (self->row == height - 1) hurry(self);
@@ -249,7 +249,7 @@ bool icodec_png_rows(
 bool icodec_png_image(icodec_png *self, uint8_t *pixels, size_t stride, icodec_error *error) {
     self->error = error;
     if (setjmp(self->jump)) return keeps_rest(self);
-    uint32_t height = png_get_image_height(self->png, self->info), between = rows_between_looks(self);
+    uint32_t height = png_get_image_height(self->png, self->info), between = rows_between_checks(self);
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
         for (uint32_t row = 0; row < height; row++) {
             if (row % between == 0) check_time(self);

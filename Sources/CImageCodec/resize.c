@@ -142,7 +142,7 @@ static void write_row(icodec_resizer *resizer, float *sum) {
     resizer->kernels->narrow(sum, resizer->pixels + resizer->stride * resizer->written, count);
 }
 
-/// Whether the work may go on, looked at once in a while. One row may become a hundred million pixels.
+/// Returns true if the work may continue; checked periodically. One row may become a hundred million pixels.
 static bool goes_on(size_t *done, size_t floats, const icodec_watch *watch, icodec_error *error) {
     *done += floats;
     if (*done < icodec_watch_step) return true;

@@ -3,7 +3,7 @@
 
 #include "icodec_resize.h"
 
-/// Which source samples an output sample is the weighted mean of.
+/// The source samples whose weighted mean an output sample is.
 typedef struct {
     uint32_t start, count;
 } icodec_span;

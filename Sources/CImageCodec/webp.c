@@ -118,7 +118,7 @@ bool icodec_webp_decode(
     return status == VP8_STATUS_OK ? true : fail_with(error, status, given);
 }
 
-/// What the encoder's callbacks need.
+/// The context of the encoder's callbacks.
 typedef struct {
     icodec_bytes bytes;
     uint64_t memory;

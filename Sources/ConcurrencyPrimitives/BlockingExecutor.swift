@@ -1,9 +1,9 @@
 import Glibc
 
-/// Threads of our own for work that may block: index look-ups, file writes, commits, checksums.
+/// Dedicated threads for work that may block: index look-ups, file writes, commits, checksums.
 ///
-/// Tasks that prefer this executor never hold up the cooperative pool, whose few threads belong to the caller.
-/// Threads start when there is work, up to `width`, and wait for more.
+/// Tasks that prefer this executor never block the cooperative pool, whose few threads belong to the application.
+/// Threads are started on demand, up to `width`, and kept.
 package final class BlockingExecutor: TaskExecutor, Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -24,8 +24,8 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let unowned = UnownedJob(job)
-        // The caller's reference is the task's: a thread that takes the job may end it, and with it the last reference, before
-        // this returns.
+        // The caller's reference belongs to the task: a thread that takes the job may end it, and with it the last
+        // reference, before this returns.
         let own = Unmanaged.passRetained(self)
         defer { own.release() }
         let startThread = state.withLock { state in
@@ -38,7 +38,7 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
         wake.signal()
     }
 
-    /// Lets the threads end once the queue is empty.
+    /// Lets the threads end as soon as the queue is empty.
     package func close() {
         let threads = state.withLock { state in
             state.closed = true
@@ -51,7 +51,8 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
         do throws(SystemThread.Failure) {
             try SystemThread { self.work() }.detach()
         } catch {
-            // No thread to be had (EAGAIN): the job waits for one that exists. The first thread is needed, so run here.
+            // No thread is available (EAGAIN): the job waits for an existing one. The first thread is required, so the
+            // job runs here.
             let only = state.withLock { state in
                 state.threads -= 1
                 return state.threads == 0
@@ -61,8 +62,8 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
     }
 
     private func work() {
-        // A load may outlive its cache and go on after `close`: a thread that ends must not count any more, or there is none
-        // left to run the rest of it.
+        // A load may outlive its cache and continue after `close`: a thread that ends must no longer be counted, or
+        // none remains for the rest of it.
         while !endsNow() {
             wake.wait()
             state.withLock { $0.idle -= 1 }
@@ -70,7 +71,7 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
         }
     }
 
-    /// Whether there will be nothing to do; if there may, the calling thread counts as idle.
+    /// Returns true if there is no more work to come; otherwise the calling thread counts as idle.
     private func endsNow() -> Bool {
         state.withLock { state in
             let isOver = state.closed && state.head == state.jobs.count
@@ -110,7 +111,7 @@ extension BlockingExecutor {
 
 /// A POSIX semaphore.
 ///
-/// `@unchecked Sendable`: `sem_t` is made for several threads and has an address of its own.
+/// `@unchecked Sendable`: `sem_t` is safe for concurrent use and has a stable address.
 private final class Semaphore: @unchecked Sendable {
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 

@@ -1,12 +1,12 @@
 public import Glibc
 
-/// A value that is reached only under a lock.
+/// A value protected by a lock.
 ///
-/// A pthread mutex rather than `Synchronization.Mutex`: ThreadSanitizer does not understand the latter on Linux and
-/// reports races that do not exist.
+/// A pthread mutex instead of `Synchronization.Mutex`: ThreadSanitizer does not support the latter on Linux and reports
+/// false races.
 ///
-/// `@unchecked Sendable`: `value` is touched only inside `withLock`, which holds the mutex; the mutex has an address
-/// of its own for the whole life of the object.
+/// `@unchecked Sendable`: `value` is accessed only inside `withLock`, which holds the mutex; the mutex has a stable
+/// address for the lifetime of the object.
 public final class Locked<Value>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline var value: Value
@@ -25,7 +25,7 @@ public final class Locked<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` while no one else reads or writes the value. Not re-entrant.
+    /// Runs `body` with exclusive access to the value. Not re-entrant.
     @inlinable
     public func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> sending Result

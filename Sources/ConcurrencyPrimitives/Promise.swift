@@ -1,10 +1,10 @@
-/// A value that comes once, for any number of waiters. Each of them may be cancelled alone.
+/// A value that is set once, for any number of waiters. Each of them may be cancelled separately.
 package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var nextID = 0
         var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
-        /// Those that are not cancelled.
+        /// Waiters that cannot be cancelled.
         var others: [CheckedContinuation<Value, Never>] = []
     }
 
@@ -12,7 +12,7 @@ package final class Promise<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// Gives the value to everybody who waits, and who will. The first one counts.
+    /// Sets the value for all present and future waiters. Later calls have no effect.
     package func fulfill(_ value: Value) {
         let (waiters, others) = state.withLock { state in
             if state.value == nil { state.value = value }
@@ -23,10 +23,10 @@ package final class Promise<Value: Sendable>: Sendable {
         for waiter in others { waiter.resume(returning: value) }
     }
 
-    /// The value if it has come.
+    /// The value, if it is set.
     package func settled() -> Value? { state.withLock { $0.value } }
 
-    /// The value, or `nil` when the calling task is cancelled before it comes.
+    /// The value, or `nil` if the calling task is cancelled before it is set.
     package func value() async -> Value? {
         let id = state.withLock { state in
             state.nextID += 1
@@ -46,7 +46,7 @@ package final class Promise<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value, also when the calling task is cancelled meanwhile.
+    /// The value, even if the calling task is cancelled meanwhile.
     package func valueDespiteCancellation() async -> Value {
         await withCheckedContinuation { continuation in
             let value = state.withLock { state in

@@ -1,14 +1,14 @@
-/// Hands out units of one resource, within a limit in all and a limit for each client.
+/// Counts units of one resource against a total limit and a limit for each client.
 ///
-/// It counts and decides, and does nothing else: its user waits, refuses or tells.
+/// It only counts and decides: waiting and refusing are up to its user.
 package struct ShareLimiter: Sendable {
     package struct Limits: Sendable, Hashable {
-        /// Units for all clients together.
+        /// The number of units for all clients together.
         package var total: Int
-        /// Units for one client.
+        /// The number of units for one client.
         package var perClient: Int
 
-        /// - Parameter perClient: default: a quarter of the total, at least 1.
+        /// - Parameter perClient: Default: a quarter of the total, at least 1.
         package init(total: Int, perClient: Int? = nil) {
             self.total = total
             self.perClient = perClient ?? max(1, total / 4)
@@ -17,27 +17,27 @@ package struct ShareLimiter: Sendable {
 
     /// The limit that a request for units exceeds.
     package enum Shortage: Error, Sendable, Hashable {
-        /// All units are taken.
+        /// No units are left.
         case total
-        /// The client has its share.
+        /// The client has used its share.
         case client
     }
 
     package var limits: Limits
-    /// Units that are taken.
+    /// The number of units taken.
     package private(set) var used = 0
     private var shares: [String: Int] = [:]
 
     package init(_ limits: Limits) { self.limits = limits }
 
-    /// Units that a client has taken.
+    /// The number of units taken by a client.
     package func used(by client: String) -> Int { shares[client, default: 0] }
 
-    /// The reason for which so many units cannot be taken, or nil.
+    /// The limit that taking so many units would exceed, or nil.
     ///
-    /// - Parameter client: nil: nobody in particular, to whom the limit in all applies alone.
+    /// - Parameter client: nil for unattributed use, to which only the total limit applies.
     package func shortage(of count: Int = 1, for client: String?) -> Shortage? {
-        // The client's own share first: what it is told is then the same, whatever others do.
+        // The client's own share is checked first, so that the result is independent of other clients.
         if let client, limits.perClient < limits.total, shares[client, default: 0] > limits.perClient - count {
             return .client
         }
@@ -46,17 +46,17 @@ package struct ShareLimiter: Sendable {
 
     package mutating func take(_ count: Int = 1, for client: String?) throws(Shortage) {
         if let shortage = shortage(of: count, for: client) { throw shortage }
-        takeRegardless(count, for: client)
+        takeUnconditionally(count, for: client)
     }
 
-    /// Takes units that are granted whatever the limits say.
-    package mutating func takeRegardless(_ count: Int = 1, for client: String?) {
+    /// Takes units without checking the limits.
+    package mutating func takeUnconditionally(_ count: Int = 1, for client: String?) {
         used += count
         if let client, count > 0 { shares[client, default: 0] += count }
     }
 
-    /// Gives back units that were taken for the same client.
-    package mutating func giveBack(_ count: Int = 1, for client: String?) {
+    /// Releases units that were taken for the same client.
+    package mutating func release(_ count: Int = 1, for client: String?) {
         used -= count
         guard let client, let share = shares[client] else { return }
         shares[client] = share > count ? share - count : nil

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A thread of our own. It gets no signals: those are the program's business, and a broken pipe is an error of `write`
-/// here. Threads that it starts inherit that.
+/// A dedicated thread. Signals are blocked in it and in the threads that it starts: they are handled by the program,
+/// and a broken pipe is an error of `write` here.
 public struct SystemThread: Sendable {
-    /// There is no thread to be had.
+    /// A thread could not be created.
     public struct Failure: Error {
         /// The error number, usually `EAGAIN`.
         public let code: Int32
@@ -17,7 +17,7 @@ public struct SystemThread: Sendable {
 
     private let id: pthread_t
 
-    /// Starts it. ``detach()`` or ``join()`` must follow.
+    /// Starts the thread. ``detach()`` or ``join()`` must follow.
     public init(_ run: @escaping @Sendable () -> Void) throws(Failure) {
         var id = pthread_t()
         let work = Unmanaged.passRetained(Work(run))
@@ -39,10 +39,10 @@ public struct SystemThread: Sendable {
         self.id = id
     }
 
-    /// Nobody waits for its end.
+    /// Detaches the thread: its end is not waited for.
     public func detach() { pthread_detach(id) }
 
-    /// Waits for its end; on the thread itself there is nothing to wait for.
+    /// Waits for the thread's end; does nothing on the thread itself.
     public func join() {
         if pthread_equal(id, pthread_self()) != 0 { detach() } else { pthread_join(id, nil) }
     }

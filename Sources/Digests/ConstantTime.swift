@@ -1,8 +1,9 @@
 /// Comparison of secrets.
 public enum ConstantTime {
-    /// Whether two texts are equal, in a time that says nothing about where they differ. That they differ in length shows.
+    /// Returns true if two texts are equal, in a time independent of the position of a difference. A difference in
+    /// length is observable.
     ///
-    /// Not inlined: a caller that knows one side must not lead the compiler to leave the loop early.
+    /// Not inlined: with one side known, the compiler might otherwise leave the loop early.
     @inline(never)
     public static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         guard one.count == other.count else { return false }

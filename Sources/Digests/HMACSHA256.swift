@@ -2,13 +2,13 @@
 public enum HMACSHA256 {
     public static let byteCount = SHA256.byteCount
 
-    /// The 32 bytes that authenticate `message` to whoever has `key`.
+    /// The 32-byte authentication code of `message` under `key`.
     public static func code(of message: some Sequence<UInt8>, key: [UInt8]) throws(DigestUnavailable) -> [UInt8] {
         let library = try Libcrypto.opened()
         let message = ContiguousArray(message)
         var code = [UInt8](repeating: 0, count: byteCount)
         var length = UInt32(byteCount)
-        // An empty array may have no address, and OpenSSL takes a key without one for "the key of the last call".
+        // An empty array may have no address, and OpenSSL reads a missing key as "the key of the last call".
         let padded = key.isEmpty ? [0] : key
         let done = padded.withUnsafeBytes { keyBytes in
             message.withUnsafeBufferPointer { bytes in

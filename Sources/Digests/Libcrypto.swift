@@ -2,8 +2,8 @@ import Glibc
 
 /// The functions of OpenSSL's libcrypto that digests need.
 ///
-/// libcrypto is opened with `dlopen` when the first digest is asked for: a cache hit must not pay for loading it, and
-/// libcurl brings it along anyway.
+/// libcrypto is opened with `dlopen` for the first digest: a cache hit must not pay for loading it, and libcurl depends
+/// on it anyway.
 struct Libcrypto: Sendable {
     typealias New = @convention(c) () -> OpaquePointer?
     typealias Free = @convention(c) (OpaquePointer) -> Void
@@ -60,7 +60,7 @@ struct Libcrypto: Sendable {
     }
 }
 
-/// libcrypto, which computes digests, cannot be opened.
+/// An error: libcrypto, which computes digests, cannot be opened.
 public struct DigestUnavailable: Error, CustomStringConvertible {
     public var description: String {
         "digests need libcrypto.so.3 (Debian package libssl3), which cannot be opened"

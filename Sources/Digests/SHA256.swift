@@ -1,4 +1,4 @@
-/// A running SHA-256 (FIPS 180-4), computed by OpenSSL's libcrypto.
+/// An incremental SHA-256 (FIPS 180-4), computed by OpenSSL's libcrypto.
 ///
 /// Used by one thread at a time.
 public final class SHA256 {
@@ -21,7 +21,7 @@ public final class SHA256 {
         _ = library.update(context, base, bytes.count)
     }
 
-    /// The digest of everything so far. The object is spent afterwards.
+    /// The digest of all bytes so far. The object cannot be used afterwards.
     public func finish() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Self.byteCount)
         _ = library.finish(context, &digest, nil)

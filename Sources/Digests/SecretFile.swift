@@ -1,8 +1,8 @@
 import Glibc
 
-/// A small file of secrets, which everybody else must not be allowed to read or write.
+/// A small file of secrets, which must not be readable or writable by others.
 package enum SecretFile {
-    /// The reason why a file cannot be used, in words that follow its path.
+    /// The reason why a file cannot be used, as text to follow its path.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
 
@@ -12,8 +12,8 @@ package enum SecretFile {
     /// The content of a file.
     ///
     /// - Parameters:
-    ///   - limit: The most bytes that it may have.
-    ///   - isRegular: Whether it must be a regular file: reading a pipe may wait for ever.
+    ///   - limit: The greatest size in bytes.
+    ///   - isRegular: True if it must be a regular file: reading a pipe may block indefinitely.
     package static func content(of path: String, limit: Int = 64 << 10, isRegular: Bool) throws(Failure) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isRegular ? O_NONBLOCK : 0))
         guard descriptor >= 0 else { throw .system() }

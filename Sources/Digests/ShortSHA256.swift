@@ -1,7 +1,7 @@
 /// SHA-256 (FIPS 180-4) of short texts, computed here.
 ///
-/// For values of header fields, some of which are compared on every cache hit: loading libcrypto would take longer than all
-/// the rest of a command's hit. Bodies take ``SHA256``, which is many times faster.
+/// For values of header fields, some of which are compared on every cache hit: loading libcrypto would take longer than
+/// the rest of a command's hit. Bodies use ``SHA256``, which is many times faster.
 public enum ShortSHA256 {
     public static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
         var state = initial

@@ -1,28 +1,28 @@
 import Glibc
 
-/// A partial as a transfer needs to know it: what it is, and which bytes are missing.
+/// The state of a partial as a transfer needs it: its header, and the missing bytes.
 public struct HeldBlocks: Sendable, Equatable {
-    /// The bytes given to ``BodyWriter/start(header:total:)`` when it was begun.
+    /// The bytes passed to ``BodyWriter/start(header:total:)`` when it was begun.
     public let header: [UInt8]
-    /// The whole body's length, if it is known.
+    /// The whole body's length, if known.
     public let total: Int64?
-    /// What is not there, in order. With an unknown total the last range is open: it ends at `Int64.max`.
+    /// The missing ranges, in order. With an unknown total the last range is open: it ends at `Int64.max`.
     public let missing: [Range<Int64>]
-    /// Bytes that are there and match their checksums.
+    /// The number of bytes that are present and match their checksums.
     public let bytesHeld: Int64
 }
 
-/// Takes a body in as it arrives and makes an entry of it.
+/// Receives a body as it arrives and creates an entry from it.
 ///
-/// Bytes gather in one 256 KiB block in memory; a full block is hashed, written at its place and noted in the
-/// partial's record, so that a kill costs at most that block. A body of at most one block has no partial: it stays in
-/// memory until it is whole.
+/// Bytes are collected in one 256 KiB block in memory; a full block is hashed, written at its position and recorded in
+/// the partial's record, so that a kill costs at most that block. A body of at most one block has no partial: it stays
+/// in memory until it is complete.
 ///
-/// Not `Sendable`: one thread at a time calls it. A writer that goes away without ``commit(_:)``, ``keep()`` or
+/// Not `Sendable`: used by one thread at a time. A writer that is released without ``commit(_:)``, ``keep()`` or
 /// ``discard()`` leaves its full blocks as a partial, like a killed process.
 public final class BodyWriter {
     public let key: EntryKey
-    /// The body is asked for in this epoch; in another one, what is there of it is found by nobody. `nil`: any.
+    /// The epoch in which the body was requested; in another one, the partial is not found by look-ups. `nil`: any.
     public var epoch: Generation.Epoch?
     private let store: DiskStore
     private var header: [UInt8]?
@@ -46,7 +46,7 @@ public final class BodyWriter {
 
     // MARK: What is there
 
-    /// What is held of the body now; nil when nothing was begun or claimed, or nothing arrived.
+    /// The held part of the body; nil if nothing was begun or claimed, or nothing arrived.
     public var held: HeldBlocks? {
         guard let header else { return nil }
         let held = bytesHeld
@@ -56,10 +56,10 @@ public final class BodyWriter {
             header: header, total: total, missing: blocks.missing(total: total, tail: buffer.range), bytesHeld: held)
     }
 
-    /// Bytes of the body that are there: in full blocks and in memory.
+    /// The number of the body's bytes that are present: in full blocks and in memory.
     public var bytesHeld: Int64 { (partial?.blocks.heldBytes(total: total) ?? 0) + Int64(buffer.count) }
 
-    /// Bytes from the body's start that stand in the file without a gap; they can be read while the rest arrives.
+    /// The number of contiguous bytes in the file from the body's start; they can be read while the rest arrives.
     ///
     /// Bytes in memory do not count: for a body of at most one block this is 0 until it is committed.
     public var availableEnd: Int64 {
@@ -70,8 +70,8 @@ public final class BodyWriter {
     /// A copy of the bytes in memory that follow ``availableEnd``: at most one block.
     public var tail: [UInt8] { buffer.start == availableEnd ? Array(buffer.bytes) : [] }
 
-    /// A descriptor of its own on the growing file, to be read up to ``availableEnd`` with `pread` and closed by the
-    /// caller. It stays valid over the commit. nil while there is no file.
+    /// A new descriptor of the growing file, to be read up to ``availableEnd`` with `pread` and closed by the caller.
+    /// It remains valid after the commit. nil while there is no file.
     public func readHandle() -> Int32? {
         guard let partial else { return nil }
         let descriptor = open(partial.data.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
@@ -80,11 +80,11 @@ public final class BodyWriter {
 
     // MARK: Beginning
 
-    /// Begins a body at byte 0; whatever was held is void.
+    /// Begins a body at byte 0; held bytes are discarded.
     ///
     /// - Parameters:
-    ///   - header: comes back with the partial, for the caller to judge whether it may be continued.
-    ///   - total: the body's length if it is known. Room for it is made now, and a body that can never fit is refused.
+    ///   - header: Stored with the partial, for the caller to decide if it may be resumed.
+    ///   - total: The body's length if known. Space is reserved for it now, and a body that can never fit is refused.
     /// - Throws: ``StoreError/Code/tooLarge``, ``StoreError/Code/full``.
     public func start(header: [UInt8], total: Int64?) throws(StoreError) {
         try dropHeld()
@@ -93,17 +93,18 @@ public final class BodyWriter {
         buffer.empty(at: 0)
         guard let total else { return }
         if total < 0 { throw StoreError(.wrongLength, "a negative length") }
-        // One block fits into any capacity.
+        // One block fits any capacity.
         if total > BlockMap.blockSize { try store.checkFits(total) }
-        // A new file rather than the old one cut to nothing: whoever may still hold that one cannot spoil this.
+        // A new file instead of truncating the old one: another process that still has that open cannot damage this
+        // one.
         if total > BlockMap.blockSize { try makePartial() } else { try store.checkHolds(total) }
     }
 
-    /// Continues what is held at the start of one of its missing ranges.
+    /// Continues a partial at the start of one of its missing ranges.
     ///
     /// - Parameters:
-    ///   - offset: must be where a range of ``held``'s `missing` starts.
-    ///   - total: the whole length, when only now it became known.
+    ///   - offset: The start of one of the `missing` ranges of ``held``.
+    ///   - total: The whole length, if it became known only now.
     public func resume(at offset: Int64, total: Int64? = nil) throws(StoreError) {
         if let total, self.total == nil {
             try store.checkFits(total)
@@ -114,7 +115,7 @@ public final class BodyWriter {
             self.total = total
         }
         let missing = held?.missing ?? [0..<Int64.max]
-        if missing.isEmpty && offset == self.total { return }  // It was complete, which only now turned out.
+        if missing.isEmpty && offset == self.total { return }  // It was complete already.
         guard header != nil, missing.contains(where: { $0.lowerBound == offset }) else {
             throw StoreError(.incomplete, "no missing range starts at byte \(offset)", path: partial?.data.path)
         }
@@ -124,7 +125,7 @@ public final class BodyWriter {
 
     // MARK: Bytes
 
-    /// Takes the next bytes of the body. They may be in a file or in memory when it returns.
+    /// Appends the next bytes of the body. They may be in a file or in memory when it returns.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         if header == nil || isOver { throw StoreError(.incomplete, "bytes before a body was begun") }
         if let total, buffer.end + Int64(bytes.count) > total {
@@ -142,22 +143,23 @@ public final class BodyWriter {
         }
     }
 
-    /// Compares what stands in the file with what was received, for a body whose bytes are all there.
+    /// Compares the file with the received bytes, for a body without missing bytes.
     ///
-    /// - Throws: ``StoreError/Code/altered`` when somebody else wrote into the file: blocks that differ are missing from now on.
+    /// - Throws: ``StoreError/Code/altered`` if the file was modified by others: the blocks that differ are missing
+    ///   from now on.
     public func verifyHeld() throws(StoreError) {
         guard let partial, let total, buffer.count == 0 else { return }
         _ = try partial.verifiedChecksum(total: total)
     }
 
-    /// The current range is over. What stands in memory stays there, for the next attempt to continue.
+    /// Ends the current range. Bytes in memory are kept for the next attempt.
     ///
-    /// - Parameter complete: whether the range came to its end; a cut is not an error.
+    /// - Parameter complete: True if the range is complete; a cut is not an error.
     public func endRange(complete: Bool) throws(StoreError) {
         if complete, let total, buffer.end == total, partial != nil, buffer.count > 0 { try flush() }
     }
 
-    /// Writes the block in memory, which is full or the body's last.
+    /// Writes the block in memory, which is full or the body's last one.
     private func flush() throws(StoreError) {
         if buffer.count == 0 { return }
         if partial == nil { try makePartial() }
@@ -167,7 +169,7 @@ public final class BodyWriter {
         do throws(StoreError) {
             try partial.write(block: block, buffer.bytes)
         } catch  where error.code == .full {
-            // The disk is fuller than the reservation knew: evict once, then give up.
+            // The disk is fuller than the reservation assumed: evict once, then give up.
             try store.makeRoomOnDisk(for: BlockMap.blockSize)
             try partial.write(block: block, buffer.bytes)
         }
@@ -181,7 +183,7 @@ public final class BodyWriter {
         partial = try store.makePartial(key: key, header: header, total: total, held: buffer.end, epoch: epoch)
     }
 
-    /// Sees to it that room for `size` bytes is set aside; of an unknown length, in growing steps.
+    /// Ensures that space for `size` bytes is reserved; with an unknown length, in growing steps.
     private func reserve(_ size: Int64, _ partial: Partial) throws(StoreError) {
         let needed = Budget.rounded(total ?? size) + partial.record.allocation(for: total ?? size)
         if needed > partial.reserved { try store.reserve(needed, for: partial, isGrowing: total == nil, size: size) }
@@ -197,12 +199,12 @@ public final class BodyWriter {
 
     // MARK: Ending
 
-    /// Makes an entry of the body, in place of the one with the same key and variant.
+    /// Creates an entry from the body, replacing the one with the same key and variant.
     ///
-    /// - Returns: the body, open: it is there as long as the value lives, even if it is evicted at once.
-    /// - Throws: ``StoreError/Code/incomplete`` while bytes are missing, ``StoreError/Code/outdated`` when its generation is
-    ///   over: then all stays as it is and can be continued. ``StoreError/Code/altered`` when somebody else wrote into the file:
-    ///   what is sound stays, and can be continued.
+    /// - Returns: The open body, which exists as long as the value lives, even if it is evicted at once.
+    /// - Throws: ``StoreError/Code/incomplete`` if bytes are missing, ``StoreError/Code/outdated`` if its generation
+    ///   has ended: the partial then remains and can be continued. ``StoreError/Code/altered`` if the file was modified
+    ///   by others: intact blocks remain and can be continued.
     public func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody { try commit(entry, isTransient: false) }
 
     private func commit(_ entry: NewEntry, isTransient: Bool) throws(StoreError) -> StoredBody {
@@ -228,12 +230,12 @@ public final class BodyWriter {
         return body
     }
 
-    /// Makes a body that no look-up ever finds: for what must be handed out and not be stored.
+    /// Creates a body that look-ups never find, for content that must be delivered and not be stored.
     ///
     /// It counts against the capacity and has a path while the returned value lives, and is deleted with it; after a
-    /// kill, by the next sweep or when room is needed.
+    /// kill, by the next sweep or when space is needed.
     public func commitTransient() throws(StoreError) -> StoredBody {
-        // Under a key that nobody asks for, and never among the entries: what must not be stored is not there after a kill.
+        // Stored under a random key, and never among the entries: unstorable content does not survive a kill.
         let key = EntryKey("transient \(UInt64.random(in: .min ... .max))")
         let body = try commit(NewEntry(key: key, url: "", metadata: []), isTransient: true)
         return StoredBody(entry: body.entry, file: body.file, path: body.path) { [store] in
@@ -241,8 +243,8 @@ public final class BodyWriter {
         }
     }
 
-    /// Leaves what is there for a later writer of the key, with the bytes that do not fill their block; or deletes it, when the
-    /// resource was invalidated meanwhile.
+    /// Keeps the partial for a later writer of the key, including the bytes of an incomplete block; or deletes it, if
+    /// the resource was invalidated meanwhile.
     public func keep() throws(StoreError) {
         if let epoch, store.isInvalidated(since: epoch) { return try discard() }
         defer { end() }
@@ -252,13 +254,13 @@ public final class BodyWriter {
                 try reserve(buffer.end, partial)
                 try partial.write(tailAt: buffer.start, buffer.bytes)
             } catch  where error.code == .full {
-                // The full blocks are what counts; the rest is fetched again.
+                // Only full blocks are essential; the rest is fetched again.
             }
         }
         try store.release(partial)
     }
 
-    /// Deletes what is there.
+    /// Deletes the partial.
     public func discard() throws(StoreError) {
         defer { end() }
         try dropHeld()

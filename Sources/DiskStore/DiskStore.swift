@@ -4,11 +4,11 @@ import Glibc
 
 /// A disk store of bodies by key: bounded, shared by any number of processes, and safe to kill at any instruction.
 ///
-/// It owns every path below its directory. It knows no HTTP: an entry's metadata is bytes to it.
+/// The store owns every path below its directory. It is independent of HTTP: an entry's metadata is opaque bytes.
 ///
-/// All calls but ``lock(_:onWait:)`` are synchronous. A look-up takes microseconds and a commit some tens of them; what
-/// goes over many files (``prune(to:olderThan:dryRun:)``, ``clear(_:)``, ``verify(repair:_:)``, ``sweep(_:)``) takes as
-/// long as that takes, in steps between which other callers get their turn.
+/// All calls except ``lock(_:onWait:)`` are synchronous. A look-up takes microseconds and a commit some tens of them;
+/// operations over many files (``prune(to:olderThan:dryRun:)``, ``clear(_:)``, ``verify(repair:_:)``, ``sweep(_:)``)
+/// work in steps, between which other callers proceed.
 public final class DiskStore: Sendable {
     /// The cache directory, as an absolute path.
     public let directory: String
@@ -17,11 +17,12 @@ public final class DiskStore: Sendable {
     let index: Locked<Index>
     let generations: Generations
 
-    /// Opens the directory, which is created (mode 0700) when it is not there. One that is there must be a cache, known by
-    /// its CACHEDIR.TAG or its index, or empty; its mode is left as it is, and the files in it are for their owner alone.
+    /// Opens the directory, which is created (mode 0700) if it does not exist. An existing one must be empty or a
+    /// cache, identified by its CACHEDIR.TAG or its index; its mode is preserved, and the files in it are accessible to
+    /// their owner only.
     ///
-    /// A cache's index that is damaged, of a newer version or of another program is moved aside with a warning, and an
-    /// empty one takes its place. No body folder is listed.
+    /// An index that is damaged, of a newer version or of another program is moved aside with a warning and replaced by
+    /// an empty one. Body folders are not listed.
     ///
     /// - Throws: ``StoreError/Code/foreign``, ``StoreError/Code/absent``, ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``,
     ///   ``StoreError/Code/io``.
@@ -53,7 +54,7 @@ public final class DiskStore: Sendable {
         return "\(String(cString: here))/\(path)"
     }
 
-    /// Runs `body` on the open index; when the index turns out to be damaged, once more on an empty one.
+    /// Runs `body` on the open index; if the index turns out to be damaged, once more on an empty one.
     func withIndex<Result: Sendable>(_ body: (Index) throws(StoreError) -> Result) throws(StoreError) -> Result {
         try index.withLock { (index) throws(StoreError) in
             try index.ensureOpen()
@@ -66,66 +67,66 @@ public final class DiskStore: Sendable {
         }
     }
 
-    /// Writes what is pending: access dates.
+    /// Writes pending access dates.
     public func flush() throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.flush() }
     }
 
-    /// Throws what a change of the store would throw now: it is closed, the index cannot be written, or the disk has no room
-    /// for a small body. Changes nothing.
+    /// Throws the error that a change of the store would throw now: it is closed, the index cannot be written, or the
+    /// disk has no space for a small body. Changes nothing.
     public func checkWritable() throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.change { (_) throws(StoreError) in } }
         let probe = try SmallBodyFile(in: paths)
         try withUnsafeBytes(of: SIMD64<UInt64>(repeating: 1)) { (bytes) throws(StoreError) in try probe.write(bytes) }
     }
 
-    /// Writes what is pending and closes the index. Bodies that are open stay readable; every later call throws
+    /// Writes pending access dates and closes the index. Open bodies remain readable; every later call throws
     /// ``StoreError/Code/closed``.
     public func close() {
         index.withLock { $0.close() }
     }
 
-    /// The bytes that the directory may take: the configured capacity, or what the default came to on this disk.
+    /// The limit of the directory's size in bytes: the configured capacity, or the default for this disk.
     public var capacity: Int64 { index.withLock { $0.budget.capacity } }
 
-    /// Where an entry's body is. It may be evicted at any time; ``open(_:)`` gives one that stays.
+    /// The path of an entry's body, which may be evicted at any time; ``open(_:)`` returns one that remains.
     public func path(of entry: StoredEntry) -> String { paths.body(entry.id) }
 
     // MARK: Reading
 
-    /// All variants that are stored under a key, each with its metadata.
+    /// All variants that are stored under a key, with their metadata.
     ///
-    /// - Parameter withAccess: also when each was last used, which costs a hit more than it is worth to it.
+    /// - Parameter withAccess: True to include the times of last use, which slow a look-up down.
     public func entries(for key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
         try withIndex { (index) throws(StoreError) in try index.catalogue().entries(of: key, withAccess: withAccess) }
     }
 
-    /// The variants of a key that a request may be answered with.
+    /// The variants of a key that may be used for a request.
     ///
-    /// - Parameter variant: gives, for what stands before the line break in a variant, the whole variant that is wanted. A key
-    ///   may have many; no others than these are read, and one of each group where the wanted one is not there.
+    /// - Parameter variant: Maps the part of a variant before the line break to the wanted variant. A key may have many
+    ///   variants; only these are read, and one of each group that lacks the wanted one.
     public func entries(
         for key: EntryKey, variant: (_ group: Substring) -> String
     ) throws(StoreError) -> [StoredEntry] {
         try withIndex { (index) throws(StoreError) in try index.entries(for: key, variant: variant) }
     }
 
-    /// The entry with that very variant; nil when there is none.
+    /// The entry with exactly that variant; nil if there is none.
     public func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
         try withIndex { (index) throws(StoreError) in try index.catalogue().entry(of: key, variant: variant) }
     }
 
-    /// Notes that an entry was used. Written in batches; the order of use decides what is evicted first.
+    /// Records the use of an entry. Written in batches; the order of use determines the order of eviction.
     public func touch(_ entry: StoredEntry) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.touch(entry.id) }
     }
 
     // MARK: Changing
 
-    /// Replaces an entry's metadata, which is a change of its resource.
+    /// Replaces an entry's metadata, which counts as a change of its resource.
     ///
-    /// - Parameter variant: the entry's variant from now on, in place of another entry that has it; nil: as it was.
-    /// - Returns: The resource's generation afterwards; `nil` when the entry is gone.
+    /// - Parameter variant: The entry's new variant, replacing another entry that has it; nil: unchanged.
+    /// - Returns: The resource's generation afterwards; `nil` if the entry no longer exists.
     @discardableResult
     public func updateMetadata(
         of entry: StoredEntry, _ metadata: [UInt8], variant: String? = nil
@@ -137,25 +138,26 @@ public final class DiskStore: Sendable {
         }
     }
 
-    /// Removes one entry, and is no invalidation: the resource stands as it stood, as after an eviction. Whoever reads its body
-    /// keeps it. False if it was gone.
+    /// Removes one entry without invalidating its resource, like an eviction. Readers of its body keep it. Returns
+    /// false if it did not exist.
     @discardableResult
     public func remove(_ entry: StoredEntry) throws(StoreError) -> Bool {
         try remove(ids: [entry.id]) > 0
     }
 
-    /// Removes all variants of a key and its idle partials, and is no invalidation; returns how many entries it was.
+    /// Removes all variants of a key and its idle partials, without invalidating the resource; returns the number of
+    /// entries.
     @discardableResult
     public func remove(_ key: EntryKey) throws(StoreError) -> Int {
         try withIndex { (index) throws(StoreError) in
-            index.tidyPartialsOnce()
+            index.recoverPartialsOnce()
             let count = try index.remove(index.catalogue().entries(of: key).map(\.id))
             for row in try index.catalogue().partials(of: key) { _ = try index.dropIfIdle(row) }
             return count
         }
     }
 
-    /// Deletes the file of a removed entry that was still being read. What fails here is left to the next sweep.
+    /// Deletes the file of a removed entry that was still being read. On failure, the next sweep deletes it.
     func deleteDoomed(_ entry: StoredEntry) {
         _ = try? withIndex { (index) throws(StoreError) in try index.deleteDoomed([entry.id]) }
     }
@@ -166,18 +168,18 @@ public final class DiskStore: Sendable {
 
     // MARK: Bodies
 
-    /// A writer for a new body of the key. It has claimed an idle partial of that key if there was one: see
-    /// ``BodyWriter/held``. To verify a large one's blocks it is read once, here.
+    /// Returns a writer for a new body of the key, which has claimed an idle partial of that key if there was one: see
+    /// ``BodyWriter/held``. A large one is read once to verify its blocks.
     public func beginBody(for key: EntryKey) throws(StoreError) -> BodyWriter {
         let claimed = ClaimedPartial()
         try withIndex { (index) throws(StoreError) in
-            index.tidyPartialsOnce()
+            index.recoverPartialsOnce()
             claimed.partial = try index.claimPartial(for: key)
         }
         return try BodyWriter(key: key, store: self, partial: claimed.partial)
     }
 
-    /// Carries a partial out of the index's lock.
+    /// Transfers a partial out of the index's lock.
     private final class ClaimedPartial {
         var partial: Partial?
     }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// An open file, closed when the last reference goes.
+/// An open file, closed with the last reference.
 final class File: Sendable {
     let descriptor: Int32
     let path: String
@@ -24,7 +24,7 @@ final class File: Sendable {
         return fstat(descriptor, &status) == 0 ? FileStatus(status) : nil
     }
 
-    /// Writes all of it at `offset`.
+    /// Writes all bytes at `offset`.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
         var done = 0
         while done < bytes.count {
@@ -38,7 +38,7 @@ final class File: Sendable {
         }
     }
 
-    /// Reads until the buffer is full or the file ends; returns how many bytes it was.
+    /// Reads until the buffer is full or the file ends; returns the number of bytes.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
         var done = 0
         while done < buffer.count {
@@ -54,15 +54,16 @@ final class File: Sendable {
         return done
     }
 
-    /// `flock` without waiting. It belongs to this open file, and the kernel drops it when the holder dies.
+    /// Tries `flock` without waiting. The lock belongs to this open file, and the kernel releases it when the holder
+    /// dies.
     func tryLock(exclusive: Bool) -> Bool {
         flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0
     }
 }
 
-/// The part of `stat` that the store asks about.
+/// The properties of `stat` that the store uses.
 struct FileStatus: Equatable {
-    /// Tells files apart, whatever their names.
+    /// The identity of a file, independent of its names.
     struct Identity: Equatable {
         let device: UInt64
         let inode: UInt64
@@ -70,12 +71,12 @@ struct FileStatus: Equatable {
 
     let identity: Identity
     let size: Int64
-    /// What it occupies on disk, as `du` counts.
+    /// The space that it occupies on disk, as counted by `du`.
     let allocated: Int64
     let links: Int
     let isFolder: Bool
     let isRegular: Bool
-    /// When its name or state last changed, in seconds since 1970.
+    /// The time of the last change of its name or state, in seconds since 1970.
     let changed: Int64
 
     init(_ status: stat) {
@@ -88,7 +89,7 @@ struct FileStatus: Equatable {
         changed = Int64(status.st_ctim.tv_sec)
     }
 
-    /// Of the name itself, not of what a symbolic link points to.
+    /// Reads the status of the name itself, not of the target of a symbolic link.
     init?(at path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -96,7 +97,7 @@ struct FileStatus: Equatable {
     }
 }
 
-/// Calls `body` with each name in a folder; a folder that is missing or unreadable has none.
+/// Calls `body` with each name in a folder; a missing or unreadable folder has none.
 func forEachName(in folder: String, _ body: (String) throws(StoreError) -> Void) throws(StoreError) {
     guard let stream = opendir(folder) else { return }
     defer { closedir(stream) }
@@ -106,13 +107,13 @@ func forEachName(in folder: String, _ body: (String) throws(StoreError) -> Void)
 }
 
 extension FileStatus {
-    /// Whether the file system of `path` takes no changes.
+    /// Returns true if the file system of `path` is read-only.
     static func isReadOnly(at path: String) -> Bool {
         var status = statvfs()
         return statvfs(path, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
     }
 
-    /// Bytes left for an unprivileged user on the file system of `path`.
+    /// The number of bytes available to an unprivileged user on the file system of `path`.
     static func freeSpace(at path: String) -> Int64? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }

@@ -1,14 +1,14 @@
-/// Where everything lies below the cache directory. Nothing else in the module puts a path together.
+/// The paths below the cache directory. Paths are constructed nowhere else in the module.
 struct Paths: Sendable {
     let root: String
 
     var index: String { "\(root)/index.sqlite" }
     var log: String { "\(root)/index.sqlite-wal" }
     var sharedMemory: String { "\(root)/index.sqlite-shm" }
-    /// Where an index that cannot be used is moved to, for whoever wants to look into it.
+    /// The path to which an unusable index is moved, for inspection.
     func aside(_ number: Int) -> String { "\(index).aside" + (number == 1 ? "" : "-\(number)") }
     func asideLog(_ number: Int) -> String { aside(number) + "-wal" }
-    /// No more than these are kept.
+    /// The number of such indexes that are kept.
     static let asides = 1...4
     var locks: String { "\(root)/locks" }
     var generations: String { "\(root)/generations" }
@@ -21,7 +21,7 @@ struct Paths: Sendable {
     func data(_ id: Int64) -> String { "\(partials)/\(Self.hex(id)).data" }
     func record(_ id: Int64, claim: Int64) -> String { "\(partials)/\(Self.hex(id)).\(Self.hex(claim)).record" }
 
-    /// A body's folder is its number's lowest byte, so that consecutive numbers spread evenly.
+    /// The folder of a body: its number's lowest byte, so that consecutive numbers are distributed evenly.
     static func folderNumber(of id: Int64) -> Int64 { id & 0xFF }
 
     static func hex(_ number: Int64, digits: Int = 16) -> String {
@@ -36,7 +36,7 @@ struct Paths: Sendable {
         }
     }
 
-    /// The number that ``hex(_:digits:)`` wrote in 16 digits; nil for any other text.
+    /// Parses a number that ``hex(_:digits:)`` wrote in 16 digits; nil for any other text.
     static func number(_ hex: some StringProtocol) -> Int64? {
         guard hex.utf8.count == 16, hex.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) })
         else { return nil }
@@ -44,11 +44,11 @@ struct Paths: Sendable {
     }
 }
 
-/// What a name in the folder of partials says.
+/// The meaning of a name in the folder of partials.
 enum PartialFile: Equatable {
     case data(id: Int64)
     case record(id: Int64, claim: Int64)
-    /// A small body on its way, where files cannot be made without a name.
+    /// A small body being written, on file systems without unnamed files.
     case small
 
     init?(name: String) {

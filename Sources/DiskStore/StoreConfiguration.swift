@@ -1,40 +1,43 @@
 public import FoundationEssentials
 public import Logging
 
-/// How large the store may grow, how long it keeps what it has begun, and what it takes the time from.
+/// The configuration of a store: its limits, lifetimes and sources of time.
 public struct StoreConfiguration: Sendable {
-    /// The most that the directory may allocate on disk, in bytes: bodies, partials, folders, index and its log.
+    /// The limit of the directory's size on disk, in bytes: bodies, partials, folders, index and its log.
     ///
-    /// A given capacity is taken as it is, at least ``minimumCapacity``, and the store remembers it.
-    /// `nil`, the default: the capacity that the store remembers; before one was ever given 20 GiB, but never more than half of
-    /// the free space at opening plus what the store holds.
+    /// A given capacity is used as it is, at least ``minimumCapacity``, and the store remembers it. `nil`, the default:
+    /// the capacity that the store remembers; without one 20 GiB, but never more than half of the free space at opening
+    /// plus the store's present size.
     public var capacity: Int64?
-    /// Whether the store remembers a given ``capacity`` for those that are opened without one; true by default.
+    /// True if the store remembers a given ``capacity`` for those that are opened without one; default true.
     public var remembersCapacity = true
-    /// Whether bodies that were committed or opened keep their entries and files until the store is closed, or the process ends,
-    /// whatever other processes evict, replace or remove; false by default. What cannot be kept so is refused with
+    /// True if committed or opened bodies keep their entries and files until the store is closed, or the process ends,
+    /// whatever other processes evict, replace or remove; default false. A body that cannot be kept is refused with
     /// ``StoreError/Code/held``.
     public var holdsBodies = false
-    /// Bytes of the file system that are left free whatever the capacity allows; 64 MiB by default.
+    /// The number of bytes of the file system to leave free regardless of the capacity; default 64 MiB.
     public var minimumFreeSpace: Int64 = 64 << 20
-    /// Idle partials older than this are the first to be dropped; 7 days by default.
+    /// The age at which idle partials are dropped first; default 7 days.
     public var partialLifetime: Duration = .seconds(7 * 24 * 3600)
-    /// Open without writing anything: look-ups and reads work, everything that changes the store throws
+    /// True to open without writing anything: look-ups and reads work, everything that changes the store throws
     /// ``StoreError/Code/notWritable``. For directories that cannot be written.
     public var isReadOnly = false
-    /// Whether a cache is made where there is none; true by default. Else opening throws ``StoreError/Code/absent`` there.
+    /// True if a missing cache is created; default true. Otherwise opening throws ``StoreError/Code/absent``.
     public var createsDirectory = true
-    /// Gives the dates that are shown to people. Order never depends on it.
+    /// The source of dates for display. Order never depends on it.
     public var clock: @Sendable () -> Date = { Date() }
-    /// Tells which start of the machine this is; 0 where that cannot be told.
+    /// Identifies the machine's present boot; 0 if unknown.
     package var boot: @Sendable () -> Int64 = { Boot.current }
-    /// How long ago the machine was started.
+    /// The time since the machine was started.
     package var uptime: @Sendable () -> Duration = { Boot.uptime }
+    /// Takes warnings about a damaged index, files that cannot be removed and the like. Default label `imgcache.store`.
     public var logger: Logger
-    /// Rewrites what an earlier version stored; `nil`: it stays as it is.
+    /// Converts entries of an earlier version; `nil` leaves them unchanged.
     public var migrator: (any EntryMigrating)?
 
+    /// 20 GiB, in bytes.
     public static let defaultCapacity: Int64 = 20 << 30
+    /// 1 MiB, in bytes.
     public static let minimumCapacity: Int64 = 1 << 20
 
     public init(capacity: Int64? = nil, logger: Logger = Logger(label: "imgcache.store")) {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What went wrong in the store, and where.
+/// A failure of the store: its kind, its reason, and the path.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. New codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -12,9 +12,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         private let kind: Kind
         private init(_ kind: Kind) { self.kind = kind }
 
-        /// Neither the capacity nor the disk has room, and nothing is left that could be evicted.
+        /// Neither the capacity nor the disk has space, and nothing can be evicted.
         public static let full = Code(.full)
-        /// The capacity has no room, because runs under way hold what they have handed out, or are downloading.
+        /// The capacity is exhausted by bodies that running processes hold or download.
         public static let held = Code(.held)
         /// The body is larger than the store's whole capacity.
         public static let tooLarge = Code(.tooLarge)
@@ -24,11 +24,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let damaged = Code(.damaged)
         /// Another process held the index for longer than 10 seconds.
         public static let busy = Code(.busy)
-        /// A body was to be committed while bytes of it are missing.
+        /// A body cannot be committed, because bytes of it are missing.
         public static let incomplete = Code(.incomplete)
-        /// Bytes of a partial were changed on disk after they had been received. What is sound is kept, to be continued.
+        /// A partial's bytes were modified on disk after they had been received. The intact blocks are kept, to be
+        /// continued.
         public static let altered = Code(.altered)
-        /// More bytes were written than the total that was promised.
+        /// More bytes were written than the announced total.
         public static let wrongLength = Code(.wrongLength)
         /// The partial was deleted or taken over by another process.
         public static let taken = Code(.taken)
@@ -36,9 +37,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let exists = Code(.exists)
         /// The configured capacity is below the minimum of 1 MiB.
         public static let invalidCapacity = Code(.invalidCapacity)
-        /// The folder is not empty and no cache of imgcache; nothing in it was changed.
+        /// The folder is not empty and not a cache of imgcache; nothing in it was changed.
         public static let foreign = Code(.foreign)
-        /// There is no cache, and ``StoreConfiguration/createsDirectory`` forbids making one.
+        /// There is no cache, and ``StoreConfiguration/createsDirectory`` forbids creating one.
         public static let absent = Code(.absent)
         /// The store was closed.
         public static let closed = Code(.closed)
@@ -51,11 +52,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// What could not be done, and why, in words.
+    /// The failed operation and the reason, in words.
     public let message: String
-    /// The file or folder it happened to.
+    /// The file or folder concerned.
     public let path: String?
-    /// The system's error number, if it came from a system call.
+    /// The system's error number, if the failure came from a system call.
     public let errno: Int32?
 
     public init(_ code: Code, _ message: String, path: String? = nil, errno: Int32? = nil) {
@@ -67,14 +68,14 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         var text = message
-        // A whole sentence about the path.
+        // The message already starts with the path.
         if let path, message.hasPrefix("\(path): ") { return text }
         if let path { text += ": \(path)" }
         if let errno, let reason = strerror(errno) { text += " (\(String(cString: reason)))" }
         return text
     }
 
-    /// A failed system call. Must be made right after the call, before anything else can change `errno`.
+    /// An error for a failed system call. Must be created directly after the call, before `errno` can change.
     static func system(_ action: String, path: String?, errno number: Int32 = Glibc.errno) -> StoreError {
         switch number {
         case ENOSPC, EDQUOT: StoreError(.full, action, path: path, errno: number)

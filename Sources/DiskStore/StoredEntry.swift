@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// The name under which bodies are stored: opaque to the store, already normalised by the caller, compared as text.
+/// The key of stored bodies: opaque to the store, normalised by the caller, compared as text.
 public struct EntryKey: Hashable, Sendable, CustomStringConvertible {
     public let value: String
 
@@ -11,22 +11,24 @@ public struct EntryKey: Hashable, Sendable, CustomStringConvertible {
     public var description: String { value }
 }
 
-/// What a caller says of a body that it commits.
+/// The properties of a body to be committed.
 public struct NewEntry: Sendable {
     public var key: EntryKey
-    /// Tells the variants of one key apart. An entry replaces the one with the same key and variant. What stands before a
-    /// line break is the variant's group: see ``DiskStore/entries(for:variant:)``.
+    /// Distinguishes the variants of one key. An entry replaces the one with the same key and variant. The part before
+    /// a line break is the variant's group: see ``DiskStore/entries(for:variant:)``.
     public var variant: String
-    /// How many variants the key may have with this one; of more, the longest unused go. No limit by default.
+    /// The number of variants that the key may have, this one included; the least recently used of more are removed. No
+    /// limit by default.
     public var variantLimit = Int.max
-    /// The resource, of which there may be several keys: shown in listings, and invalidated as one.
+    /// The resource, which may have several keys: shown in listings, and invalidated as a unit.
     public var url: String
-    /// Opaque bytes that come back with the entry.
+    /// Opaque bytes stored with the entry.
     public var metadata: [UInt8]
-    /// The generation of the resource that the body was made or asked for in. The commit fails with
-    /// ``StoreError/Code/outdated`` when it is no longer current. `nil`: the entry is stored in any case, and changes no generation.
+    /// The generation of the resource in which the body was made or requested. The commit fails with
+    /// ``StoreError/Code/outdated`` if it is no longer current. `nil`: the entry is stored in any case, and changes no
+    /// generation.
     public var generation: Generation?
-    /// Whether the body was made of what the resource's entries hold: then storing it changes nothing of the resource.
+    /// True if the body was derived from the resource's entries: storing it then does not change the resource.
     public var isDerived: Bool
 
     public init(
@@ -42,7 +44,7 @@ public struct NewEntry: Sendable {
     }
 }
 
-/// A complete body's row in the index. A value: it says what was true when it was read.
+/// A complete body's row in the index. A value: valid for the moment at which it was read.
 public struct StoredEntry: Sendable, Identifiable, Equatable {
     /// The body's number; never used twice in one directory.
     public let id: Int64
@@ -51,16 +53,16 @@ public struct StoredEntry: Sendable, Identifiable, Equatable {
     public let url: String
     /// The body's length in bytes.
     public let size: Int64
-    /// What the body occupies on disk, in bytes.
+    /// The space that the body occupies on disk, in bytes.
     public let allocated: Int64
     public let metadata: [UInt8]
     public let created: Date
-    /// When it was last used, for people; nil from a look-up that left it out. Eviction goes by ``accessSequence``.
+    /// The time of last use, for display; nil from a look-up without it. Eviction uses ``accessSequence``.
     public let lastAccess: Date?
-    /// Ascending with every use of any entry, whatever the clock did; nil from a look-up that left it out.
+    /// Increases with every use of any entry, independently of the clock; nil from a look-up without it.
     public let accessSequence: Int64?
     /// XXH3-128 over the length and the XXH3-128 of each 256 KiB block.
     let checksum: Checksum
-    /// The boot during which the body was last known to match its checksum.
+    /// The boot during which the body last matched its checksum.
     let boot: Int64
 }

@@ -1,17 +1,17 @@
 public import HTTPTypes
 
-/// A request as the cache sees it.
+/// A request, as far as caching is concerned.
 public struct CacheRequest: Sendable, Hashable {
-    /// The method. Only GET, HEAD, QUERY and what ``isSafeQuery`` declares safe are answered from a cache.
+    /// The method. Only GET, HEAD, QUERY and requests declared safe by ``isSafeQuery`` are served from a cache.
     public var method: HTTPRequest.Method
-    /// The absolute URL that is asked for, before any redirect. A fragment does no harm.
+    /// The absolute URL that is requested, before any redirect. A fragment is ignored.
     public var url: String
-    /// All fields of the request, those that conditions and `Vary` look at included.
+    /// All fields of the request, including those that conditions and `Vary` refer to.
     public var fields: HTTPFields
-    /// The user's own word about the cache.
+    /// The application's cache policy.
     public var policy: CachePolicy
     /// A lifetime of the application's own, instead of the server's.
-    public var ownLifetime: OwnLifetime?
+    public var freshnessOverride: FreshnessOverride?
     /// Declares that a request whose method is not safe by itself, such as a POST, asks a question and changes nothing, so
     /// that an equal request (same URL, same body: both are in the ``CacheKey``) may get the stored answer. By RFC 9110
     /// section 9.3.3 a POST is otherwise never answered from a cache.
@@ -22,14 +22,14 @@ public struct CacheRequest: Sendable, Hashable {
         url: String,
         fields: HTTPFields = HTTPFields(),
         policy: CachePolicy = .useProtocolCachePolicy,
-        ownLifetime: OwnLifetime? = nil,
+        freshnessOverride: FreshnessOverride? = nil,
         isSafeQuery: Bool = false
     ) {
         self.method = method
         self.url = url
         self.fields = fields
         self.policy = policy
-        self.ownLifetime = ownLifetime
+        self.freshnessOverride = freshnessOverride
         self.isSafeQuery = isSafeQuery
     }
 }

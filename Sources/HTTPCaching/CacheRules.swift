@@ -1,31 +1,35 @@
 public import HTTPSemantics
 
-/// The rules of HTTP caching for one cache: values in, a decision out. No I/O, no clock, no storage, no state.
+/// The rules of HTTP caching for one cache: a pure function from values to a decision. No I/O, no clock, no storage, no
+/// state.
 ///
-/// * ``decide(_:stored:now:)`` says what to do with a request, given the stored responses under its ``CacheKey``.
-/// * ``storability(of:to:receivedAt:)`` says whether a response may be stored and for how long it is fresh, and
-///   ``stored(_:to:redirects:requestTime:responseTime:bodyLength:held:)`` makes the ``StoredResponse`` to keep.
-/// * ``afterNotModified(_:validation:stored:request:redirects:requestTime:responseTime:)`` takes a 304,
-///   ``mayServeStale(_:after:for:now:)`` an origin that failed, ``urlsInvalidated(by:to:)`` an unsafe request that worked.
-/// * ``explain(_:for:now:)`` says all of it in words.
+/// * ``decide(_:stored:now:)`` decides how a request is handled, given the stored responses under its ``CacheKey``.
+/// * ``storability(of:to:receivedAt:)`` decides if a response may be stored and how long it is fresh, and
+///   ``stored(_:to:redirects:requestTime:responseTime:bodyLength:held:)`` creates the ``StoredResponse`` to keep.
+/// * ``afterNotModified(_:validation:stored:request:redirects:requestTime:responseTime:)`` handles a 304,
+///   ``mayServeStale(_:after:for:now:)`` an origin that failed, ``urlsInvalidated(by:to:)`` a successful unsafe
+///   request.
+/// * ``explain(_:for:now:)`` describes all of it in words.
 public struct CacheRules: Sendable, Hashable {
-    /// Whose cache it is.
+    /// The kind of cache: for one user, or shared.
     public var mode: CacheMode
     /// The targeted fields that this cache obeys before `Cache-Control`, in order of precedence (RFC 9213 section 2.2), in
     /// lower case. By default `cdn-cache-control` for a shared cache, none for a private one.
     public var targetedFieldNames: [String]
-    /// Whether an answer 500, 502, 503 or 504 to a validation is treated as no answer at all, which RFC 9111 section 4.3.3
-    /// leaves to the cache, so that a stale response may be used even where no `stale-if-error` allows it. Default: no.
+    /// True if a response 500, 502, 503 or 504 to a validation is treated as no response at all, which RFC 9111 section
+    /// 4.3.3 leaves to the cache, so that a stale response may be used even without `stale-if-error`. Default: false.
     public var treatsServerErrorAsUnreachable: Bool
-    /// The query parameters that do not count when two final URLs are compared: what tells whether a 304, a 206 or a HEAD is about
-    /// the resource that a stored response came from (RFC 9110 section 8.8.3). Default ``SignatureParameters/known``.
+    /// The query parameters that are ignored when two final URLs are compared, to decide if a 304, a 206 or a response
+    /// to HEAD belongs to the resource of a stored response (RFC 9110 section 8.8.3). Default
+    /// ``SignatureParameters/known``.
     public var signatures = SignatureParameters.known
 
-    /// Whether a response that does not say for how long it is fresh counts as fresh for a tenth of the time since
-    /// `Last-Modified`, at most a day (RFC 9111 section 4.2.2: "MAY"). Without, it is confirmed before each use. Default: yes.
+    /// True if a response without explicit freshness counts as fresh for a tenth of the time since `Last-Modified`, at
+    /// most a day (RFC 9111 section 4.2.2: "MAY"). Otherwise it is validated before each use. Default: true.
     public var usesHeuristics: Bool
 
-    /// Request fields, in lower case, that every response is taken to vary on, as if its `Vary` named them. Default: none.
+    /// Request fields, in lower case, that every response is assumed to vary on, as if its `Vary` named them. Default:
+    /// none.
     public var alwaysVaryingNames: Set<String> = []
 
     public init(

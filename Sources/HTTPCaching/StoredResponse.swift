@@ -14,54 +14,55 @@ public struct StoredHead: Sendable, Hashable {
     }
 }
 
-/// How much of the representation the stored body is.
+/// The part of a representation that a stored body contains.
 public enum StoredExtent: Sendable, Hashable {
-    /// All of it. The length is in bytes; `nil` when it is not known here (the whole body can then be served, a range cannot).
+    /// The whole representation. The length is in bytes; `nil` if unknown (the whole body can then be served, a range
+    /// cannot).
     case complete(length: Int64?)
-    /// Only these bytes of it (ascending, disjoint, not empty), of `total` when that is known (RFC 9111 section 3.3).
+    /// These bytes only (ascending, disjoint, not empty), of `total` if that is known (RFC 9111 section 3.3).
     case partial(held: [Range<Int64>], total: Int64?)
 
-    /// Whether nothing is missing.
+    /// True if nothing is missing.
     public var isComplete: Bool {
         if case .complete = self { true } else { false }
     }
 }
 
-/// What a cache keeps of a response to decide with. The body lives elsewhere.
+/// The parts of a stored response that caching decisions depend on. The body is stored elsewhere.
 public struct StoredResponse: Sendable, Hashable {
-    /// The method of the request that was answered.
+    /// The method of the request.
     public var requestMethod: HTTPRequest.Method
-    /// The URL that was asked for, before any redirect.
+    /// The requested URL, before any redirect.
     public var requestURL: String
-    /// The URL that the response came from, after all redirects. Its validators mean something there only.
+    /// The URL that the response came from, after all redirects. Its validators are meaningful for this URL only.
     public var finalURL: String
-    /// The request's fields that `Vary` of the response (and of the redirects) names; others may be here too.
+    /// The request's fields that `Vary` of the response (and of the redirects) names; may contain others.
     public var selectingFields: SelectingFields
-    /// The redirects that led here, first one first. The response is fresh only while each of them is.
+    /// The redirects that led here, in order. The response is fresh only while each of them is.
     public var redirects: [StoredHead]
     /// The status that was received. A response completed from parts has 200.
     public var status: HTTPResponse.Status
     /// The fields that may be stored (RFC 9111 section 3.1).
     public var fields: HTTPFields
-    /// When the request that got this response, or last confirmed it, was sent.
+    /// The time at which the request that got this response, or last confirmed it, was sent.
     public var requestTime: Date
-    /// When this response, or its last confirmation, was received.
+    /// The time at which this response, or its last confirmation, was received.
     public var responseTime: Date
-    /// How much of the representation the stored body is.
+    /// The part of the representation that the stored body contains.
     public var extent: StoredExtent
-    /// The version of the application's own lifetime that the response was stored under.
+    /// The ``FreshnessOverride/version`` that the response was stored with.
     public var ownVersion: String?
-    /// Whether the response was invalidated (RFC 9111 section 4.4) or contradicted by a HEAD response (4.3.5): it is not
-    /// used again before the origin has confirmed it.
+    /// True if the response was invalidated (RFC 9111 section 4.4) or contradicted by a response to HEAD (4.3.5): it is
+    /// not used again before the origin has confirmed it.
     public var isInvalidated: Bool
 
-    /// Whether nothing of the body is missing.
+    /// True if nothing of the body is missing.
     public var isComplete: Bool { extent.isComplete }
 
     /// - Parameters:
-    ///   - finalURL: `nil`: there was no redirect.
-    ///   - requestFields: The request's fields. Kept are those that `Vary` names, as digests.
-    ///   - selectingFields: What was kept of them, when that is known already.
+    ///   - finalURL: `nil` if there was no redirect.
+    ///   - requestFields: The request's fields. Those that `Vary` names are kept, as digests.
+    ///   - selectingFields: The digests, if they are known already.
     public init(
         requestMethod: HTTPRequest.Method = .get,
         requestURL: String,

@@ -35,7 +35,7 @@ public enum PercentEncoding {
         return result
     }
 
-    /// The byte that two hexadecimal digits at the beginning stand for.
+    /// The byte denoted by the two hexadecimal digits at the beginning.
     @usableFromInline
     static func byte(_ digits: ArraySlice<UInt8>) -> UInt8? {
         guard digits.count >= 2, let high = digits[digits.startIndex].hexadecimalValue,

@@ -1,17 +1,18 @@
 package import HTTPTypes
 
-/// One request as an endpoint sees it: read whole, checked, and free of connections and sockets.
+/// A request as received by a handler: read completely, validated, and independent of connections.
 package struct Request: Sendable {
     package let head: RequestHead
     package let client: ClientAddress
-    /// The connection's other end: the client, or the last of the trusted proxies.
+    /// The peer of the connection, or the client reported by trusted proxies.
     package let peer: ClientAddress
     /// The request's content, without transfer coding.
     package let content: [UInt8]
-    /// The request's name in the logs of all machines: the client's, else one made here.
+    /// The request's id in the logs of all machines: the client's, else a generated one.
     package let id: String
     package let received: ContinuousClock.Instant
-    /// Sends an interim response (1xx, RFC 9110 section 15.2) to the client, if it may still be sent; on any thread.
+    /// Sends an interim response (1xx, RFC 9110 section 15.2) to the client, if that is still possible; callable on any
+    /// thread.
     package var interim: (@Sendable (HTTPResponse) -> Void)?
 
     package var method: HTTPRequest.Method { head.method }

@@ -1,21 +1,21 @@
 /// The outcome of one request, for logs and metrics.
 package struct RequestRecord: Sendable {
     package var request: Request
-    /// True if not even a request line could be read: method, target and fields are not the client's.
+    /// True if no request line could be parsed: method, target and fields are not the client's.
     package var isMalformed: Bool
-    /// 0: the client left before there was a response.
+    /// The status; 0 if the client disconnected before the response.
     package var status: Int
-    /// The handler's word for how it came by the response (``Response/outcome``).
+    /// The handler's outcome (``Response/outcome``).
     package var outcome: String?
-    /// Bytes of the response's content that the kernel took.
+    /// The number of content bytes accepted by the kernel.
     package var bytesSent: Int64
-    /// From the request's last byte to the response's first.
+    /// The time from the request's last byte to the response's first.
     package var timeToResponse: Duration
-    /// From the request's last byte to the response's last.
+    /// The time from the request's last byte to the response's last.
     package var duration: Duration
     package var error: String?
     package var detail: String?
-    /// True if the client was gone before the response's end.
+    /// True if the client disconnected before the response's end.
     package var isCutShort: Bool
 
     package init(

@@ -1,29 +1,29 @@
 package import HTTPTypes
 
-/// A response to a request. The connection adds what belongs to the connection: Content-Length where it is known,
-/// Transfer-Encoding, Connection, Date, the request id.
+/// A response to a request. The connection adds its own fields: Content-Length if known, Transfer-Encoding, Connection,
+/// Date, the request id.
 package struct Response: Sendable {
     package enum Body: Sendable {
         /// No content, and none may follow: HEAD, 204, 304.
         case none
         case bytes([UInt8])
-        /// Content that is written while it is made or arrives, and its length in bytes, if that is known. What it throws
-        /// leaves the message without a proper end (RFC 9112 section 8).
+        /// Content that is written while it is generated or arrives, and its length in bytes, if known. An error leaves
+        /// the message incomplete (RFC 9112 section 8).
         case stream(length: Int64?, @Sendable (any ResponseBodyWriter) async throws -> Void)
     }
 
     package var head: HTTPResponse
     package var body: Body
-    /// The handler's word for how it came by the response, for logs and metrics.
+    /// The origin of the response according to the handler, for logs and metrics.
     package var outcome: String?
-    /// The error's code, as the JSON body has it.
+    /// The error's code in the JSON body.
     package var error: String?
-    /// The error's details, for the log alone.
+    /// The error's details, for the log only.
     package var detail: String?
-    /// This server's member of Via when it passes on somebody else's response (RFC 9110 section 7.6.3). It is added as the
-    /// head is written, so that fields that many responses share are not copied for it.
+    /// This server's member of Via for a forwarded response (RFC 9110 section 7.6.3). It is added while the head is
+    /// written, so that fields shared by many responses need not be copied.
     package var via: String?
-    /// True if the connection ends with this response.
+    /// True to close the connection after this response.
     package var closes = false
 
     package init(_ head: HTTPResponse, body: Body = .none) {
@@ -31,7 +31,7 @@ package struct Response: Sendable {
         self.body = body
     }
 
-    /// An error for a client to read: `{"error":"<code>","message":"…"}`, not to be cached.
+    /// An error response: `{"error":"<code>","message":"…"}`, not cacheable.
     package static func failure(
         _ status: Int, _ code: String, _ message: String, fields: HTTPFields = [:]
     ) -> Response {

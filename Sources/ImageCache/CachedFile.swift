@@ -1,4 +1,6 @@
+import ConcurrencyPrimitives
 import DiskStore
+public import FoundationEssentials
 public import HTTPCaching
 import HTTPTypes
 
@@ -7,7 +9,7 @@ import HTTPTypes
 /// The file behind ``path`` stays readable while this value or a copy of it lives, whatever is evicted, replaced or
 /// removed meanwhile, in this process or another.
 public struct CachedFile: Sendable {
-    /// Where an answer came from.
+    /// The origin of a result.
     public enum Source: String, Sendable, Hashable {
         /// The disk store, still fresh, or acceptable to the policy as it was.
         case disk
@@ -17,30 +19,31 @@ public struct CachedFile: Sendable {
         case network
         /// The origin, continuing bytes that an earlier run left behind.
         case networkResumed = "network-resumed"
-        /// The disk store, although stale: the origin could not be asked, and the rules allow it (RFC 9111 section 4.2.4).
+        /// The disk store, although stale: the origin could not be reached, and the rules allow it (RFC 9111 section 4.2.4).
         case stale
     }
 
     public let source: Source
-    /// Bytes of bodies that crossed the network for this answer, over all attempts of this process.
+    /// Bytes of bodies that crossed the network for this request, over all attempts of this process.
     public let bytesTransferred: Int64
     /// Bytes that an earlier run had left behind and that were not fetched again.
     public let resumedFrom: Int64
-    /// Where redirects led.
+    /// The URL after redirects.
     public let finalURL: String
     /// The response that brought the file, as stored.
     public let response: StoredResponse
-    /// Whether the file is in the store for others; `false` for a response that must not be stored.
+    /// True if the file is in the store for others; `false` for a response that must not be stored.
     public let isStored: Bool
 
-    /// How the cache came to this answer, as RFC 9211 tells it: for a `Cache-Status` field, or a log.
+    /// The handling by the cache (RFC 9211): for a `Cache-Status` field, or a log.
     public internal(set) var cacheStatus: CacheStatus
 
     let body: StoredBody
-    /// The generation of the resource that the file is the current one of: while it lasts, what is made of the file may be kept.
+    /// The generation of the resource while the file is its current representation: as long as it lasts, images derived from the
+    /// file may be kept.
     var generation: Generation
 
-    /// The file as a request is given it that joined another one's fetch, or did not.
+    /// The file for a request that joined another one's fetch, or did not.
     func sharing(_ isShared: Bool) -> CachedFile {
         var file = self
         if isShared { file.cacheStatus.collapsed = true }
@@ -52,22 +55,55 @@ public struct CachedFile: Sendable {
     /// The file's length in bytes.
     public var size: Int64 { body.size }
 
-    /// Puts a copy at `path`: it appears there whole or not at all.
+    /// Writes a copy to `path`: it appears there complete or not at all.
     ///
     /// A reflink where the file system can, else a copy made by the kernel; never a hard link, through which a later
     /// change of the copy would reach the cache.
-    public func export(to path: String, overwrite: Bool) throws(ImageCacheError) {
-        do { try body.export(to: path, overwrite: overwrite) } catch { throw ImageCacheError(error) }
+    ///
+    /// - Throws: ``ImageCacheError`` with code `store`: `exists` without `overwrite`, `notWritable`, `full`.
+    public func export(to path: String, overwrite: Bool) async throws(ImageCacheError) {
+        try await BlockingExecutor.copies.run { () throws(ImageCacheError) in
+            try blocking.export(to: path, overwrite: overwrite)
+        }
     }
 
-    /// Moves the file to `path`, out of a cache that is not used again: there it counts as gone from then on. No byte is copied where
-    /// both are on one file system.
-    public func move(to path: String, overwrite: Bool) throws(ImageCacheError) {
-        do { try body.move(to: path, overwrite: overwrite) } catch { throw ImageCacheError(error) }
+    /// Writes a copy to a file URL, as ``export(to:overwrite:)-(String,_)``.
+    public func export(to url: URL, overwrite: Bool) async throws(ImageCacheError) {
+        guard url.isFileURL else {
+            throw ImageCacheError(
+                .invalidRequest, url: url.absoluteString, message: "\(url.absoluteString): not a file URL")
+        }
+        try await export(to: url.path(percentEncoded: false), overwrite: overwrite)
     }
 
-    /// Writes the whole body to a file descriptor: a pipe, a terminal, a file.
-    public func copy(toDescriptor descriptor: Int32) throws(ImageCacheError) {
-        try copyBytes(0..<size, of: body.descriptor, to: descriptor)
+    /// Writes the complete body to a file descriptor: a pipe, a terminal, a file.
+    public func copy(toDescriptor descriptor: Int32) async throws(ImageCacheError) {
+        try await BlockingExecutor.copies.run { () throws(ImageCacheError) in
+            try blocking.copy(toDescriptor: descriptor)
+        }
+    }
+
+    /// The operations that wait for the disk, on the calling thread.
+    package var blocking: Blocking { Blocking(file: self) }
+
+    /// The operations of a file that wait for the disk, on the calling thread: for a command that has nothing else to do meanwhile.
+    package struct Blocking: Sendable {
+        let file: CachedFile
+
+        /// Writes a copy to `path`: it appears there complete or not at all.
+        package func export(to path: String, overwrite: Bool) throws(ImageCacheError) {
+            do { try file.body.export(to: path, overwrite: overwrite) } catch { throw ImageCacheError(error) }
+        }
+
+        /// Moves the file to `path`, out of a cache that is not used again: there it counts as gone from then on. No byte is
+        /// copied where both are on one file system.
+        package func move(to path: String, overwrite: Bool) throws(ImageCacheError) {
+            do { try file.body.move(to: path, overwrite: overwrite) } catch { throw ImageCacheError(error) }
+        }
+
+        /// Writes the complete body to a file descriptor.
+        package func copy(toDescriptor descriptor: Int32) throws(ImageCacheError) {
+            try copyBytes(0..<file.size, of: file.body.descriptor, to: descriptor)
+        }
     }
 }

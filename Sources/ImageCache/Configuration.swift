@@ -2,12 +2,13 @@ public import DiskStore
 public import FoundationEssentials
 import Glibc
 public import HTTPCaching
+public import ImageCodec
 public import Logging
 public import MemoryCache
 public import Transfer
 
 extension DownloadCache {
-    /// How a cache works. Every value has a sensible default.
+    /// The settings of a cache. Every value has a sensible default.
     public struct Configuration: Sendable {
         /// Capacity, free space, and the life of partials.
         public var store = StoreConfiguration()
@@ -15,10 +16,10 @@ extension DownloadCache {
         /// The rules of RFC 9111, for one user's cache by default.
         public var rules = CacheRules()
 
-        /// How many variants of one URL are kept (`Vary`, RFC 9111 section 4.1); the longest unused go first. Default 64.
+        /// The most variants of one URL that are kept (`Vary`, RFC 9111 section 4.1); the longest unused are evicted first. Default 64.
         public var maxVariants = 64
 
-        /// The client that reaches the origins. Default: a ``TransferEngine`` of the cache's own, within the limits below. Another
+        /// The client that reaches the origins. Default: a `TransferEngine` of the cache's own, within the limits below. Another
         /// transport has limits of its own; the cache shuts it down when it is closed.
         public var transport: (any HTTPTransport)?
 
@@ -31,26 +32,29 @@ extension DownloadCache {
         /// Transfers at once for one ``FileRequest/client``. Default: no limit but the others.
         public var maxTransfersPerClient: Int?
 
-        /// Which addresses are connected to. Default: any. A service that fetches what strangers name wants
+        /// The addresses that may be connected to. Default: any. A service whose clients choose the URLs needs
         /// ``AddressPolicy/publicOnly(except:)``.
         public var addressPolicy = AddressPolicy.any
 
-        /// Whether `stale-while-revalidate` (RFC 5861 section 3) is used: the stale file at once, a fresh one in the
-        /// background. Default true. A process that ends right after the answer wants `false`.
+        /// Uses `stale-while-revalidate` (RFC 5861 section 3): the stale file at once, a fresh one in the background. Default true. A
+        /// process that ends right after the request needs `false`.
         public var revalidatesInBackground = true
 
-        /// Whether what killed processes left behind is swept up in the background, at most once a day. Default true.
+        /// Deletes the files that killed processes left behind, in the background, at most once a day. Default true.
         public var sweepsInBackground = true
 
         /// The memory cache of images and thumbnails: 100 MiB, purged to 60 MiB by default.
         public var memory = MemoryCacheLimits.default
 
-        /// Files of at most 256 KiB in memory for ``DownloadCache/readyAnswer(to:)``: 32 MiB, purged to 24 MiB by default, and
-        /// nothing as long as nobody calls ``DownloadCache/exchange(_:)``.
-        public var answers = MemoryCacheLimits.answers
+        /// The memory cache of responses of at most 256 KiB for ``DownloadCache/hotResponse(for:)``: 32 MiB, purged to 24 MiB by default,
+        /// and empty as long as nobody calls ``DownloadCache/forward(_:)``.
+        public var hotResponses = MemoryCacheLimits.hotResponses
 
-        /// Whether images in memory are purged when the system, or the control group, runs short of it. Default true.
+        /// Purges images from memory when the system, or the control group, runs short of it. Default true.
         public var watchesMemoryPressure = true
+
+        /// The application's decoders for formats that the package does not read, in the order in which they are asked. Default: none.
+        public var decoders: [any ImageDecoding] = []
 
         /// Images decoded at a time. Default: the number of processors.
         public var maxDecodes = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -58,13 +62,13 @@ extension DownloadCache {
         /// Images decoded at a time for one ``FileRequest/client`` while others wait. Default: a quarter, at least 1.
         public var maxDecodesPerClient: Int?
 
-        /// Bytes of memory that running decodes may take together; one that alone takes more runs alone. Default 512 MiB.
+        /// Bytes of memory that concurrent decodes may take together; one that alone takes more runs alone. Default 512 MiB.
         public var decodingMemory = 512 << 20
 
-        /// The wall clock that freshness is reckoned by.
+        /// The wall clock by which freshness is computed.
         public var now: @Sendable () -> Date = { Date() }
 
-        /// Takes warnings: a damaged index, a store that cannot be written.
+        /// Receives warnings: a damaged index, a store that cannot be written.
         public var logger = Logger(label: "imgcache")
 
         public init() { logger.logLevel = .warning }
@@ -86,7 +90,7 @@ extension DownloadCache {
 
 extension MemoryCacheLimits {
     /// 32 MiB, purged to 24 MiB.
-    fileprivate static var answers: MemoryCacheLimits {
+    fileprivate static var hotResponses: MemoryCacheLimits {
         (try? MemoryCacheLimits(capacity: 32 << 20, preferredUsage: 24 << 20)) ?? .default
     }
 }

@@ -1,27 +1,27 @@
-/// How far a download is. Sizes are bytes.
+/// The progress of a download. Sizes are bytes.
 public struct DownloadProgress: Sendable, Equatable {
-    /// What is going on.
+    /// The step that a download is in.
     public enum Phase: Sendable, Equatable {
-        /// Looking in the store, or waiting for a free transfer slot.
+        /// Looks in the store, or waits for a free transfer slot.
         case queued
-        /// Another process or task downloads the same key; this one waits and takes over if that one dies.
+        /// Waits for another process or task that downloads the same key, and takes over if that one dies.
         case waitingForOther
-        /// A request is under way.
+        /// Transfers the body.
         case transferring
-        /// The last attempt failed; the next one starts after the delay.
+        /// Waits after a failed attempt; the next one starts after the delay.
         case retrying(after: Duration, because: String)
-        /// The body is whole and enters the store.
+        /// Commits the complete body to the store.
         case storing
     }
 
     public var phase: Phase = .queued
-    /// Bytes of the body that are here, those from earlier runs included.
+    /// Bytes of the body received, those of earlier runs included.
     public var received: Int64 = 0
-    /// The body's length, when the origin said it.
+    /// The body's length, if the origin declared it.
     public var total: Int64?
-    /// Bytes that earlier runs left behind and that were not fetched again.
+    /// Bytes received by earlier runs and not fetched again.
     public var resumedFrom: Int64 = 0
-    /// The final URL's `Content-Disposition` and the like are known from here on.
+    /// True once the response's head is known.
     public var hasResponse = false
 
     public init() {}

@@ -1,12 +1,44 @@
-// The facade is the only module that users import: its requests and answers are made of these modules' types.
-@_exported public import DiskStore
-@_exported public import HTTPCaching
-@_exported public import HTTPSemantics
-@_exported public import HTTPTypes
-@_exported public import ImageCodec
-@_exported public import MemoryCache
-@_exported public import Transfer
+// The types of other modules that are part of the cache's own interface: requests, results and configuration are made of them.
 
 @_exported public import struct Digests.Digest
 @_exported public import enum Digests.DigestAlgorithm
 @_exported public import struct Digests.PieceDigests
+@_exported public import enum DiskStore.EntryIntegrity
+@_exported public import enum DiskStore.EntryOrder
+@_exported public import struct DiskStore.EvictionStatistics
+@_exported public import struct DiskStore.StoreConfiguration
+@_exported public import struct DiskStore.StoreStatistics
+@_exported public import struct DiskStore.VerifyResult
+@_exported public import enum HTTPCaching.CacheMode
+@_exported public import enum HTTPCaching.CachePolicy
+@_exported public import struct HTTPCaching.CacheRules
+@_exported public import struct HTTPCaching.CacheStatus
+@_exported public import struct HTTPCaching.DerivedFreshness
+@_exported public import struct HTTPCaching.Explanation
+@_exported public import struct HTTPCaching.FreshnessOverride
+@_exported public import struct HTTPCaching.StoredResponse
+@_exported public import struct HTTPSemantics.EntityTag
+@_exported public import struct HTTPTypes.HTTPField
+@_exported public import struct HTTPTypes.HTTPFields
+@_exported public import struct HTTPTypes.HTTPRequest
+@_exported public import struct HTTPTypes.HTTPResponse
+@_exported public import struct ImageCodec.DecodedImage
+@_exported public import struct ImageCodec.DecodingHeader
+@_exported public import struct ImageCodec.DecodingLimits
+@_exported public import class ImageCodec.ImageBudget
+@_exported public import struct ImageCodec.ImageCodecError
+@_exported public import struct ImageCodec.ImageDecoder
+@_exported public import protocol ImageCodec.ImageDecoding
+@_exported public import struct ImageCodec.ImageEncoder
+@_exported public import protocol ImageCodec.ImageEncoding
+@_exported public import struct ImageCodec.ImageFormat
+@_exported public import struct ImageCodec.ImageSizing
+@_exported public import struct ImageCodec.ImageSource
+@_exported public import struct MemoryCache.MemoryCacheLimits
+@_exported public import struct MemoryCache.MemoryCacheStatistics
+@_exported public import enum MemoryCache.MemoryPressure
+@_exported public import struct Transfer.AddressPolicy
+@_exported public import protocol Transfer.HTTPTransport
+@_exported public import struct Transfer.TransferOptions
+@_exported public import enum Transfer.TransferPriority
+@_exported public import struct Transfer.TransferTotals

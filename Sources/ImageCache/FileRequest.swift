@@ -1,9 +1,10 @@
+public import FoundationEssentials
 public import HTTPCaching
 import HTTPSemantics
 public import HTTPTypes
 public import Transfer
 
-/// What to get, and under which rules.
+/// A request for a file: its URL, and the rules under which the store or the origin provides it.
 ///
 ///     var request = FileRequest("https://example.com/picture.jpg")
 ///     request.policy = .returnCacheDataElseLoad
@@ -11,18 +12,19 @@ public struct FileRequest: Sendable {
     /// An absolute http or https URL. A fragment is ignored (RFC 9111 section 2).
     public var url: String
 
-    /// The URL without the user and password that may stand in it: what may be shown and logged.
+    /// The URL without the user and password that may be part of it: fit to be shown and logged.
     public var urlWithoutUserinfo: String { URLText.separatingUserinfo(url).url }
 
-    /// GET, or a method whose answer depends on ``body``. Only answers to GET are resumed.
+    /// GET (default), HEAD for ``DownloadCache/response(for:)``, or a method whose response depends on ``body``. Only responses to
+    /// GET are resumed.
     public var method: HTTPRequest.Method = .get
 
-    /// The request's content; part of what the answer is stored under.
+    /// The request's content; part of the key of the stored response.
     public var body: [UInt8]?
 
-    /// Declares that a request whose method is not safe by itself, such as a POST, asks a question and changes nothing: an
-    /// equal request (same URL, same body) may then get the stored answer. Otherwise a POST always goes to the origin, and
-    /// a successful one invalidates what is stored for its URL (RFC 9111 section 4.4).
+    /// Declares that a request whose method is not safe by itself, such as a POST, is a query and changes nothing: an equal request
+    /// (same URL, same body) may then be served from the store. Default false: a POST always goes to the origin, and a successful
+    /// one invalidates the stored responses for its URL (RFC 9111 section 4.4).
     public var isSafeQuery = false
 
     /// Fields to send in addition to those that the cache itself sets (Range, If-Range, If-None-Match,
@@ -31,31 +33,31 @@ public struct FileRequest: Sendable {
     /// ``transfer``'s `acceptsContentCoding`; the download is then not resumed.
     public var fields: HTTPFields = [:]
 
-    /// How the stored and the origin's answer are weighed. Default: RFC 9111.
+    /// The precedence between the stored and the origin's response. Default: RFC 9111.
     public var policy: CachePolicy = .useProtocolCachePolicy
 
-    /// A lifetime and a version of the application's own, whatever the server says. Default: the server's word holds.
-    public var ownLifetime: OwnLifetime?
+    /// A lifetime and version set by the application in place of the server's. Default: the response's own freshness.
+    public var freshnessOverride: FreshnessOverride?
 
-    /// Whose entry it is: entries of one owner are never seen by another. Default: whoever the request's credentials
-    /// name, else nobody in particular.
+    /// The namespace of the entry: entries of one owner are never seen by another. Default: the user that the request's
+    /// credentials name, else the namespace that all share.
     public var owner: String?
 
-    /// What becomes of an equal request that is under way. Default: both share one transfer.
+    /// The treatment of an equal request that is under way. Default: both share one transfer.
     public var duplicates = Duplicates.join
 
-    /// Which of several waiting transfers starts first.
+    /// The order in which waiting transfers start.
     public var priority: TransferPriority = .normal
 
-    /// The client on whose behalf a service asks, by a name of the service's own, such as an address. Limits count it
-    /// (``DownloadCache/Configuration/maxTransfersPerClient``), and clients that wait take turns; what is stored does not depend
+    /// The client on whose behalf a service makes the request, such as an address. Limits per client count it
+    /// (``DownloadCache/Configuration/maxTransfersPerClient``), and waiting clients take turns; what is stored does not depend
     /// on it. Default: none.
     public var client: String?
 
     /// Time-outs, retries, credentials, proxy, TLS.
     public var transfer = TransferOptions()
 
-    /// The SHA-256 that the body must have, 64 hexadecimal digits. A body with another one is not stored, and the
+    /// The SHA-256 that the body must have, 64 hexadecimal digits. A body with another digest is not stored, and the
     /// request fails with ``ImageCacheError/Code/wrongBytes``.
     public var sha256: String?
 
@@ -73,29 +75,31 @@ public struct FileRequest: Sendable {
     /// Told what happens among the mirrors, on any thread.
     public var mirrorEvents: (@Sendable (MirrorEvent) -> Void)?
 
-    /// Whether a partial that an earlier run left behind is continued. Default true; `false` drops it.
+    /// Continues a partial download that an earlier run left behind. Default true; `false` drops it.
     public var resumes = true
 
-    /// What becomes of a response that must not be stored (`no-store`, RFC 9111 section 5.2.2.5).
-    public var unstorable = Unstorable.handOut
+    /// The treatment of a response that must not be stored (`no-store`, RFC 9111 section 5.2.2.5). Default:
+    /// ``NoStoreBehavior/deliver``.
+    public var noStoreBehavior = NoStoreBehavior.deliver
 
-    /// Sees the interim responses (1xx, RFC 9110 section 15.2) to a request that is passed on
-    /// (``DownloadCache/exchange(_:)``), on the transfer's thread.
-    public var interim: (@Sendable (HTTPResponse) -> Void)?
-
-    /// Sees every request and response head, credentials masked, on the transfer's thread.
+    /// Receives every request and response head, credentials masked, on the transfer's thread.
     public var trace: (@Sendable (_ head: String) -> Void)?
 
-    /// The store's number of an original that is no longer stored: what was made of it stands in for it, so that the
-    /// origin is asked whether it still holds, and not for all of it. The answer may be a file that was made of it.
+    /// Receives the interim responses to a forwarded request (``ForwardRequest/interim``).
+    var interim: (@Sendable (HTTPResponse) -> Void)?
+
+    /// The number of an original that is no longer stored: an image derived from it stands in for it, so that the origin is asked
+    /// to confirm it instead of sending all of it. The result may be a file that was derived from it.
     var goneOriginal: Int64?
 
-    /// Whether what `stale-while-revalidate` would fetch in the background is waited for.
+    /// Waits for what `stale-while-revalidate` would fetch in the background.
     var awaitsRevalidation = false
 
     public init(_ url: String) { self.url = url }
 
-    /// What becomes of an equal request that is under way when a new one comes.
+    public init(_ url: URL) { self.init(url.absoluteString) }
+
+    /// The treatment of an equal request that is under way when a new one comes.
     public enum Duplicates: Sendable, Hashable {
         /// Both share one transfer.
         case join
@@ -103,15 +107,15 @@ public struct FileRequest: Sendable {
         case replace
     }
 
-    /// What becomes of a response that must not be stored.
-    public enum Unstorable: Sendable, Hashable {
-        /// It is handed out and gone from the disk when the last ``CachedFile`` for it is. No partial is kept.
-        case handOut
-        /// As `handOut`, but a partial is kept so that the same download can be continued: for a person who waits for
-        /// the file. The partial is never handed out and is dropped when the download is complete.
-        case handOutKeepingPartial
+    /// The treatment of a response that must not be stored.
+    public enum NoStoreBehavior: Sendable, Hashable {
+        /// It is delivered, and removed from the disk with the last ``CachedFile`` for it. No partial is kept.
+        case deliver
+        /// As `deliver`, but a partial is kept so that the same download can be continued: for a person who waits for
+        /// the file. The partial is never delivered and is dropped when the download is complete.
+        case deliverKeepingPartial
         /// The request fails with ``ImageCacheError/Code/notStorable`` before the body is transferred.
-        case refuse
+        case fail
     }
 }
 

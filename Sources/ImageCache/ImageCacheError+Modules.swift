@@ -26,7 +26,7 @@ extension ImageCacheError {
         }
     }
 
-    /// Whether blocks of a body were changed on disk before its commit: those that are sound are kept, and can be continued.
+    /// True if blocks of a body were changed on disk before its commit: the sound ones are kept, and can be continued.
     var isOfAlteredPartial: Bool { (cause as? StoreError)?.code == .altered }
 
     init(_ error: TransferError) {

@@ -1,7 +1,7 @@
 import HTTPSemantics
 public import ImageCodec
 
-/// What went wrong, with the URL or path it went wrong for.
+/// An error of the cache, with the URL or path that it concerns.
 public struct ImageCacheError: Error, Sendable {
     /// The kind of failure. Kinds may be added: match with a default case.
     public struct Code: Hashable, Sendable {
@@ -13,31 +13,31 @@ public struct ImageCacheError: Error, Sendable {
 
         private let kind: Kind
 
-        /// The URL or an option of the request makes no sense.
+        /// The URL or an option of the request is invalid.
         public static let invalidRequest = Code(kind: .invalidRequest)
-        /// DNS, connect, TLS, time-out, or a cut with all retries used up.
+        /// The origin could not be reached: DNS, connect, TLS, time-out, or a cut with all retries used up.
         public static let unreachable = Code(kind: .unreachable)
         /// The host, or one that it redirects to, is at an address that ``DownloadCache/Configuration/addressPolicy`` refuses.
         public static let addressRefused = Code(kind: .addressRefused)
-        /// The origin answered with an error status (RFC 9110 section 15).
+        /// The origin responded with an error status (RFC 9110 section 15).
         public static func status(_ code: Int) -> Code { Code(kind: .status(code)) }
-        /// The bytes are not what was promised or asked for: length, checksum, a splice that was refused.
+        /// The bytes differ from what was declared or requested: length, checksum, or another representation.
         public static let wrongBytes = Code(kind: .wrongBytes)
-        /// The disk store cannot do what is needed.
+        /// The disk store failed.
         public static func store(_ reason: StoreReason) -> Code { Code(kind: .store(reason)) }
         /// The origin forbids storing the response, and the request demanded that it be stored.
         public static let notStorable = Code(kind: .notStorable)
-        /// Nothing usable is stored, and the policy forbids asking the origin.
+        /// Nothing usable is stored, and the policy forbids a request to the origin.
         public static let notCached = Code(kind: .notCached)
-        /// The caller, or every caller, gave up.
+        /// The request was cancelled by its caller, or by all of them.
         public static let cancelled = Code(kind: .cancelled)
         /// libcrypto, which computes SHA-256, cannot be opened.
         public static let digestUnavailable = Code(kind: .digestUnavailable)
 
-        /// The file is no image that can be read, or more than the decoder's limits allow.
+        /// The file is not an image that can be decoded, or exceeds the decoder's limits.
         public static func undecodable(_ code: ImageCodecError.Code) -> Code { Code(kind: .undecodable(code)) }
 
-        /// What the codec found of an `undecodable` file.
+        /// The codec's error code of an `undecodable` file.
         public var codecCode: ImageCodecError.Code? { if case .undecodable(let code) = kind { code } else { nil } }
         /// The status code of a `status` failure.
         public var statusCode: Int? { if case .status(let code) = kind { code } else { nil } }
@@ -45,9 +45,9 @@ public struct ImageCacheError: Error, Sendable {
         public var storeReason: StoreReason? { if case .store(let reason) = kind { reason } else { nil } }
     }
 
-    /// Why the disk store failed.
+    /// The reason of a failure of the disk store.
     public enum StoreReason: Hashable, Sendable {
-        /// The disk or the capacity is full and nothing more can be evicted.
+        /// The disk or the capacity is full, and nothing more can be evicted.
         case full
         /// The body is larger than the store's capacity or than the request's limit.
         case tooLarge
@@ -57,9 +57,9 @@ public struct ImageCacheError: Error, Sendable {
         case damaged
         /// The file to export to exists.
         case exists
-        /// The directory is not empty and no cache; nothing in it was changed.
+        /// The directory is neither empty nor a cache; nothing in it was changed.
         case foreign
-        /// There is no cache in the directory, and none was to be made.
+        /// There is no cache in the directory, and none was to be created.
         case absent
         /// Any other failure of the file system or the index.
         case io
@@ -70,7 +70,7 @@ public struct ImageCacheError: Error, Sendable {
     public var url: String?
     /// The file or directory concerned.
     public var path: String?
-    /// One sentence that a person can act on.
+    /// One sentence that states the failure and, where there is one, the remedy.
     public var message: String
     public var cause: (any Error)?
     /// Bytes of bodies that crossed the network before it failed, over all attempts.
@@ -86,7 +86,7 @@ public struct ImageCacheError: Error, Sendable {
         self.cause = cause
     }
 
-    /// This error, for that request's URL when it names none; credentials in the URL are left out.
+    /// This error with the request's URL if it names none; credentials in the URL are left out.
     func with(url: String) -> ImageCacheError {
         var error = self
         error.url = URLText.separatingUserinfo(error.url ?? url).url

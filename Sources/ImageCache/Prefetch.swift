@@ -3,15 +3,15 @@ public import ImageCodec
 public import Transfer
 
 extension DownloadCache {
-    /// Loads files that will be wanted soon, `width` at a time, in the order given.
+    /// Downloads files that will be needed soon, `width` at a time, in the order given.
     ///
-    /// Files that are stored and fresh cost a look-up. Failures are not thrown, ``Prefetch/failures`` tells them: what could not be
-    /// fetched now is fetched when it is asked for. Dropping the returned value does not stop the prefetch; ``Prefetch/cancel()`` does.
+    /// Files that are stored and fresh cost a look-up. Failures are not thrown but listed in ``Prefetch/failures``: such a file is
+    /// fetched when it is requested. Dropping the returned value does not stop the prefetch; ``Prefetch/cancel()`` does.
     ///
     /// - Parameters:
-    ///   - requests: what to load, the first one first.
-    ///   - width: how many at a time.
-    ///   - priority: of the transfers, in place of the requests' own. Default: behind everything else.
+    ///   - requests: The files, the first one first.
+    ///   - width: Concurrent downloads.
+    ///   - priority: The transfers' priority, in place of the requests' own. Default: behind everything else.
     @discardableResult
     public func prefetch(
         _ requests: [FileRequest], width: Int = 4, priority: TransferPriority = .background
@@ -23,14 +23,14 @@ extension DownloadCache {
         }
     }
 
-    /// Makes images that will be wanted soon, `width` at a time, in the order given: into memory, and onto disk as each
-    /// request's ``ImageRequest/storing`` says.
+    /// Renders images that will be needed soon, `width` at a time, in the order given: into memory, and onto disk according to each
+    /// request's ``ImageRequest/storing``.
     ///
     /// - Parameters:
-    ///   - requests: what to make, the first one first.
-    ///   - width: how many at a time.
-    ///   - encoder: for thumbnails in that format; `nil`: pixels.
-    ///   - priority: of the transfers and decodes, in place of the requests' own. Default: behind everything else.
+    ///   - requests: The images, the first one first.
+    ///   - width: Concurrent images.
+    ///   - encoder: The format of thumbnails; `nil`: pixels.
+    ///   - priority: The priority of transfers and decodes, in place of the requests' own. Default: behind everything else.
     @discardableResult
     public func prefetchImages(
         _ requests: [ImageRequest], as encoder: ImageEncoder? = nil, width: Int = 4,
@@ -50,7 +50,7 @@ extension DownloadCache {
 
 /// A prefetch under way.
 public final class Prefetch: Sendable {
-    /// How far it is.
+    /// The progress of a prefetch.
     public struct Counts: Sendable, Equatable {
         public var requested: Int
         public var loaded = 0
@@ -67,7 +67,7 @@ public final class Prefetch: Sendable {
     private struct State {
         var counts: Counts
         var failures: [Failure] = []
-        /// Comes when a pause ends.
+        /// Fulfilled at the end of a pause.
         var resumed: Promise<Void>?
         var task: Task<Void, Never>?
     }
@@ -106,13 +106,13 @@ public final class Prefetch: Sendable {
 
     public var counts: Counts { state.withLock { $0.counts } }
 
-    /// The requests that have failed so far, in the order in which they ended, and why; those that ``cancel()`` stopped too.
+    /// The requests that have failed so far and their errors, in the order in which they ended; those stopped by ``cancel()`` included.
     public var failures: [Failure] { state.withLock { $0.failures } }
 
-    /// Starts nothing more until ``resume()``; what is under way goes on.
+    /// Starts no further request until ``resume()``; those under way go on.
     public func pause() { state.withLock { $0.resumed = $0.resumed ?? Promise() } }
 
-    /// Goes on after ``pause()``.
+    /// Continues after ``pause()``.
     public func resume() {
         let resumed = state.withLock { state in
             defer { state.resumed = nil }
@@ -121,13 +121,13 @@ public final class Prefetch: Sendable {
         resumed?.fulfill(())
     }
 
-    /// Starts nothing more and stops what is under way and nobody else waits for.
+    /// Starts no further request, and stops those under way that nobody else waits for.
     public func cancel() {
         state.withLock { $0.task }?.cancel()
         resume()
     }
 
-    /// Returns when everything was tried, or after ``cancel()``.
+    /// Returns when every request was tried, or after ``cancel()``.
     public func finish() async { await state.withLock { $0.task }?.value }
 
     private func untilResumed() async {

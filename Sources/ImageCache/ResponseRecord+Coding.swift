@@ -70,7 +70,7 @@ extension FieldWriter {
 }
 
 extension FieldReader {
-    /// What a record holds of the request's fields: in version 1 the fields themselves.
+    /// The request's fields in a record: in version 1 the fields themselves.
     fileprivate mutating func readSelecting(_ version: UInt8) -> (raw: HTTPFields, digests: SelectingFields?)? {
         if version == 1 { return readFields().map { ($0, nil) } }
         guard let count = readLength(), count <= 1000 else { return nil }

@@ -12,7 +12,7 @@ extension ResponseRecord {
         self.init(url: resolved.url, response: response)
     }
 
-    /// What proves that a later answer is of the same representation; `nil` when nothing does.
+    /// The validator that proves a later response to be of the same representation; `nil`: there is none.
     var validator: ResumeValidator? { head.resumeValidator }
 
     /// A date that may prove the same.
@@ -24,7 +24,7 @@ extension ResponseRecord {
             responseTime: response.responseTime)
     }
 
-    /// Whether a request with these fields asks for the same representation, as far as `Vary` tells (RFC 9111 section 4.1).
+    /// True if a request with these fields selects the same representation, as far as `Vary` tells (RFC 9111 section 4.1).
     ///
     /// Two languages of a page that were saved in the same second have the same Last-Modified, and servers give the plain
     /// and the compressed form the same ETag: the validator alone would join them. After `Vary: *`, where nothing can be
@@ -34,9 +34,9 @@ extension ResponseRecord {
             ? response.fields[.eTag] != nil : rules.isSelected(response, by: fields)
     }
 
-    /// Takes over what a 206 (Partial Content), or a 416 that proves the body complete, says anew (RFC 9111 section 3.4).
+    /// Updates the fields from a 206 (Partial Content), or a 416 that proves the body complete (RFC 9111 section 3.4).
     mutating func update(by head: ResponseHead, to request: CacheRequest, rules: CacheRules) {
-        // What a 416 says is about its own error page, but for the validator, which was compared.
+        // The fields of a 416 are about its own error page, but for the validator, which was compared.
         let fields = head.status == .partialContent ? head.fields : HTTPFields()
         response = rules.freshened(
             response, by: fields, request: request.fields, redirects: head.storedRedirects, finalURL: head.finalURL,

@@ -1,15 +1,15 @@
 public import HTTPCaching
 
-/// What the store remembers of a response beside its body: all that later decisions need.
+/// The metadata that the store keeps of a response beside its body, for later decisions.
 ///
 /// The same record stands at the head of a partial, so that a killed download can be continued and, once whole, stored
 /// as if it had never been interrupted.
 public struct ResponseRecord: Sendable, Equatable {
-    /// The URL that was asked for, without userinfo.
+    /// The requested URL, without userinfo.
     public var url: String
     /// The final response, as RFC 9111 sees it.
     public var response: StoredResponse
 
-    /// Where redirects led.
+    /// The URL after redirects.
     public var finalURL: String { response.finalURL }
 }

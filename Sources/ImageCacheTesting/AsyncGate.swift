@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-/// A gate that holds up whoever waits at it until it is opened: for tests that decide themselves in which order things happen.
+/// A gate that suspends tasks until it is opened, for tests that control the order of events.
 public final class AsyncGate: Sendable {
     private struct State {
         var isOpen = false
@@ -11,7 +11,7 @@ public final class AsyncGate: Sendable {
 
     private let state = Locked(State())
 
-    /// - Parameter isOpen: Whether the gate holds nobody up from the beginning.
+    /// - Parameter isOpen: True if the gate is open initially.
     public init(isOpen: Bool = false) { state.withLock { $0.isOpen = isOpen } }
 
     public var isOpen: Bool { state.withLock { $0.isOpen } }
@@ -28,7 +28,7 @@ public final class AsyncGate: Sendable {
         }
     }
 
-    /// Lets everybody through who waits, and who will.
+    /// Opens the gate for all present and future waiters.
     public func open() {
         let waiters = state.withLock { state in
             state.isOpen = true
@@ -38,7 +38,7 @@ public final class AsyncGate: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Closes the gate for those who come from now on.
+    /// Closes the gate for later callers.
     public func close() { state.withLock { $0.isOpen = false } }
 
     /// Returns when the gate is open, or the calling task is cancelled.

@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 import Transfer
 
-/// The controls of one of the scripted transfers.
+/// The controls of one scripted transfer.
 final class ScriptedControl: TransferControl {
     private let transport: ScriptedTransport
     private let transfer: Int
@@ -39,12 +39,12 @@ final class ScriptedControl: TransferControl {
 
     func prioritize(_ priority: TransferPriority) { transport.prioritize(transfer, priority) }
 
-    /// Offers bytes until the sink takes them, or the transfer is cancelled.
+    /// Writes bytes until the sink takes them, or the transfer is cancelled.
     func write(_ bytes: [UInt8], to sink: any BodySink) async throws {
         while !bytes.isEmpty, !Task.isCancelled {
-            // Before the sink is asked: it may resume before it has answered.
+            // Closed before the sink is called, which may resume before it returns.
             gate.close()
-            if case .taken = try bytes.withUnsafeBytes({ try sink.write($0) }) { return }
+            if case .accepted = try bytes.withUnsafeBytes({ try sink.write($0) }) { return }
             await gate.wait()
         }
     }

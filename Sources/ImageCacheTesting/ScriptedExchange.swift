@@ -2,12 +2,12 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// One transfer over all its attempts and redirects.
+/// One transfer with all its attempts and redirects.
 final class ScriptedExchange {
     private enum Next {
         case finished(TransferResult)
         case again
-        /// Again, if the request's policy allows a retry.
+        /// Retries, if the request's policy allows it.
         case retry(TransferError)
         case retryStatus(TransferResult)
     }
@@ -101,14 +101,14 @@ final class ScriptedExchange {
             let head = ResponseHead(
                 status: response.status, fields: response.fields, finalURL: url.text, redirects: hops,
                 requestTime: requestTime, responseTime: transport.now())
-            return try await perform(plan.judge(head), head, response, plan)
+            return try await perform(plan.action(for: head), head, response, plan)
         }
     }
 
     private func plan(of url: HTTPURL) -> ResumePlan {
         ResumePlan(
             method: request.method, fields: request.fields, held: held, mayResume: mayResume, url: url.text,
-            hasConditions: !conditions(of: url).isEmpty, passesEveryStatus: request.options.passesEveryStatus,
+            hasConditions: !conditions(of: url).isEmpty, forwardsErrorResponses: request.options.forwardsErrorResponses,
             provingTotal: provingTotal)
     }
 
@@ -133,7 +133,7 @@ final class ScriptedExchange {
     }
 
     private func report(_ interim: [HTTPResponse]) {
-        guard request.options.passesEveryStatus else { return }
+        guard request.options.forwardsErrorResponses else { return }
         for response in interim { events(.interim(response.status, response.headerFields)) }
     }
 
@@ -157,13 +157,13 @@ final class ScriptedExchange {
             return .again
         case .restart(let reason):
             isSinkOpen = true
-            try await closeSink(.void)
+            try await closeSink(.discarded)
             noteRestart(reason)
             (resumedFrom, held, provingTotal) = (0, nil, nil)
             return .again
         case .notModified: return .finished(result(head, .notModified))
         case .status:
-            let mayChange = !request.options.passesEveryStatus && RetryState.isRetryable(status: head.status.code)
+            let mayChange = !request.options.forwardsErrorResponses && RetryState.isRetryable(status: head.status.code)
             return mayChange ? .retryStatus(result(head, .status)) : .finished(result(head, .status))
         case .fail(let text): throw error(.protocolViolation, text)
         }
@@ -196,7 +196,7 @@ final class ScriptedExchange {
                 received += Int64(bytes.count)
                 bytesReceived += Int64(bytes.count)
                 transport.noteBytes(bytes.count)
-                if !bytes.isEmpty { sink.lull() }
+                if !bytes.isEmpty { sink.writeBatchComplete() }
                 events(.received(base + received, total: total))
             }
             if isCut || Task.isCancelled { break }
@@ -210,12 +210,12 @@ final class ScriptedExchange {
         return .finished(result(head, .body))
     }
 
-    /// The reason to give up; `nil`: another attempt is made.
+    /// The reason to give up; `nil` if another attempt is made.
     private func giveUp() -> String? {
         guard request.options.retry.maxRetries > 0, RetryState.isIdempotent(method: request.method.rawValue) else {
             return ""
         }
-        guard sink.takesAnother() else { return "the response was handed on, and cannot be continued" }
+        guard sink.canRestart() else { return "the response was handed on, and cannot be continued" }
         askHeld()
         provingTotal = nil
         let held = held?.heldBytes ?? 0

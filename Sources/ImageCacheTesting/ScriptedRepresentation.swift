@@ -1,7 +1,7 @@
 public import HTTPTypes
 
-/// A representation of a resource that answers as an origin does: ranges with 206, its validators with 304 (RFC 9110 sections 13
-/// and 14).
+/// A representation that responds as an origin does: to ranges with 206, to its validators with 304 (RFC 9110 sections
+/// 13 and 14).
 public struct ScriptedRepresentation: Sendable {
     public var bytes: [UInt8]
     /// The entity tag, with its quotes.
@@ -15,7 +15,7 @@ public struct ScriptedRepresentation: Sendable {
         self.fields = fields
     }
 
-    /// `count` bytes that differ from those of another seed.
+    /// Returns `count` bytes that differ from those of another seed.
     public static func bytes(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
         var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1
         var words: [UInt64] = []
@@ -46,7 +46,7 @@ public struct ScriptedRepresentation: Sendable {
         return ScriptedResponse(.partialContent, fields, body: Array(bytes[part]))
     }
 
-    /// The bytes that a `Range` field asks for; `nil`: there are none.
+    /// The bytes selected by a `Range` field; `nil` if there are none.
     private func part(_ range: String) -> Range<Int>? {
         let ends = range.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2, let first = Int(ends[0]), first < bytes.count else { return nil }

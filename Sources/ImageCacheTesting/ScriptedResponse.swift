@@ -3,28 +3,28 @@ public import Transfer
 
 /// A response of a ``ScriptedTransport``: its head, and its body step by step.
 public struct ScriptedResponse: Sendable {
-    /// One thing that happens while the body is transferred.
+    /// A step in the transfer of the body.
     public enum Step: Sendable {
         case bytes([UInt8])
-        /// The next bytes do not come before the gate is open.
+        /// Waits for the gate before the next bytes.
         case wait(AsyncGate)
-        /// The connection ends here, in the middle of the body.
+        /// Ends the connection in the middle of the body.
         case cut
     }
 
     public var status: HTTPResponse.Status
     public var fields: HTTPFields
     public var body: [Step]
-    /// The head does not come before this gate is open.
+    /// A gate to wait for before the head.
     public var gate: AsyncGate?
-    /// The attempt fails without a response.
+    /// Fails the attempt without a response.
     public var failure: TransferError.Code?
     /// Interim responses (1xx) that come before the head.
     public var interim: [HTTPResponse] = []
 
     /// A response with this body, whose `Content-Length` is set unless `fields` has one.
     ///
-    /// - Parameter length: What `Content-Length` says; `nil`: the length is unknown, the body ends with the connection.
+    /// - Parameter length: The value of `Content-Length`; `nil`: unknown, the end of the connection delimits the body.
     public init(_ status: HTTPResponse.Status = .ok, _ fields: HTTPFields = [:], steps: [Step], length: Int?) {
         self.status = status
         self.fields = fields
@@ -49,19 +49,19 @@ public struct ScriptedResponse: Sendable {
         return response
     }
 
-    /// This response, whose head waits for a gate.
+    /// Returns this response, delayed until a gate opens.
     public func after(_ gate: AsyncGate) -> ScriptedResponse {
         var response = self
         response.gate = gate
         return response
     }
 
-    /// This response, whose body stops after `count` bytes and goes on when the gate is open.
+    /// Returns this response, whose body pauses after `count` bytes until the gate opens.
     public func pausing(after count: Int, for gate: AsyncGate) -> ScriptedResponse {
         inserting(.wait(gate), after: count)
     }
 
-    /// This response, whose connection ends after `count` bytes of the body.
+    /// Returns this response, whose connection ends after `count` bytes of the body.
     public func cut(after count: Int) -> ScriptedResponse { inserting(.cut, after: count) }
 
     private func inserting(_ step: Step, after count: Int) -> ScriptedResponse {

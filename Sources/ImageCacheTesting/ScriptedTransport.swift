@@ -3,7 +3,7 @@ public import FoundationEssentials
 import HTTPTypes
 public import Transfer
 
-/// A transport without a network: a script answers each request.
+/// A transport without a network: a script responds to each request.
 ///
 ///     let transport = ScriptedTransport { request in
 ///         request.path == "/logo.png" ? ScriptedResponse(.ok, [.cacheControl: "max-age=60"], body: png) : .failure(.connect)
@@ -14,9 +14,9 @@ public import Transfer
 ///     let file = try await cache.file(for: "https://example.com/logo.png")
 ///     #expect(transport.requests.count == 1)
 ///
-/// Bodies come in pieces, are cut, and wait for ``AsyncGate``s that the test opens. What was cut is continued, redirects are
-/// followed, and retries are made as ``TransferEngine`` does it, but at once. Time-outs, rates and limits on transfers at once are
-/// not simulated: each transfer begins when it is asked for.
+/// Bodies may arrive in pieces, be cut, and wait for ``AsyncGate``s that the test opens. Cut bodies are resumed,
+/// redirects followed, and attempts retried like in ``TransferEngine``, but without delay. Time-outs, rates and limits
+/// on concurrent transfers are not simulated: each transfer starts immediately.
 public final class ScriptedTransport: HTTPTransport {
     private struct State {
         var requests: [ScriptedRequest] = []
@@ -37,8 +37,8 @@ public final class ScriptedTransport: HTTPTransport {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - now: The wall clock; give it the same as ``DownloadCache/Configuration/now``.
-    ///   - script: The response to each request; called on any thread.
+    ///   - now: The wall clock; use that of ``DownloadCache/Configuration/now``.
+    ///   - script: Returns the response to each request; called on any thread.
     public init(
         now: @escaping @Sendable () -> Date = { Date() },
         _ script: @escaping @Sendable (ScriptedRequest) -> ScriptedResponse
@@ -47,12 +47,13 @@ public final class ScriptedTransport: HTTPTransport {
         self.script = script
     }
 
-    /// All requests so far, in order: each attempt, each redirect's too.
+    /// All requests so far, in order, including each attempt and redirect.
     public var requests: [ScriptedRequest] { state.withLock { $0.requests } }
 
     public var totals: TransferTotals { state.withLock { $0.totals } }
 
-    /// Waits until the requests are as `condition` demands. Checked at each request, change of priority, and end of a transfer.
+    /// Waits until the requests satisfy `condition`, which is checked at each request, change of priority, and end of a
+    /// transfer.
     @discardableResult
     public func requests(
         until condition: @escaping @Sendable ([ScriptedRequest]) -> Bool

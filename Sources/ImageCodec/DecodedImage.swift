@@ -1,27 +1,28 @@
 internal import CImageCodec
 internal import Glibc
 
-/// Pixels: red, green, blue and alpha of 8 bits each, straight (not premultiplied) alpha, sRGB unless ``profile`` says otherwise,
-/// row by row from the top without padding. A value that shares its memory with its copies and never changes.
+/// Pixels: red, green, blue and alpha of 8 bits each, straight (not premultiplied) alpha, sRGB unless ``profile`` says
+/// otherwise, row by row from the top without padding. A value that shares its memory with its copies and never
+/// changes.
 public struct DecodedImage: Sendable {
-    /// In pixels, at least 1.
+    /// The width in pixels, at least 1.
     public let width: Int
     public let height: Int
-    /// Whether every pixel's alpha is 255.
+    /// True if every pixel's alpha is 255.
     public let isOpaque: Bool
-    /// The ICC profile that the pixels are to be read by, where it was asked to be kept; nil: sRGB.
+    /// The ICC profile of the pixels, if the decoder was configured to keep it; nil: sRGB.
     public var profile: [UInt8]?
-    /// The Exif block (from its TIFF header on) with the orientation reset, where it was asked to be kept.
+    /// The Exif block (from its TIFF header on) with the orientation reset, if the decoder was configured to keep it.
     public var exif: [UInt8]?
-    /// What was wrong with the file where that could be passed over: damaged data in a JPEG that everybody shows all the same, or
-    /// with ``ImageDecoder/allowTruncated`` missing data. Rows that were never reached are transparent (PNG, WebP) or gray (JPEG).
+    /// The tolerated defect of the file: damaged data in a JPEG, which other software displays too, or with
+    /// ``ImageDecoder/allowTruncated`` missing data. Missing rows are transparent (PNG, WebP) or gray (JPEG).
     public var damage: ImageCodecError?
 
     let pixels: PixelBuffer
 
-    /// Bytes from one row to the next.
+    /// The number of bytes from one row to the next.
     public var bytesPerRow: Int { width * 4 }
-    /// Bytes of memory that the pixels take: width × height × 4.
+    /// The memory of the pixels in bytes: width × height × 4.
     public var cost: Int { width * height * 4 }
 
     init(width: Int, height: Int, pixels: PixelBuffer, mayHaveAlpha: Bool = true) {
@@ -31,12 +32,12 @@ public struct DecodedImage: Sendable {
         isOpaque = !mayHaveAlpha || icodec_is_opaque(pixels.bytes, width * height)
     }
 
-    /// Makes an image of pixels that `fill` writes, all of them 0 before.
+    /// Creates an image from pixels written by `fill`, initially 0.
     ///
     /// - Parameters:
-    ///   - width: in pixels.
-    ///   - height: in pixels.
-    ///   - fill: Gets width × height × 4 bytes.
+    ///   - width: The width in pixels.
+    ///   - height: The height in pixels.
+    ///   - fill: Receives width × height × 4 bytes.
     /// - Throws: `invalidArgument` for a size below 1, `outOfMemory`.
     public init(
         width: Int, height: Int, fill: (UnsafeMutableRawBufferPointer) -> Void
@@ -49,14 +50,14 @@ public struct DecodedImage: Sendable {
         self.init(width: width, height: height, pixels: pixels)
     }
 
-    /// Lends the pixels: `cost` bytes.
+    /// Provides temporary access to the pixels: `cost` bytes.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeRawBufferPointer(start: pixels.bytes, count: pixels.byteCount))
     }
 
-    /// Red, green, blue and alpha of one pixel, counted from the upper left. The place must be within the image.
+    /// Red, green, blue and alpha of one pixel, counted from the upper left. The position must be within the image.
     public subscript(x: Int, y: Int) -> SIMD4<UInt8> {
         precondition(x >= 0 && x < width && y >= 0 && y < height, "outside the image")
         let pixel = pixels.bytes + (y * width + x) * 4
@@ -64,16 +65,16 @@ public struct DecodedImage: Sendable {
     }
 }
 
-/// The memory of an image, allocated once, zero at first, and freed with its last owner.
+/// The memory of an image, allocated once, initially zero, and freed with its last reference.
 ///
-/// Unchecked because of the pointer: the code that allocates a buffer is alone with it until it is wrapped in a
-/// ``DecodedImage``, and from then on nobody writes.
+/// `@unchecked Sendable`: the code that allocates a buffer has exclusive access until it is wrapped in a
+/// ``DecodedImage``, after which it is never written.
 final class PixelBuffer: @unchecked Sendable {
     let bytes: UnsafeMutablePointer<UInt8>
     let byteCount: Int
 
     init(byteCount: Int) throws(ImageCodecError) {
-        // calloc gets large blocks from the system already zero, and does not touch them.
+        // calloc obtains large blocks zeroed from the system, without touching them.
         guard let memory = calloc(max(byteCount, 1), 1) else { throw .outOfMemory }
         bytes = memory.assumingMemoryBound(to: UInt8.self)
         self.byteCount = byteCount

@@ -1,29 +1,29 @@
 internal import CImageCodec
 
-/// What one image may cost. Whatever is known from the header is checked before anything is allocated for pixels; an image that
-/// exceeds a limit gives the error `limitExceeded`. The limits hold for each image that is made, alone or with others of the same file,
-/// and for each step of it (``ImageBudget``).
+/// The resource limits for one image. Sizes in the header are checked before memory is allocated for pixels; an image
+/// that exceeds a limit fails with `limitExceeded`. The limits apply to each image made from a file, alone or with
+/// others, and to each step of it (``ImageBudget``).
 public struct DecodingLimits: Sendable, Hashable {
-    /// Width × height of the stored image, of what it is scaled to on the way, and of the result. Default 100,000,000.
+    /// Width × height of the stored image, of intermediate images, and of the result. Default 100,000,000.
     public var pixels = 100_000_000
-    /// Pixels of the longer side. Default 65,535, the most that a JPEG can have.
+    /// The length of the longer side in pixels. Default 65,535, the maximum of JPEG.
     public var side = 65_535
-    /// Bytes of the file. Default 256 MiB.
+    /// The size of the file in bytes. Default 256 MiB.
     public var bytes = 256 << 20
-    /// Bytes of memory at a time for one image: decoder, resizer and the image that is made, then what an effect or the encoder takes
-    /// beside it. Default 448 MiB, which holds the pixels of 100 megapixels.
+    /// The memory for one image at a time in bytes: decoder, resizer and result, then effects or the encoder. Default
+    /// 448 MiB, sufficient for the pixels of 100 megapixels.
     public var memory = 448 << 20
-    /// Bytes of one colour profile or Exif block, inflated. Texts (zTXt, iTXt and the like) are passed over without being
-    /// inflated. Default 4 MiB.
+    /// The inflated size of one colour profile or Exif block in bytes. Texts (zTXt, iTXt and the like) are skipped
+    /// without being inflated. Default 4 MiB.
     public var ancillary = 4 << 20
-    /// Scans of one JPEG. Encoders make about ten. Default 32.
+    /// The number of scans in one JPEG. Encoders write about ten. Default 32.
     public var scans = 32
-    /// Seconds of CPU time for one image: decoding, resizing, effects and encoding together. Default 10.
+    /// The CPU time for one image in seconds: decoding, resizing, effects and encoding together. Default 10.
     public var seconds = 10.0
 
     public init() {}
 
-    /// Beyond them numbers overflow.
+    /// Larger numbers overflow.
     private static let largestSide = Int(Int32.max)
     private static let largestArea = 1 << 40
 
@@ -35,7 +35,7 @@ public struct DecodingLimits: Sendable, Hashable {
         return limits
     }
 
-    /// What the C target is told.
+    /// The limits in the form of the C target.
     func lowered(allowTruncated: Bool, _ watch: icodec_watch) -> icodec_limits {
         icodec_limits(
             pixels: UInt64(clamping: pixels), side: UInt32(clamping: side), memory: UInt64(clamping: memory),
@@ -43,7 +43,7 @@ public struct DecodingLimits: Sendable, Hashable {
             watch: watch, allow_truncated: allowTruncated)
     }
 
-    /// - Throws: `limitExceeded` when the file is larger than allowed.
+    /// - Throws: `limitExceeded` if the file is too large.
     func check(_ source: ImageSource, format: ImageFormat) throws(ImageCodecError) {
         guard source.byteCount <= bytes else {
             throw ImageCodecError(
@@ -51,7 +51,7 @@ public struct DecodingLimits: Sendable, Hashable {
         }
     }
 
-    /// - Throws: `limitExceeded` when this many bytes at a time are more than allowed.
+    /// - Throws: `limitExceeded` if this many bytes at a time exceed the limit.
     func check(memory needed: Int, format: ImageFormat?) throws(ImageCodecError) {
         guard needed <= memory else {
             throw ImageCodecError(
@@ -59,7 +59,7 @@ public struct DecodingLimits: Sendable, Hashable {
         }
     }
 
-    /// - Throws: `limitExceeded` when an image of this size is larger than allowed.
+    /// - Throws: `limitExceeded` if an image of this size exceeds the limit.
     func check(_ size: ResizePlan.Size, format: ImageFormat?) throws(ImageCodecError) {
         let side = min(side, Self.largestSide)
         guard size.width <= side, size.height <= side, size.width * size.height <= min(pixels, Self.largestArea) else {

@@ -1,40 +1,40 @@
 internal import CImageCodec
 
-/// Why an image could not be read, changed or written: a code to decide by, and a reason that a person can act on.
+/// A failure to read, change or write an image: a code for programs, and a reason for people.
 public struct ImageCodecError: Error, Sendable, Hashable {
-    /// What kind of failure; further ones may be added.
+    /// The kind of failure; further codes may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
         private init(_ description: String) { self.description = description }
 
-        /// Not an image, or one of a format or kind that is not read here. ``ImageCodecError/format`` names the format
-        /// where the signature tells it.
+        /// Not an image, or one of an unsupported format or kind. ``ImageCodecError/format`` is the format, if the
+        /// signature identifies it.
         public static let unsupportedFormat = Code("unsupportedFormat")
-        /// The bytes contradict the format.
+        /// The bytes violate the format.
         public static let corrupt = Code("corrupt")
-        /// The bytes end before the image does.
+        /// The file ends before the image does.
         public static let truncated = Code("truncated")
         /// One of ``DecodingLimits`` would be exceeded.
         public static let limitExceeded = Code("limitExceeded")
-        /// The system gave no memory.
+        /// Memory could not be allocated.
         public static let outOfMemory = Code("outOfMemory")
         /// The file could not be opened or read.
         public static let unreadable = Code("unreadable")
-        /// A size, quality or rectangle that makes no sense, or that the format cannot hold.
+        /// An invalid size, quality or rectangle, or one that the format does not support.
         public static let invalidArgument = Code("invalidArgument")
         /// The work was cancelled (``ImageCancellation``).
         public static let cancelled = Code("cancelled")
-        /// The library that does the work failed without the input being at fault.
+        /// The underlying library failed although the input is valid.
         public static let failed = Code("failed")
     }
 
     public var code: Code
-    /// The format that was being read or written, where it is known.
+    /// The format that was being read or written, if known.
     public var format: ImageFormat?
-    /// The place in the input, in bytes from its start, where it is known.
+    /// The position in the input, in bytes from its start, if known.
     public var offset: Int?
-    /// One clause: what is wrong.
+    /// The reason, one clause.
     public var reason: String
 
     public init(_ code: Code, format: ImageFormat? = nil, offset: Int? = nil, _ reason: String) {
@@ -44,7 +44,7 @@ public struct ImageCodecError: Error, Sendable, Hashable {
         self.reason = reason
     }
 
-    /// "unsupported format: GIF", as it is worded for every format that is recognised and not read.
+    /// "unsupported format: GIF": the wording for all formats that are recognised but not read.
     static func unsupported(_ format: ImageFormat) -> ImageCodecError {
         ImageCodecError(.unsupportedFormat, format: format, "unsupported format: \(format)")
     }
@@ -62,7 +62,7 @@ extension ImageCodecError: CustomStringConvertible {
 }
 
 extension ImageCodecError {
-    /// What a function of the C target filled in.
+    /// Converts an error of the C target.
     init(_ error: icodec_error, format: ImageFormat?) {
         let code: Code =
             switch Int(error.code) {

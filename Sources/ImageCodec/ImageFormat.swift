@@ -1,45 +1,58 @@
-/// A format of images, told by the first bytes of a file: never by its name or its Content-Type.
-public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    case jpeg = "JPEG"
-    case png = "PNG"
-    case webp = "WebP"
-    case gif = "GIF"
-    case avif = "AVIF"
-    case heif = "HEIF"
-    case svg = "SVG"
-    case tiff = "TIFF"
-    case bmp = "BMP"
-    case ico = "ICO"
-    case jpegXL = "JPEG XL"
-    case jpeg2000 = "JPEG 2000"
-
-    public var description: String { rawValue }
-
-    /// Whether images of this format are read and written here.
-    public var isSupported: Bool { self == .jpeg || self == .png || self == .webp }
+/// A format of image files, detected by the first bytes of a file: never by its name or its Content-Type.
+///
+/// Formats of an application's own codecs (``ImageDecoding``, ``ImageEncoding``) are values of this type too:
+///
+///     extension ImageFormat {
+///         static let qoi = ImageFormat(name: "QOI", mediaType: "image/qoi")
+///     }
+public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvertible {
+    /// The format's name, unique among formats.
+    public let name: String
 
     /// The media type of RFC 6838 by which the format is registered.
-    public var mediaType: String {
-        switch self {
-        case .jpeg: "image/jpeg"
-        case .png: "image/png"
-        case .webp: "image/webp"
-        case .gif: "image/gif"
-        case .avif: "image/avif"
-        case .heif: "image/heif"
-        case .svg: "image/svg+xml"
-        case .tiff: "image/tiff"
-        case .bmp: "image/bmp"
-        case .ico: "image/vnd.microsoft.icon"
-        case .jpegXL: "image/jxl"
-        case .jpeg2000: "image/jp2"
-        }
+    public let mediaType: String
+
+    public init(name: String, mediaType: String) {
+        self.name = name
+        self.mediaType = mediaType
     }
+
+    public static let jpeg = ImageFormat(name: "JPEG", mediaType: "image/jpeg")
+    public static let png = ImageFormat(name: "PNG", mediaType: "image/png")
+    public static let webp = ImageFormat(name: "WebP", mediaType: "image/webp")
+    public static let gif = ImageFormat(name: "GIF", mediaType: "image/gif")
+    public static let avif = ImageFormat(name: "AVIF", mediaType: "image/avif")
+    public static let heif = ImageFormat(name: "HEIF", mediaType: "image/heif")
+    public static let svg = ImageFormat(name: "SVG", mediaType: "image/svg+xml")
+    public static let tiff = ImageFormat(name: "TIFF", mediaType: "image/tiff")
+    public static let bmp = ImageFormat(name: "BMP", mediaType: "image/bmp")
+    public static let ico = ImageFormat(name: "ICO", mediaType: "image/vnd.microsoft.icon")
+    public static let jpegXL = ImageFormat(name: "JPEG XL", mediaType: "image/jxl")
+    public static let jpeg2000 = ImageFormat(name: "JPEG 2000", mediaType: "image/jp2")
+
+    /// The formats that ``detect(_:)`` recognizes.
+    public static let allCases: [ImageFormat] = [
+        .jpeg, .png, .webp, .gif, .avif, .heif, .svg, .tiff, .bmp, .ico, .jpegXL, .jpeg2000,
+    ]
+
+    /// The recognized format with a name.
+    package init?(known name: String) {
+        guard let format = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = format
+    }
+
+    public static func == (left: Self, right: Self) -> Bool { left.name == right.name }
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+
+    public var description: String { name }
+
+    /// True for the formats that the package itself reads and writes.
+    public var isSupported: Bool { decoding != nil }
 
     /// Bytes from the start of a file that are enough for ``detect(_:)``.
     public static let signatureLength = 512
 
-    /// The format of a file that starts with these bytes, nil where no signature matches.
+    /// Identifies the format of a file by its first bytes; nil if no signature matches.
     ///
     /// - Parameter start: The first ``signatureLength`` bytes of the file, or all of a shorter one.
     public static func detect(_ start: some Collection<UInt8>) -> ImageFormat? {
@@ -64,7 +77,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
         return isSVG(bytes) ? .svg : nil
     }
 
-    /// AVIF and HEIF are told apart by the brands in the file type box (ISO/IEC 14496-12).
+    /// Distinguishes AVIF and HEIF by the brands in the file type box (ISO/IEC 14496-12).
     private static func isoBaseMedia(_ bytes: [UInt8]) -> ImageFormat? {
         let length = min(bytes.count, bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) })
         var brands: [String] = []
@@ -77,7 +90,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, CustomStringC
         return brands.contains(where: heif.contains) ? .heif : nil
     }
 
-    /// Text whose first element is `svg`, behind a declaration, comments and a document type.
+    /// Returns true for text whose first element is `svg`, after a declaration, comments and a document type.
     private static func isSVG(_ bytes: [UInt8]) -> Bool {
         var text = Substring(String(decoding: bytes, as: UTF8.self))
         if text.hasPrefix("\u{FEFF}") { text = text.dropFirst() }

@@ -1,23 +1,23 @@
 internal import CImageCodec
 
-/// What a file's header says of the image.
+/// The properties of an image in its file's header.
 public struct ImageInfo: Sendable, Hashable {
     public var format: ImageFormat
-    /// In pixels, as stored: before the orientation is applied.
+    /// The stored width in pixels, before the orientation is applied.
     public var width: Int
     public var height: Int
     public var orientation: ImageOrientation
-    /// Bits of a sample as stored: 8 for most, 1 … 16 for PNG.
+    /// The number of bits of a stored sample: 8 for most, 1 … 16 for PNG.
     public var bitDepth: Int
-    /// Samples of a pixel as stored: 1 gray or palette index, 3 colour, 4 CMYK or with alpha.
+    /// The number of samples of a stored pixel: 1 for gray or a palette index, 3 for colour, 4 for CMYK or with alpha.
     public var components: Int
-    /// Whether the format carries alpha for this image, be it opaque or not.
+    /// True if the image has an alpha channel, even if it is opaque.
     public var hasAlpha: Bool
-    /// Whether a JPEG is progressive or a PNG interlaced.
+    /// True if a JPEG is progressive or a PNG interlaced.
     public var isProgressive: Bool
-    /// The name of the embedded ICC profile, "unnamed" where it has none; nil: no profile.
+    /// The name of the embedded ICC profile, "unnamed" if it has none; nil: no profile.
     public var profile: String?
-    /// Frames of an animation; 1 for a still image. The first is what is decoded.
+    /// The number of frames of an animation; 1 for a still image. Only the first one is decoded.
     public var frames: Int
 
     /// Reads the header of a file.
@@ -44,21 +44,5 @@ public struct ImageInfo: Sendable, Hashable {
         isProgressive = description.interlaced
         profile = header.profile.map { ColorProfile($0).name ?? "unnamed" }
         frames = Int(description.frames)
-    }
-}
-
-extension ImageHeader {
-    init(_ source: ImageSource, _ format: ImageFormat, _ limits: icodec_limits) throws(ImageCodecError) {
-        switch format {
-        case .webp:
-            self = try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) -> ImageHeader in
-                try WebPReader(bytes, limits: limits).header
-            }
-        default:
-            self = try source.lend { (lent) throws(ImageCodecError) -> ImageHeader in
-                format == .png
-                    ? try PNGReader(lent, limits: limits).header : try JPEGReader(lent, limits: limits).header
-            }
-        }
     }
 }

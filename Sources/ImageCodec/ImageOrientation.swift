@@ -1,21 +1,22 @@
-/// How a stored image is turned to be seen, by Exif's numbers (CIPA DC-008, tag 0x0112). The names say where the stored top is.
+/// The orientation of a stored image, with Exif's numbers (CIPA DC-008, tag 0x0112). The names indicate the position of
+/// the stored top.
 public enum ImageOrientation: Int, Sendable, Hashable, CaseIterable {
     case up = 1
-    /// Mirrored left to right.
+    /// Mirrored horizontally.
     case upMirrored
-    /// Turned by 180°.
+    /// Rotated by 180°.
     case down
-    /// Mirrored top to bottom.
+    /// Mirrored vertically.
     case downMirrored
     /// Mirrored along the diagonal from the upper left.
     case leftMirrored
-    /// To be turned by 90° clockwise.
+    /// Must be rotated by 90° clockwise.
     case right
     /// Mirrored along the other diagonal.
     case rightMirrored
-    /// To be turned by 90° counterclockwise.
+    /// Must be rotated by 90° counterclockwise.
     case left
 
-    /// Whether width and height change places.
+    /// True if width and height are exchanged.
     public var swapsSides: Bool { rawValue >= 5 }
 }

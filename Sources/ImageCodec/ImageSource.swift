@@ -1,7 +1,7 @@
 internal import CImageCodec
 internal import Glibc
 
-/// The bytes of one image file: in memory, or in a file that is read part by part, so that a large one is never held whole.
+/// The bytes of one image file: in memory, or in a file that is read in parts, so that a large one is never held whole.
 public struct ImageSource: Sendable {
     /// The length of the file in bytes.
     public let byteCount: Int
@@ -19,17 +19,18 @@ public struct ImageSource: Sendable {
 
     /// Opens a file; it is closed with the last copy of this value.
     ///
-    /// - Throws: `unreadable` when there is no such file, or it is no regular one.
+    /// - Throws: `unreadable` if the file does not exist, or is not a regular one.
     public init(path: String) throws(ImageCodecError) {
-        // A FIFO would make open wait for a writer.
+        // Opening a FIFO would otherwise wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .unreadable("\(path): \(String(cString: strerror(errno)))") }
         try self.init(owning: descriptor, name: path)
     }
 
-    /// Reads the file behind a descriptor from its start. The descriptor is duplicated, its position is neither used nor moved.
+    /// Reads the file of a descriptor from its start. The descriptor is duplicated, its position is neither used nor
+    /// changed.
     ///
-    /// - Throws: `unreadable` when it is not that of a regular file.
+    /// - Throws: `unreadable` if it is not a regular file.
     public init(duplicating descriptor: Int32) throws(ImageCodecError) {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw .unreadable("descriptor \(descriptor): \(String(cString: strerror(errno)))") }
@@ -46,7 +47,7 @@ public struct ImageSource: Sendable {
         storage = .file(file)
     }
 
-    /// Closes its descriptor when nobody holds it any more.
+    /// Closes its descriptor with the last reference.
     private final class OpenFile: Sendable {
         let descriptor: Int32
 
@@ -57,7 +58,7 @@ public struct ImageSource: Sendable {
 }
 
 extension ImageSource {
-    /// Lends the source to a decoder for as long as `body` runs.
+    /// Provides the source to a decoder while `body` runs.
     func lend<Result>(
         _ body: (icodec_source) throws(ImageCodecError) -> Result
     ) throws(ImageCodecError) -> Result {
@@ -65,7 +66,7 @@ extension ImageSource {
         case .file(let file): return try body(icodec_source(bytes: nil, size: byteCount, fd: file.descriptor))
         case .bytes(let bytes):
             return try bytes.withUnsafeBufferPointer { (buffer) throws(ImageCodecError) -> Result in
-                // An empty array has no address, and no address means "read the file".
+                // An empty array has no address, which would mean "read the file".
                 var nothing: UInt8 = 0
                 guard let start = buffer.baseAddress else {
                     return try withUnsafePointer(to: &nothing) { (pointer) throws(ImageCodecError) -> Result in
@@ -77,8 +78,8 @@ extension ImageSource {
         }
     }
 
-    /// The first bytes, at most `count`.
-    func start(_ count: Int) throws(ImageCodecError) -> [UInt8] {
+    /// The first bytes of the file, at most `count`.
+    public func prefix(_ count: Int) throws(ImageCodecError) -> [UInt8] {
         switch storage {
         case .bytes(let bytes): return Array(bytes.prefix(count))
         case .file(let file):
@@ -100,18 +101,17 @@ extension ImageSource {
         }
     }
 
-    /// All bytes; in memory already, or read now.
-    func all() throws(ImageCodecError) -> [UInt8] { try start(byteCount) }
+    /// All bytes of the file: in memory already, or read now.
+    public func all() throws(ImageCodecError) -> [UInt8] { try prefix(byteCount) }
 
-    /// The format by the first bytes.
+    /// The format, identified by the first bytes.
     ///
-    /// - Throws: `unsupportedFormat` where no signature matches, or one of a format that is not read here.
+    /// - Throws: `unsupportedFormat` if no signature matches, or for a format that is not supported.
     func format() throws(ImageCodecError) -> ImageFormat {
         guard byteCount > 0 else { throw ImageCodecError(.truncated, "no bytes") }
-        guard let format = ImageFormat.detect(try start(ImageFormat.signatureLength)) else {
+        guard let format = ImageFormat.detect(try prefix(ImageFormat.signatureLength)) else {
             throw ImageCodecError(.unsupportedFormat, "not an image of a known format")
         }
-        guard format.isSupported else { throw .unsupported(format) }
         return format
     }
 }

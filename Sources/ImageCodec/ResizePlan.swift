@@ -1,4 +1,4 @@
-/// What a sizing comes to for one image: the size it is scaled to, the part of that which is kept, and the canvas it is put on.
+/// The geometry of a sizing for one image: the scaled size, the part that is kept, and the canvas.
 struct ResizePlan {
     struct Size: Equatable {
         var width: Int
@@ -13,16 +13,16 @@ struct ResizePlan {
     }
 
     var scaled: Size
-    /// In the scaled image.
+    /// The kept part of the scaled image.
     var window: Rectangle
-    /// A larger image to put the window in, and where.
+    /// A larger image around the window, and the window's position in it.
     var canvas: (size: Size, x: Int, y: Int)?
-    /// The size of the part that is to be chosen by what is to be seen, once all is scaled.
+    /// The size of the part that is selected by content after scaling.
     var cut: Size?
 }
 
 extension ResizePlan {
-    /// The image as it is.
+    /// Keeps the image unchanged.
     init(keeping size: Size) {
         scaled = size
         window = Rectangle(x: 0, y: 0, width: size.width, height: size.height)
@@ -64,7 +64,7 @@ extension ResizePlan {
         }
     }
 
-    /// The box in image pixels, a missing side filled in.
+    /// The box in image pixels, with a missing side calculated.
     private static func box(
         _ sizing: ImageSizing, of image: Size
     ) throws(ImageCodecError) -> (width: Double, height: Double) {
@@ -88,10 +88,10 @@ extension ResizePlan {
         }
     }
 
-    /// The size that comes out.
+    /// The size of the result.
     var result: Size { canvas?.size ?? cut ?? Size(width: window.width, height: window.height) }
 
-    /// The same for the stored image, which is to be turned as `orientation` says afterwards.
+    /// The scaled size and the window for the stored image, before it is rotated by `orientation`.
     func stored(_ orientation: ImageOrientation) -> (scaled: Size, window: Rectangle) {
         var size = scaled
         var part = window

@@ -1,10 +1,10 @@
 package import HTTPServer
 import HTTPTypes
 
-/// Gives each request to who answers it: `/image/…` to the images, everything else to the proxy.
+/// Routes requests: `/image/…` to the image endpoint, everything else to the proxy.
 package struct Router: RequestHandler {
     let proxy: any RequestHandler
-    /// The handler of images; nil: there are none, and `/image/` is the origin's.
+    /// The handler of images; nil: images are disabled, and `/image/` belongs to the origin.
     let images: (any RequestHandler)?
 
     package init(proxy: any RequestHandler, images: (any RequestHandler)?) {
@@ -12,7 +12,7 @@ package struct Router: RequestHandler {
         self.images = images
     }
 
-    /// Paths that begin so are images.
+    /// The path prefix of images.
     static let imagePrefix = "/image/"
 
     package func readyResponse(to incoming: Request) -> Response? {
@@ -25,7 +25,7 @@ package struct Router: RequestHandler {
         return await endpoint.response(to: incoming)
     }
 
-    /// Nil: the server answers by itself.
+    /// nil: the server responds itself.
     private func endpoint(for head: RequestHead) -> (any RequestHandler)? {
         guard case .path(let path) = head.target, head.method != .trace, !Self.isLastHop(head) else { return nil }
         if let images, path.hasPrefix(Self.imagePrefix) { return images }
@@ -40,9 +40,9 @@ package struct Router: RequestHandler {
     static let allowed = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
     private static func ownResponse(to head: RequestHead) -> Response {
-        // TRACE would show a client the fields, cookies among them, that others added on the way (RFC 9110 section 9.3.8).
+        // TRACE would reveal fields added on the way, cookies among them, to the client (RFC 9110 section 9.3.8).
         guard head.method == .options else {
-            return .failure(405, "trace", "TRACE is not answered here.", fields: [.allow: allowed])
+            return .failure(405, "trace", "TRACE is not supported.", fields: [.allow: allowed])
         }
         return Response(HTTPResponse(status: .noContent, headerFields: [.allow: allowed]))
     }

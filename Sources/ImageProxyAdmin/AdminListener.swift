@@ -3,17 +3,17 @@ import HTTPServer
 import NIOCore
 import NIOPosix
 
-/// Serves ``AdminRoutes`` on an address and a thread of their own: what the page asks holds up no client.
+/// Serves ``AdminRoutes`` on an address and a thread of their own, so that requests of the page do not delay clients.
 ///
-/// It outlives the data listener, so that a server that finishes what runs can be watched doing so.
+/// It is stopped after the data listener, so that a shutdown can be observed.
 package struct AdminListener: Sendable {
-    /// The address that it listens on.
+    /// The listening address.
     let address: SocketAddress?
     private let channel: any Channel
     private let listener: Listener
     private let group: MultiThreadedEventLoopGroup
 
-    /// Connections and requests at a time: those of some pages and monitors.
+    /// The limit of connections and requests, sufficient for several pages and monitors.
     private static let limit = ShareLimiter.Limits(total: 256, perClient: 256)
 
     /// Starts listening.
@@ -35,7 +35,7 @@ package struct AdminListener: Sendable {
         }
     }
 
-    /// Stops listening; what is being answered has a moment for its end.
+    /// Stops listening; running responses have a moment to finish.
     package func stop() async {
         channel.close(promise: nil)
         try? await channel.closeFuture.get()

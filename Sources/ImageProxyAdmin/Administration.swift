@@ -4,19 +4,19 @@ package import Logging
 package import Metrics
 import NIOCore
 
-/// The state that the admin listener shows: metrics, their history, readiness, and the listener itself.
+/// The state behind the admin listener: metrics, their history, readiness, and the listener itself.
 package struct Administration: Sendable {
-    /// The facts about the service that requests to the admin listener are judged by, or that it shows.
+    /// The facts about the service that the admin listener displays or uses to check requests.
     package struct Options: Sendable {
-        /// Names that the listener answers to beside its own, `localhost` and addresses.
+        /// Host names that the listener accepts in addition to its own, `localhost` and addresses.
         package var hosts: [String] = []
-        /// The rules that the cache goes by.
+        /// The caching rules.
         package var rules = CacheRules()
-        /// The origin's URL without a slash at its end and without credentials.
+        /// The origin's URL without a trailing slash and without credentials.
         package var origin: String
         /// The program's version.
         package var version: String
-        /// The token that purging needs, as it is configured now; nil: nobody may purge.
+        /// The present token for purging; nil: purging is disabled.
         package var token: @Sendable () -> String? = { nil }
 
         package init(origin: String, version: String) {
@@ -37,7 +37,7 @@ package struct Administration: Sendable {
         return others is NOOPMetricsHandler ? registry : MultiplexMetricsHandler(factories: [registry, others])
     }
 
-    /// Has gauges set each time before the metrics are looked at.
+    /// Registers a closure that sets gauges before the metrics are read.
     package func beforeReadingMetrics(_ read: @escaping @Sendable () -> Void) { registry.beforeReading(read) }
 
     /// Records the traffic of each second until the task is cancelled.

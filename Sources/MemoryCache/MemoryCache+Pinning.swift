@@ -1,19 +1,19 @@
 public import ConcurrencyPrimitives
 
 extension MemoryCache {
-    /// Keeps the key's value when room is made: others go first. It counts as a use. Pins do not add up.
+    /// Pins the key's value: purges remove other values first. Counts as a use. Pins do not add up.
     ///
-    /// A pinned value goes all the same when its time limit is past, when it is removed, under critical memory pressure,
-    /// and as the last means when pinned entries alone are above the capacity: no pin takes the usage above it.
+    /// A pinned value is still removed after its time limit, by removal, under critical memory pressure, and as a last
+    /// resort if pinned entries alone exceed the capacity: pins never raise the usage above it.
     ///
-    /// - Returns: whether there is a value. One that only a caller holds is not there.
+    /// - Returns: True if the cache holds a value. One that only a caller holds does not count.
     @discardableResult
     @inlinable
     public func pin(_ key: Key) -> Bool { setPinned(true, key) }
 
-    /// Lets the key's value go again like any other, as the most recently used one.
+    /// Unpins the key's value, which becomes the most recently used one.
     ///
-    /// - Returns: whether there is a value.
+    /// - Returns: True if the cache holds a value.
     @discardableResult
     @inlinable
     public func unpin(_ key: Key) -> Bool { setPinned(false, key) }
@@ -29,7 +29,7 @@ extension MemoryCache {
 }
 
 extension Shard {
-    /// False: the cache holds no value there.
+    /// Returns false if the cache holds no value for the key.
     @inlinable
     mutating func setPinned(_ isPinned: Bool, _ slot: Int32, sequence: UInt64, date: Double) -> Bool {
         guard let (cost, was) = slots[slot].flatMap({ $0.value == nil ? nil : ($0.cost, $0.isPinned) }) else {

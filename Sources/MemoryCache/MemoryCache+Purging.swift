@@ -2,7 +2,7 @@ public import CLinux
 public import ConcurrencyPrimitives
 public import Synchronization
 
-/// What a purge took.
+/// The result of a purge.
 public struct MemoryCachePurge: Sendable, Hashable {
     public var entries = 0
     /// The sum of the entries' costs.
@@ -15,14 +15,14 @@ public struct MemoryCachePurge: Sendable, Hashable {
 }
 
 extension MemoryCache {
-    /// How much the cache holds.
+    /// The limits of the cache.
     @inlinable
     public var limits: MemoryCacheLimits { currentLimits.withLock { $0 } }
 
-    /// Sets other limits. When the usage is above the new capacity, the cache is purged at once.
+    /// Sets new limits. If the usage exceeds the new capacity, the cache is purged at once.
     ///
-    /// Only here pinned entries may have to go, the oldest first, if without all others the usage is still above the
-    /// capacity.
+    /// Only this purge may remove pinned entries, the oldest first, if the usage exceeds the capacity without all
+    /// others.
     @discardableResult
     @inlinable
     public func setLimits(_ limits: MemoryCacheLimits) -> MemoryCachePurge {
@@ -33,10 +33,10 @@ extension MemoryCache {
         return purgeAboveCapacity(watching: nil).purge
     }
 
-    /// Makes room because memory is short: a ``MemoryPressure/warning`` purges to the preferred usage, pinned entries
-    /// excepted; ``MemoryPressure/critical`` empties the cache of all entries, also of pinned ones.
+    /// Purges because of memory pressure: a ``MemoryPressure/warning`` purges to the preferred usage, except for pinned
+    /// entries; ``MemoryPressure/critical`` removes all entries, including pinned ones.
     ///
-    /// What was freed goes back to the system, as far as the allocator can.
+    /// Freed memory is returned to the system as far as the allocator allows.
     @discardableResult
     @inlinable
     public func respond(to pressure: MemoryPressure) -> MemoryCachePurge {
@@ -44,15 +44,15 @@ extension MemoryCache {
             switch pressure {
             case .warning:
                 makeRoom { limits in
-                    Room(above: limits.preferredUsage, free: limits.preferredUsage, pinned: limits.capacity)
+                    PurgeThresholds(above: limits.preferredUsage, free: limits.preferredUsage, pinned: limits.capacity)
                 }.purge
-            case .critical: makeRoom { _ in Room(above: -1, free: -1, pinned: -1) }.purge
+            case .critical: makeRoom { _ in PurgeThresholds(above: -1, free: -1, pinned: -1) }.purge
             }
         if purge.bytes > 0 { clinux_trim_heap() }
         return purge
     }
 
-    /// Takes all values out; also such as callers hold are not found again.
+    /// Removes all values; those that callers hold are not found again either.
     @inlinable
     public func removeAll() {
         let all = withAllShards { shards in
@@ -64,7 +64,7 @@ extension MemoryCache {
         for shard in all { usage.subtract(shard.bytes, ordering: .relaxed) }
     }
 
-    /// Counts bytes that came, and purges when they are too many. True: the use with the number `watching` was purged.
+    /// Adds bytes to the usage, and purges if necessary. Returns true if the use with the number `watching` was purged.
     @discardableResult
     @inlinable
     func addUsage(_ bytes: Int, watching: UInt64? = nil) -> Bool {
@@ -76,18 +76,18 @@ extension MemoryCache {
     @inlinable
     func purgeAboveCapacity(watching: UInt64?) -> (purge: MemoryCachePurge, isWatchedPurged: Bool) {
         makeRoom(watching: watching) { limits in
-            Room(above: limits.capacity, free: limits.preferredUsage, pinned: limits.capacity)
+            PurgeThresholds(above: limits.capacity, free: limits.preferredUsage, pinned: limits.capacity)
         }
     }
 
-    /// When to purge, and how far, in bytes.
+    /// The thresholds of a purge, in bytes.
     @usableFromInline
-    struct Room {
-        /// Above this usage,
+    struct PurgeThresholds {
+        /// The usage above which a purge starts.
         @usableFromInline var above: Int
-        /// entries go until this,
+        /// The usage to which unpinned entries are removed.
         @usableFromInline var free: Int
-        /// and then pinned ones until this.
+        /// The usage to which pinned entries are removed after that.
         @usableFromInline var pinned: Int
 
         @inlinable
@@ -100,13 +100,13 @@ extension MemoryCache {
 
     @inlinable
     func makeRoom(
-        watching: UInt64? = nil, _ room: (MemoryCacheLimits) -> Room
+        watching: UInt64? = nil, _ room: (MemoryCacheLimits) -> PurgeThresholds
     ) -> (purge: MemoryCachePurge, isWatchedPurged: Bool) {
-        var leaving: [Shard<Key, Value>.Leaving] = []
+        var evicted: [Shard<Key, Value>.Evicted] = []
         var purge = MemoryCachePurge()
         var isWatchedPurged = false
         withAllShards { shards in
-            // Inside the locks: of two threads that purge at once, the second one finds what the first one left.
+            // Computed under the locks: the second of two concurrent purges sees the result of the first.
             let room = room(limits)
             var bytes = shards.reduce(0) { $0 + $1.pointee.bytes }
             guard bytes > room.above else { return }
@@ -115,8 +115,8 @@ extension MemoryCache {
                 var order = Oldest(shards, arePinned: isPinned)
                 while bytes > target, let (shard, slot, sequence) = order.next() {
                     let cost = shards[shard].pointee.slots[slot]?.cost ?? 0
-                    if let value = shards[shard].pointee.letGo(slot, remembering: context.held) {
-                        leaving.append(value)
+                    if let value = shards[shard].pointee.evict(slot, remembering: context.held) {
+                        evicted.append(value)
                     }
                     order.advance(shard)
                     bytes -= cost
@@ -136,7 +136,7 @@ extension MemoryCache {
     @usableFromInline
     typealias ShardPointer = UnsafeMutablePointer<Shard<Key, Value>>
 
-    /// Runs `body` with the locks of all shards, which are taken in their order.
+    /// Runs `body` with the locks of all shards, acquired in order.
     @inlinable
     func withAllShards<Result: Sendable>(_ body: ([ShardPointer]) -> Result) -> Result {
         func lock(_ pointers: [ShardPointer]) -> Result {
@@ -149,12 +149,12 @@ extension MemoryCache {
     }
 }
 
-/// The oldest entries of all shards' lists, one after the other.
+/// Iterates over the entries of all shards' lists from the oldest on.
 @usableFromInline
 struct Oldest<Key: MemoryCacheKey, Value: Sendable> {
     @usableFromInline let shards: [UnsafeMutablePointer<Shard<Key, Value>>]
     @usableFromInline let arePinned: Bool
-    /// Each shard's oldest use in the list; `max`: the list is empty.
+    /// Each shard's oldest use in the list; `max` if the list is empty.
     @usableFromInline var sequences: [UInt64] = []
 
     @inlinable
@@ -164,7 +164,7 @@ struct Oldest<Key: MemoryCacheKey, Value: Sendable> {
         sequences = shards.indices.map { oldest($0)?.sequence ?? .max }
     }
 
-    /// The oldest entry, which the caller takes out of the list before it calls `advance`.
+    /// The oldest entry, which the caller removes from the list before it calls `advance`.
     @inlinable
     func next() -> (shard: Int, slot: Int32, sequence: UInt64)? {
         var first = 0

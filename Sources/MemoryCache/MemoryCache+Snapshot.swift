@@ -2,12 +2,12 @@ import ConcurrencyPrimitives
 import FoundationEssentials
 
 extension MemoryCache {
-    /// What the cache holds and what has happened in it, at one moment.
+    /// Statistics of the cache at one moment.
     public var statistics: MemoryCacheStatistics {
         withAllShards { statistics(of: $0) }
     }
 
-    /// Every entry, for a debug view. All calls wait meanwhile.
+    /// All entries, for a debug view. Blocks all other calls meanwhile.
     public var snapshot: MemoryCacheSnapshot<Key> {
         let now = context.clock.elapsed()
         return withAllShards { shards in

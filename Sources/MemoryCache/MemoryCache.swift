@@ -1,22 +1,22 @@
 public import ConcurrencyPrimitives
 public import Synchronization
 
-/// Values in memory, the least recently used of which go when there are too many bytes of them, or when memory is short.
+/// A cache of values in memory that removes the least recently used ones when they exceed a number of bytes, or under
+/// memory pressure.
 ///
-/// What each value costs is said when it is inserted, in bytes, and stays the same while it is there: for an image of
-/// RGBA8, width × height × 4.
+/// The cost of a value, in bytes, is given at its insertion and does not change: width × height × 4 for an RGBA8 image.
 ///
-/// - When an insert takes the usage above ``MemoryCacheLimits/capacity`` (equal to it does not), entries go, the one
-///   whose last access is the oldest first, until the usage is at most ``MemoryCacheLimits/preferredUsage``. The
-///   inserted entry is the last in that order. Inserts and hits are accesses.
-/// - The order is that of the accesses themselves, not of their dates: two within one tick of the clock, or a clock that
-///   steps back, do not confuse it.
-/// - A value that costs more than the capacity is not kept; whoever made it has it.
-/// - ``respond(to:)`` purges when memory is short; with a ``MemoryPressureMonitor`` that happens by itself.
+/// - When an insert raises the usage above ``MemoryCacheLimits/capacity`` (not when equal), entries are removed, those
+///   with the oldest last access first, until the usage is at most ``MemoryCacheLimits/preferredUsage``. The inserted
+///   entry is the last in that order. Inserts and hits are accesses.
+/// - The order is that of the accesses themselves, not of their dates: it is independent of the clock's resolution and
+///   of clock steps.
+/// - A value that costs more than the capacity is not kept.
+/// - ``respond(to:)`` purges under memory pressure; a ``MemoryPressureMonitor`` calls it automatically.
 /// - With ``HeldValues``, a value that was purged while a caller holds it is found again.
 ///
-/// A look-up, an insert and a removal take constant time, a purge takes time for what it removes. Any thread may call
-/// anything; values are released by the thread that removes them, after the locks.
+/// Look-ups, inserts and removals take constant time, a purge takes time proportional to the removed entries. All
+/// methods may be called on any thread; values are released by the thread that removes them, outside of the locks.
 ///
 /// ```swift
 /// let cache = MemoryCache<ImageKey, DecodedImage>(monitor: monitor)
@@ -24,30 +24,30 @@ public import Synchronization
 /// let image = cache.value(for: key)
 /// ```
 public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
-    /// A power of two: the highest bits of a key's hash choose one. Each has a lock and an order of its own; uses are
-    /// counted over all of them, so that a purge finds the oldest entry of all.
+    /// The shards; their number is a power of two, and the highest bits of a key's hash select one. Each has a lock and
+    /// an order of its own; uses are numbered across all of them, so that a purge finds the oldest entry of all.
     @inlinable
     static var shardCount: Int { 16 }
 
     @usableFromInline let shards: [Locked<Shard<Key, Value>>]
     @usableFromInline let context: ShardContext<Value>
     @usableFromInline let monitor: MemoryPressureMonitor?
-    /// Uses of any entry so far.
+    /// The number of uses so far.
     @usableFromInline let sequence = Atomic<UInt64>(0)
-    /// The sum of the shards' bytes, as soon as all calls under way have ended.
+    /// The sum of the shards' bytes, exact when no call is in progress.
     @usableFromInline let usage = Atomic<Int>(0)
-    /// The limits' capacity, without their lock.
+    /// The capacity of the limits, readable without their lock.
     @usableFromInline let capacity: Atomic<Int>
     @usableFromInline let currentLimits: Locked<MemoryCacheLimits>
 
     /// - Parameters:
-    ///   - limits: 100 MiB, purged to 60 MiB, unless given.
-    ///   - held: how values that callers hold are found again; nil: they are not.
-    ///   - monitor: whose reports of memory pressure this cache follows as long as it lives, and which is told of every
-    ///     insert, so that it looks in time.
-    ///   - clock: for dates and time limits.
+    ///   - limits: The limits; default: 100 MiB, purged to 60 MiB.
+    ///   - held: Finds values again that callers hold; nil: none are found.
+    ///   - monitor: A monitor whose reports of memory pressure this cache follows during its lifetime, and that is
+    ///     informed of every insert, so that it checks in time.
+    ///   - clock: The clock for dates and time limits.
     //
-    // Not inlinable: with a generic class's atomics that crashes the compiler of Swift 6.3.1.
+    // Not inlinable: a generic class with atomics crashes the compiler of Swift 6.3.1.
     public init(
         limits: MemoryCacheLimits = .default, held: HeldValues<Value>? = nil, monitor: MemoryPressureMonitor? = nil,
         clock: MemoryCacheClock = .system
@@ -60,7 +60,7 @@ public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         monitor?.observe(by: self) { cache, pressure in cache.respond(to: pressure) }
     }
 
-    /// The key's value, which becomes the most recently used one; nil: it is not there, or past its time limit.
+    /// The key's value, which becomes the most recently used one; nil if it does not exist, or its time limit is over.
     @inlinable
     public func value(for key: Key) -> Value? {
         let hash = key.hashValue
@@ -83,24 +83,24 @@ public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         }
     }
 
-    /// What became of an inserted value.
+    /// The outcome of an insertion.
     public enum Insertion: Sendable, Hashable {
         /// It is in the cache.
         case kept
-        /// It costs more than the capacity. What was there under the key is gone.
+        /// It costs more than the capacity. The key's previous value was removed.
         case tooLarge
-        /// Its own insert took the usage above the capacity, and even without everything older, the preferred usage.
+        /// Its own insert raised the usage above the capacity, and removing everything older did not suffice.
         case purged
     }
 
-    /// Puts a value in, in place of what was there under the key.
+    /// Inserts a value, replacing the key's previous one.
     ///
     /// - Parameters:
-    ///   - value: what is kept.
-    ///   - key: what it is found by.
-    ///   - cost: in bytes; below 0 counts as 0.
-    ///   - timeLimit: for how long it may be found; nil: for as long as it is there.
-    ///   - pinned: see ``pin(_:)``. A key that is pinned stays so.
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - cost: The cost in bytes; below 0 counts as 0.
+    ///   - timeLimit: The time for which it can be found; nil: unlimited.
+    ///   - pinned: See ``pin(_:)``. A pinned key remains pinned.
     @discardableResult
     @inlinable
     public func insert(
@@ -141,7 +141,7 @@ public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         return isTooLarge ? .tooLarge : isPurged ? .purged : .kept
     }
 
-    /// Takes the key's value out, and returns it.
+    /// Removes and returns the key's value.
     @discardableResult
     @inlinable
     public func remove(_ key: Key) -> Value? {
@@ -156,9 +156,9 @@ public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         return removed.value
     }
 
-    /// Takes out every value made from the original, and nothing else; also such as callers hold are not found again.
+    /// Removes every value made from the original, and no others; those that callers hold are not found again either.
     ///
-    /// - Returns: how many entries that were.
+    /// - Returns: The number of entries removed.
     @discardableResult
     @inlinable
     public func removeVariants(of original: Key.Original) -> Int {

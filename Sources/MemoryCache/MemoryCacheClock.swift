@@ -1,12 +1,12 @@
 public import FoundationEssentials
 import Glibc
 
-/// The two times that a memory cache knows: one for people, one for time limits. Order has no need of either.
+/// The clocks of a memory cache: one for displayed dates, one for time limits. The order of entries depends on neither.
 public struct MemoryCacheClock: Sendable {
-    /// The wall clock, for dates that are shown. It may step in either direction.
+    /// The wall clock, for displayed dates. It may step in either direction.
     public var date: @Sendable () -> Date
 
-    /// Time since some moment, which never steps back: for time limits.
+    /// A monotonic clock, for time limits.
     public var elapsed: @Sendable () -> Duration
 
     public init(date: @escaping @Sendable () -> Date, elapsed: @escaping @Sendable () -> Duration) {
@@ -14,8 +14,8 @@ public struct MemoryCacheClock: Sendable {
         self.elapsed = elapsed
     }
 
-    /// The system's: dates to the kernel's tick (1 to 10 ms), which cost a fifth of exact ones; time limits go on while
-    /// the machine is suspended.
+    /// The system's clocks: dates at the kernel's resolution (1 to 10 ms), which cost a fifth of exact ones; time
+    /// limits include time while the machine is suspended.
     public static let system = MemoryCacheClock(
         date: {
             let time = read(CLOCK_REALTIME_COARSE)

@@ -1,9 +1,8 @@
-/// The key of a value in a ``MemoryCache``: a value of its own, never a joined string, that tells which original the
-/// cached value was made from.
+/// The key of a value in a ``MemoryCache``: a value type instead of a joined string, which identifies the original that
+/// the cached value was made from.
 ///
-/// An image of one URL is kept in several sizes, fits and formats. Each of them has a key of its own, all of them tell
-/// the same ``original``, and ``MemoryCache/removeVariants(of:)`` removes them and nothing else: what counts is `==`, not
-/// the beginning of a name.
+/// An image of one URL is kept in several sizes, fits and formats. Each has its own key, and all share one
+/// ``original``; ``MemoryCache/removeVariants(of:)`` removes exactly these, compared by `==`.
 ///
 /// ```swift
 /// struct ImageKey: MemoryCacheKey {
@@ -14,11 +13,12 @@
 public protocol MemoryCacheKey: Hashable, Sendable {
     associatedtype Original: Hashable & Sendable
 
-    /// What the value was made from. Must not change as long as the key is in use; equal keys have equal originals.
+    /// The original that the value was made from. Must not change while the key is in use; equal keys have equal
+    /// originals.
     var original: Original { get }
 }
 
 extension MemoryCacheKey where Original == Self {
-    /// A key that says nothing else is its own original.
+    /// By default, the key is its own original.
     public var original: Self { self }
 }

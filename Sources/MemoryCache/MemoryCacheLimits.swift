@@ -1,12 +1,11 @@
-/// How much a ``MemoryCache`` holds, in bytes.
+/// The limits of a ``MemoryCache``, in bytes.
 ///
-/// Values exist only when they make sense together: setting them otherwise is an error at that moment, not a surprise
-/// at the next purge.
+/// Inconsistent limits cannot be created: the initialiser throws.
 public struct MemoryCacheLimits: Sendable, Hashable {
-    /// When an insert takes the usage above this, the cache is purged; a usage equal to it is not. In bytes.
+    /// The usage above which an insert purges the cache, in bytes.
     public let capacity: Int
 
-    /// What a purge leaves at most. In bytes, at most the capacity.
+    /// The usage to which a purge reduces the cache, in bytes; at most the capacity.
     public let preferredUsage: Int
 
     /// 100 MiB, purged to 60 MiB.
@@ -18,9 +17,9 @@ public struct MemoryCacheLimits: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - capacity: in bytes.
-    ///   - preferredUsage: in bytes; nil: six tenths of the capacity.
-    /// - Throws: ``MemoryCacheLimitError`` when the capacity is below the preferred usage, or one of them below 0.
+    ///   - capacity: The capacity in bytes.
+    ///   - preferredUsage: The preferred usage in bytes; nil: six tenths of the capacity.
+    /// - Throws: ``MemoryCacheLimitError`` if the capacity is below the preferred usage, or one of them is negative.
     public init(capacity: Int, preferredUsage: Int? = nil) throws(MemoryCacheLimitError) {
         guard capacity >= 0 else { throw .negative(capacity) }
         let preferredUsage = preferredUsage ?? capacity / 10 * 6 + capacity % 10 * 6 / 10
@@ -33,11 +32,11 @@ public struct MemoryCacheLimits: Sendable, Hashable {
     }
 }
 
-/// Why limits cannot be.
+/// An error in the limits of a memory cache.
 public enum MemoryCacheLimitError: Error, Hashable, CustomStringConvertible {
-    /// A purge would leave more than may be there. In bytes.
+    /// The preferred usage exceeds the capacity. In bytes.
     case capacityBelowPreferredUsage(capacity: Int, preferredUsage: Int)
-    /// A number of bytes below 0.
+    /// A negative number of bytes.
     case negative(Int)
 
     public var description: String {

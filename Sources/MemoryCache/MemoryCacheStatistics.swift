@@ -1,32 +1,32 @@
 public import FoundationEssentials
 
-/// What has happened in a memory cache since it was made.
+/// Counts of a memory cache since its creation.
 public struct MemoryCacheCounts: Sendable, Hashable {
-    /// Look-ups that found a value.
+    /// The number of look-ups that found a value.
     public var hits = 0
-    /// Those of the hits whose value the cache had let go of and found again at a caller.
+    /// The number of these whose value the cache had purged and found again at a caller.
     public var heldHits = 0
-    /// Look-ups that found nothing, or a value past its time limit.
+    /// The number of look-ups that found nothing, or a value beyond its time limit.
     public var misses = 0
-    /// Values that came in, also those that took another's place.
+    /// The number of inserted values, including replacements.
     public var inserts = 0
-    /// Values that were handed in and cost more than the capacity.
+    /// The number of values that were refused because they cost more than the capacity.
     public var tooLarge = 0
-    /// Times that room was made: by an insert, by lower limits, or by memory pressure.
+    /// The number of purges: by an insert, by lower limits, or by memory pressure.
     public var purges = 0
-    /// Entries that purges took.
+    /// The number of entries removed by purges.
     public var purgedEntries = 0
-    /// Bytes that purges took, the sum of the entries' costs.
+    /// The bytes removed by purges, the sum of the entries' costs.
     public var purgedBytes = 0
-    /// Entries that a look-up found past their time limit.
+    /// The number of entries that a look-up found beyond their time limit.
     public var expired = 0
-    /// Entries that calls removed.
+    /// The number of entries removed by calls.
     public var removed = 0
 
     public init() {}
 }
 
-/// A memory cache at one moment. Sizes are bytes.
+/// Statistics of a memory cache at one moment. Sizes are in bytes.
 public struct MemoryCacheStatistics: Sendable, Hashable {
     public var limits: MemoryCacheLimits
     /// The sum of all entries' costs.
@@ -39,22 +39,23 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     public var counts = MemoryCacheCounts()
 }
 
-/// A memory cache's entries at one moment, for a debug view.
+/// The entries of a memory cache at one moment, for a debug view.
 public struct MemoryCacheSnapshot<Key: MemoryCacheKey>: Sendable {
+    /// One value in the cache, without the value itself.
     public struct Entry: Sendable {
         public let key: Key
-        /// In bytes, as given at the insert.
+        /// In bytes, as given at the insertion.
         public let cost: Int
-        /// When it was inserted or hit last, by the wall clock. The order is not taken from it.
+        /// The wall-clock time of its insertion or last hit. The order does not depend on it.
         public let lastAccessDate: Date
-        /// What is left until its time limit; zero when it is past; nil: none.
+        /// The time until its time limit; zero if it is over; nil if there is none.
         public let timeLeft: Duration?
         public let isPinned: Bool
     }
 
-    /// In the order of their last access, the one that a purge takes first at the beginning.
+    /// Ordered by last access, the entry that a purge removes first at the beginning.
     ///
-    /// Pinned ones stand in the same order, although a purge takes them last.
+    /// Pinned entries are in the same order, although a purge removes them last.
     public let entries: [Entry]
     public let statistics: MemoryCacheStatistics
 }

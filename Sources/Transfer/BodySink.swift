@@ -3,12 +3,12 @@
 /// All calls come in order, never concurrently (``TransferEngine``: from its one thread), and none after
 /// ``HTTPTransport/run(_:into:events:)`` has returned. They must be quick: every transfer of the engine waits for them. For each attempt:
 ///
-///     attach (once)  →  [ held → ( begin → ( write | lull )* → end )? → takesAnother ]*
+///     attach (once)  →  [ held → ( begin → ( write | writeBatchComplete )* → end )? → canRestart ]*
 ///
 /// * A `begin` that returned is followed by exactly one `end`, also after a cancellation or an error of `write`.
-/// * An `end(.void)` may come without a `begin`: a response head proved what is held to be worthless.
+/// * An `end(.discarded)` may come without a `begin`: a response head proved what is held to be worthless.
 /// * Nothing but the body of a complete or partial representation ever arrives: not of an error status, of a redirect,
-///   or of an answer to HEAD. With ``TransferOptions/passesEveryStatus`` each of them is a body of its own
+///   or of an answer to HEAD. With ``TransferOptions/forwardsErrorResponses`` each of them is a body of its own
 ///   (``BodyPlacement/whole(length:)``), but for HEAD and 304; what is held has nothing to do with one whose status is
 ///   not 200.
 /// * A sink may throw from any call that can; the transfer then ends with ``TransferError/Code/refusedBySink``.
@@ -16,7 +16,7 @@ public protocol BodySink: AnyObject, Sendable {
     /// The running transfer; once, before everything else. The default does nothing.
     func attach(_ transfer: any TransferControl)
 
-    /// What is held, by which validator, and what is missing; nil: start at byte 0. Asked before the first attempt, after
+    /// The held partial: its validator and its missing ranges; nil: start at byte 0. Called before the first attempt, after
     /// each one that failed, and between ranges; never for a transfer that cannot be resumed (anything but a plain GET).
     func held() -> HeldPartial?
 
@@ -24,28 +24,28 @@ public protocol BodySink: AnyObject, Sendable {
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws
 
     /// The next bytes, at the current offset. They are valid only during the call.
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult
 
     /// After one or more calls of ``write(_:)``: what had arrived is given out, and the engine turns to something else.
     /// The default does nothing.
-    func lull()
+    func writeBatchComplete()
 
     /// The attempt's body has ended.
     func end(_ ending: AttemptEnding) throws
 
     /// After an attempt that failed: whether the body of another one would be taken. The default says yes.
-    func takesAnother() -> Bool
+    func canRestart() -> Bool
 }
 
 extension BodySink {
     public func attach(_ transfer: any TransferControl) {}
-    public func lull() {}
-    public func takesAnother() -> Bool { true }
+    public func writeBatchComplete() {}
+    public func canRestart() -> Bool { true }
 }
 
-/// What a sink says to bytes that it was given.
-public enum SinkVerdict: Sendable {
-    case taken
+/// The result of a write.
+public enum WriteResult: Sendable {
+    case accepted
     /// Not taken. The engine reads no further from the network, and offers the same bytes again after
     /// ``TransferControl/resume()``.
     case pause
@@ -61,7 +61,7 @@ public enum BodyPlacement: Sendable, Equatable {
     case alreadyComplete(total: Int64)
 }
 
-/// How an attempt's body ended.
+/// The end of an attempt's body.
 public enum AttemptEnding: Sendable, Equatable {
     /// The body, or the range, is as long as the head promised. A body whose length nobody told (delimited by the
     /// connection's close, RFC 9112 section 6.3) is complete when the connection was closed cleanly; without TLS
@@ -69,8 +69,8 @@ public enum AttemptEnding: Sendable, Equatable {
     case complete
     /// Not all of it came. What is there is right and may be kept.
     case cut
-    /// What is held is worthless: drop it.
-    case void
+    /// The held bytes are invalid and must be dropped.
+    case discarded
 }
 
 /// The part of a body that is held from earlier attempts.
@@ -81,7 +81,7 @@ public struct HeldPartial: Sendable, Equatable {
     public var lastModified: String?
     /// The whole body's length in bytes, if known.
     public var total: Int64?
-    /// What is missing, in order, without overlap. The last range ends at `Int64.max` when the total is unknown. Empty:
+    /// The missing ranges, in order, without overlap. The last range ends at `Int64.max` when the total is unknown. Empty:
     /// nothing is missing, and one byte is fetched to prove that this is still the representation.
     public var missing: [Range<Int64>]
     /// The final URL that the bytes came from.
@@ -98,7 +98,7 @@ public struct HeldPartial: Sendable, Equatable {
     }
 }
 
-/// What proves that a later response is of the same representation, byte for byte: the only things that `If-Range`
+/// The proof that a later response is of the same representation, byte for byte: the only validators that `If-Range`
 /// may carry (RFC 9110 section 13.1.5). ``ResponseHead/resumeValidator`` makes one.
 public enum ResumeValidator: Sendable, Hashable {
     /// A strong entity-tag with its quotes.

@@ -1,7 +1,7 @@
 /// A client that transfers response bodies from origins into sinks: the seam between the cache and the network.
 ///
-/// ``TransferEngine`` is the transport of every cache that is not given another one. A transport of one's own puts another HTTP
-/// client, a recording, or fixtures in its place:
+/// ``TransferEngine`` is the default transport of a cache. A custom transport replaces it by another HTTP client, a
+/// recording, or fixtures:
 ///
 ///     struct FixtureTransport: HTTPTransport {
 ///         let fixtures: [String: [UInt8]]
@@ -26,22 +26,22 @@
 ///         }
 ///     }
 ///
-/// What a transport owes its caller:
+/// Requirements on a transport:
 ///
 /// * The calls of ``BodySink`` in the order that its documentation gives, never concurrently, and none after
 ///   ``run(_:into:events:)`` has returned.
 /// * When the calling task is cancelled, `run` ends soon, with ``TransferError/Code/cancelled``.
 /// * Redirects are followed up to ``TransferOptions/maxRedirects``; ``ResponseHead/redirects`` lists them.
-/// * ``TransferRequest/conditions`` are sent to the resource that they name only.
+/// * ``TransferRequest/conditions`` are sent only to the resource that they refer to.
 ///
-/// Continuing a partial body (``BodySink/held()``), retries, priorities and limits are at its discretion: a transport without them
-/// begins each body at byte 0.
+/// Resuming a partial body (``BodySink/held()``), retries, priorities and limits are optional: a transport without them
+/// starts each body at byte 0.
 public protocol HTTPTransport: Sendable {
     /// Runs one transfer to its end.
     ///
     /// - Parameters:
     ///   - sink: Receives the body.
-    ///   - events: Receives the transfer's progress, in order; it returns at once.
+    ///   - events: Receives the transfer's progress, in order; must return at once.
     /// - Returns: The final response, also for an error status; see ``TransferResult/Outcome``.
     func run(
         _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
@@ -70,14 +70,14 @@ extension HTTPTransport {
 
 /// The controls of a running transfer, given to its sink (``BodySink/attach(_:)``).
 ///
-/// Usable on any thread; without effect when the transfer has ended.
+/// Callable on any thread; no effect after the transfer has ended.
 public protocol TransferControl: AnyObject, Sendable {
-    /// Continues after the sink returned ``SinkVerdict/pause``. Without effect when the transfer is not paused.
+    /// Continues after the sink returned ``WriteResult/pause``. No effect if the transfer is not paused.
     func resume()
 
     /// Ends the transfer with ``TransferError/Code/cancelled``.
     func cancel()
 
-    /// Changes the transfer's place in the queue if it still waits.
+    /// Changes the priority of a transfer that is still waiting.
     func prioritize(_ priority: TransferPriority)
 }

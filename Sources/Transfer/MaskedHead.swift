@@ -1,10 +1,10 @@
 import HTTPSemantics
 
-/// Heads as they may be shown: without credentials.
+/// Heads for display, without credentials.
 enum MaskedHead {
     private static let secret: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
 
-    /// The lines of a raw request or response head; what may hold credentials is replaced by `***`.
+    /// The lines of a raw request or response head; values that may contain credentials are replaced by `***`.
     static func lines(_ bytes: some Collection<UInt8>) -> [String] {
         var masksContinuation = false
         return bytes.split(separator: 0x0A, omittingEmptySubsequences: true).compactMap { line in

@@ -1,20 +1,20 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// The head of a final response, and the way there.
+/// The head of a final response, and the redirects that led to it.
 public struct ResponseHead: Sendable {
     public var status: HTTPResponse.Status
-    /// Names and values as they came; a field whose name is not a token is left out.
+    /// Names and values as received; a field whose name is not a token is omitted.
     public var fields: HTTPFields
-    /// As the status line gives it: `HTTP/1.1`, `HTTP/2`.
+    /// The version in the status line: `HTTP/1.1`, `HTTP/2`.
     public var version: String
-    /// Where the response came from after all redirects, without user, password and fragment.
+    /// The response's URL after all redirects, without user, password and fragment.
     public var finalURL: String
-    /// The responses that led here, in order.
+    /// The redirects that were followed, in order.
     public var redirects: [RedirectHop]
-    /// When the attempt was started.
+    /// The time at which the attempt started.
     public var requestTime: Date
-    /// When this head was complete.
+    /// The time at which this head was complete.
     public var responseTime: Date
 
     public init(
@@ -33,7 +33,7 @@ public struct ResponseHead: Sendable {
 
 /// A redirect that was followed.
 public struct RedirectHop: Sendable, Equatable {
-    /// The URL that answered with the redirect, without user, password and fragment.
+    /// The URL that redirected, without user, password and fragment.
     public var url: String
     public var status: HTTPResponse.Status
     public var fields: HTTPFields

@@ -3,23 +3,25 @@ public import FoundationEssentials
 public import HTTPSemantics
 import Synchronization
 
-/// Transfers bodies over libcurl: one multi handle on one thread of its own, which starts with the first transfer.
+/// Transfers bodies with libcurl: one multi handle on a dedicated thread, which starts with the first transfer.
 ///
 /// Connections are reused, HTTP/2 is multiplexed, DNS answers and TLS sessions are shared between transfers. Redirects
 /// are followed to http and https only, and at most 64 KiB of their bodies are read. libcurl is opened when the first transfer needs it.
 public final class TransferEngine: HTTPTransport {
+    /// Limits of the transfers that run at the same time.
     public struct Configuration: Sendable {
-        /// Transfers at once; default 16. The others wait, in order of ``TransferRequest/priority``, then of arrival.
+        /// The number of concurrent transfers; default 16. Others wait, in order of ``TransferRequest/priority``, then
+        /// of arrival.
         public var maxTransfers = 16
-        /// Transfers at once from one origin (scheme, host and port); default 6.
+        /// The number of concurrent transfers from one origin (scheme, host and port); default 6.
         public var maxPerHost = 6
-        /// Transfers at once for one ``TransferRequest/client``; default: no limit but the others.
+        /// The number of concurrent transfers for one ``TransferRequest/client``; default: no separate limit.
         public var maxPerClient: Int?
-        /// Which addresses are connected to; default: any.
+        /// The addresses that may be connected to; default: any.
         public var addressPolicy = AddressPolicy.any
-        /// The query parameters that do not count when final URLs are compared; default ``SignatureParameters/known``.
+        /// The query parameters that are ignored when final URLs are compared; default ``SignatureParameters/known``.
         public var signatures = SignatureParameters.known
-        /// Uniform numbers in 0 ..< 1 for the jitter of retries.
+        /// A source of uniform numbers in 0 ..< 1 for the jitter of retries.
         public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
         /// The wall clock of ``ResponseHead/requestTime`` and ``ResponseHead/responseTime``.
         public var now: @Sendable () -> Date = { Date() }
@@ -35,15 +37,15 @@ public final class TransferEngine: HTTPTransport {
 
     deinit { mailbox.stop() }
 
-    /// Runs one transfer to its end. All calls of `sink` and `events` are over when it returns.
+    /// Runs one transfer to its end. `sink` and `events` are not called after it has returned.
     ///
-    /// Cancelling the task ends the transfer within milliseconds, with ``TransferError/Code/cancelled``; what had
-    /// arrived was given to the sink, and its `end(.cut)` was called.
+    /// Cancelling the task ends the transfer within milliseconds, with ``TransferError/Code/cancelled``; the sink has
+    /// received the bytes that had arrived, and its `end(.cut)`.
     ///
     /// - Parameters:
-    ///   - sink: Gets the body.
-    ///   - events: Called on the engine's thread; it must return at once.
-    /// - Returns: Also for an error status; see ``TransferResult/Outcome``.
+    ///   - sink: Receives the body.
+    ///   - events: Called on the engine's thread; must return at once.
+    /// - Returns: The final response, also for an error status; see ``TransferResult/Outcome``.
     public func run(
         _ request: TransferRequest, into sink: any BodySink,
         events: @escaping @Sendable (TransferEvent) -> Void
@@ -60,9 +62,9 @@ public final class TransferEngine: HTTPTransport {
         let id = mailbox.nextID()
         let result: Result<TransferResult, TransferError> = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                let order = Mailbox.Order(
+                let submission = Mailbox.Submission(
                     id: id, prepared: prepared, sink: sink, events: events, continuation: continuation)
-                mailbox.post(.start(order))
+                mailbox.post(.start(submission))
             }
         } onCancel: {
             prepared.isCancelled.store(true, ordering: .releasing)
@@ -71,14 +73,14 @@ public final class TransferEngine: HTTPTransport {
         return try result.get()
     }
 
-    /// What this engine has moved so far.
+    /// Counts of all transfers of this engine.
     public var totals: TransferTotals { mailbox.counts.totals }
 
-    /// Ends all transfers with ``TransferError/Code/cancelled`` and the engine's thread, and waits for both. A transfer
-    /// that is run afterwards fails in the same way.
+    /// Ends all transfers with ``TransferError/Code/cancelled`` and stops the engine's thread, and waits for both. A
+    /// transfer that is started afterwards fails in the same way.
     ///
-    /// A program calls this before it leaves through `exit`: libcurl's TLS library tears itself down there, and must
-    /// not be in use on another thread.
+    /// Required before a program calls `exit`, where libcurl's TLS library is torn down and must not be in use on
+    /// another thread.
     public func shutDown() async {
         mailbox.stop()
         await mailbox.end()

@@ -1,20 +1,20 @@
-/// Why a transfer failed: a code to decide by, and a sentence that a person can act on.
+/// A transfer's failure: a code for programs, and a sentence for people.
 public struct TransferError: Error, Sendable {
-    /// What kind of failure; further ones may be added.
+    /// The kind of failure; further codes may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
         private init(_ description: String) { self.description = description }
 
-        /// libcurl is not installed, too old, or failed inside.
+        /// libcurl is not installed, too old, or failed internally.
         public static let libcurl = Code("libcurl")
         /// The URL cannot be parsed, or is neither http nor https.
         public static let unsupportedURL = Code("unsupportedURL")
-        /// The request contradicts what the engine has to do itself.
+        /// The request conflicts with fields that the engine sets itself.
         public static let invalidRequest = Code("invalidRequest")
-        /// The host's (or proxy's) name has no address.
+        /// The name of the host (or proxy) has no address.
         public static let resolve = Code("resolve")
-        /// No connection to the host (or proxy), or it broke before an answer.
+        /// No connection to the host (or proxy), or it was lost before a response.
         public static let connect = Code("connect")
         /// The host is at an address that the engine's ``AddressPolicy`` refuses; nothing was sent to it.
         public static let addressRefused = Code("addressRefused")
@@ -22,34 +22,34 @@ public struct TransferError: Error, Sendable {
         public static let tls = Code("tls")
         /// Connecting took longer than `connectTimeout`, or the attempt longer than `maxTime`.
         public static let timeout = Code("timeout")
-        /// No byte for `stallTimeout`.
+        /// No byte arrived for `stallTimeout`.
         public static let stalled = Code("stalled")
         /// The connection ended before the body did.
         public static let cut = Code("cut")
-        /// Redirected to what cannot be parsed, or is neither http nor https.
+        /// The redirect's target cannot be parsed, or is neither http nor https.
         public static let badRedirect = Code("badRedirect")
         public static let tooManyRedirects = Code("tooManyRedirects")
         /// The body is longer than `maxFileSize`.
         public static let tooLarge = Code("tooLarge")
-        /// The sink threw; `cause` is what.
+        /// The sink threw an error, which is the `cause`.
         public static let refusedBySink = Code("refusedBySink")
-        /// What came is not HTTP, contradicts itself, or is out of all bounds.
+        /// The received bytes are not HTTP, contradict each other, or exceed all limits.
         public static let protocolViolation = Code("protocolViolation")
         public static let cancelled = Code("cancelled")
     }
 
     public var code: Code
-    /// The URL that was asked for, without user and password.
+    /// The requested URL, without user and password.
     public var url: String
-    /// One sentence: what failed and why.
+    /// One sentence: the failure and its reason.
     public var message: String
-    /// The error below this one, if there is one.
+    /// The underlying error, if any.
     public var cause: (any Error)?
-    /// Whether trying the same again later may succeed.
+    /// True if a later attempt may succeed.
     public var isRetryable: Bool
-    /// Body bytes that crossed the network before it failed, over all attempts.
+    /// The number of body bytes received before the failure, over all attempts.
     public var bytesReceived: Int64 = 0
-    /// Requests that were made.
+    /// The number of requests sent.
     public var attempts: Int = 0
 
     public init(

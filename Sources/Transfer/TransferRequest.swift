@@ -1,32 +1,33 @@
 public import HTTPTypes
 
-/// What to transfer: one http or https URL, with everything that decides how.
+/// A request for one http or https URL, with its transfer options.
 ///
-/// `Range` and `If-Range` are the engine's own business (see ``BodySink/held()``): a request that carries one of them
-/// fails with ``TransferError/Code/invalidRequest``, unless it is to be passed on
-/// (``TransferOptions/passesEveryStatus``). Other preconditions (`If-None-Match`, `If-Modified-Since`) are
-/// sent as they are, to each redirect's target too, and may end in ``TransferResult/Outcome/notModified``; those about a stored
+/// `Range` and `If-Range` are set by the engine (see ``BodySink/held()``): a request that contains one of them fails
+/// with ``TransferError/Code/invalidRequest``, unless it is to be forwarded
+/// (``TransferOptions/forwardsErrorResponses``). Other preconditions (`If-None-Match`, `If-Modified-Since`) are sent as
+/// they are, to each redirect's target too, and may end in ``TransferResult/Outcome/notModified``; those about a stored
 /// body belong into ``conditions``.
 public struct TransferRequest: Sendable {
-    /// An absolute http or https URL. A user and password in it are taken as ``TransferOptions/credentials``, and are
-    /// never sent to another origin nor shown in an error or event.
+    /// An absolute http or https URL. Its user and password are used as ``TransferOptions/credentials``, and never
+    /// appear in requests to another origin, in errors or events.
     public var url: String
-    /// Default GET. Only a GET can be resumed.
+    /// The method; default GET. Only a GET can be resumed.
     public var method: HTTPRequest.Method
-    /// Further request fields. `Content-Length`, `Transfer-Encoding` and `Accept-Encoding` are the engine's own
-    /// (the last one unless ``TransferOptions/acceptsContentCoding``). `Authorization` and `Cookie` are sent to the
-    /// URL's own origin only (scheme, host and port), not to one that it redirects to; `Proxy-Authorization` to the proxy only.
+    /// Further request fields. `Content-Length`, `Transfer-Encoding` and `Accept-Encoding` are set by the engine (the
+    /// last one unless ``TransferOptions/acceptsContentCoding``). `Authorization` and `Cookie` are sent to the URL's
+    /// own origin only (scheme, host and port), not to one that it redirects to; `Proxy-Authorization` to the proxy
+    /// only.
     public var fields: HTTPFields
-    /// The request's content, if it has one. A POST, PUT or PATCH without one is sent with `Content-Length: 0`. No
+    /// The request's content, if any. A POST, PUT or PATCH without content is sent with `Content-Length: 0`. No
     /// `Content-Type` is added.
     public var body: [UInt8]?
-    /// Who goes first when transfers have to wait; default ``TransferPriority/normal``.
+    /// The order among waiting transfers; default ``TransferPriority/normal``.
     public var priority: TransferPriority
-    /// The client on whose behalf a service transfers, by a name of the service's own: see
-    /// ``TransferEngine/Configuration/maxPerClient``. Clients whose transfers wait take turns. Default: none.
+    /// The client on whose behalf a service transfers, named by the service: see
+    /// ``TransferEngine/Configuration/maxPerClient``. Waiting transfers of several clients take turns. Default: none.
     public var client: String?
     public var options: TransferOptions
-    /// What is asked about a stored body of this URL; default nothing.
+    /// Preconditions about a stored body of this URL; default none.
     public var conditions: StoredBodyConditions?
 
     public init(
@@ -43,12 +44,12 @@ public struct TransferRequest: Sendable {
     }
 }
 
-/// Preconditions about a stored body (RFC 9110 section 13.1), and where that came from.
+/// Preconditions about a stored body (RFC 9110 section 13.1), and the URL that it came from.
 ///
-/// A validator is unique to its resource. So they are sent to that resource only, wherever redirects lead: a 304 can then mean
-/// nothing else than that body, and another resource is asked for as a whole.
+/// A validator is unique to its resource, so the preconditions are sent to that resource only, wherever redirects lead:
+/// a 304 then unambiguously refers to that body, and another resource is requested as a whole.
 public struct StoredBodyConditions: Sendable {
-    /// `If-None-Match`, `If-Modified-Since`.
+    /// The preconditions: `If-None-Match`, `If-Modified-Since`.
     public var fields: HTTPFields
     /// The final URL that the stored body came from.
     public var url: String
@@ -59,18 +60,18 @@ public struct StoredBodyConditions: Sendable {
     }
 }
 
-/// Waiting transfers start in order of priority, then of arrival.
+/// The priority of a transfer. Waiting transfers start in order of priority, then of arrival.
 public enum TransferPriority: Int, Sendable, Comparable, CaseIterable {
-    /// Somebody may want it later: prefetching.
+    /// For content that may be needed later: prefetching.
     case background
     case normal
-    /// Somebody is looking at the place where it belongs.
+    /// For content that is visible to a user.
     case high
 
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// How a transfer connects, identifies itself, and when it gives up.
+/// The options of a transfer: connection, identification, limits and time-outs.
 public struct TransferOptions: Sendable, Hashable {
     /// A user and a password for HTTP Basic authentication (RFC 7617).
     public struct Credentials: Sendable, Hashable {
@@ -83,51 +84,55 @@ public struct TransferOptions: Sendable, Hashable {
         }
     }
 
-    /// Where to look for credentials that the request itself does not bring.
+    /// The source of credentials that the request itself does not contain.
     public enum Netrc: Sendable, Hashable {
+        /// In no file.
         case off
         /// `~/.netrc`
         case `default`
+        /// A file in the format of `.netrc`.
         case path(String)
     }
 
-    /// The `User-Agent` field; nil sends `imgcache` (none with ``passesEveryStatus``), an empty string sends none. One in the
-    /// request's fields wins.
+    /// The `User-Agent` field; nil sends `imgcache` (nothing with ``forwardsErrorResponses``), an empty string sends none. A
+    /// `User-Agent` among the request's fields takes precedence.
     public var userAgent: String?
-    /// Sent at once (no round trip for a challenge), to the URL's own origin only.
+    /// Credentials, sent without waiting for a challenge, to the URL's own origin only.
     public var credentials: Credentials?
+    /// Default ``Netrc/off``.
     public var netrc: Netrc = .off
-    /// The proxy's URL; nil: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment decide; an
-    /// empty string: none. An engine with an ``AddressPolicy`` uses none.
+    /// The proxy's URL; nil: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment apply; an empty
+    /// string: none. An engine with an ``AddressPolicy`` uses none.
     public var proxy: String?
     /// A file of certificate authorities in PEM that replaces the system's.
     public var caFile: String?
-    /// Accept any server certificate.
+    /// True to accept any server certificate.
     public var insecure = false
-    /// To resolve, connect and shake hands, for each attempt and each redirect; default 30 s.
+    /// The time to resolve, connect and complete the TLS handshake, for each attempt and each redirect; default 30 s.
     public var connectTimeout: Duration = .seconds(30)
-    /// For one attempt as a whole; default none. ``RetryPolicy/maxTotalTime`` bounds all of them.
+    /// The time for one attempt as a whole; default none. ``RetryPolicy/maxTotalTime`` limits all of them.
     public var maxTime: Duration?
-    /// At most this many body bytes a second; default unlimited.
+    /// The limit of body bytes a second; default unlimited.
     public var rateLimit: Int64?
-    /// A longer body, in bytes, is refused: up front when its length is known, else as soon as it is longer.
+    /// The limit of a body's length in bytes: a longer one is refused, in advance if its length is known.
     public var maxFileSize: Int64?
-    /// How many redirects are followed before ``TransferError/Code/tooManyRedirects``; default 20. 0: none is followed,
-    /// the redirect itself is the answer (``TransferResult/Outcome/status``).
+    /// The number of redirects that are followed before ``TransferError/Code/tooManyRedirects``; default 20. With 0 the
+    /// redirect itself is the response (``TransferResult/Outcome/status``).
     public var maxRedirects = 20
-    /// An attempt with no byte for this long has stalled; default 30 s. A response head that has begun must also be
-    /// complete within this time.
+    /// The time without a byte after which an attempt has stalled; default 30 s. A response head must also be completed
+    /// within this time.
     public var stallTimeout: Duration = .seconds(30)
+    /// Number of retries, and pauses between them. Default: those of ``RetryPolicy``.
     public var retry = RetryPolicy()
-    /// Lets the request's own `Accept-Encoding` field through. Such a transfer is not resumed. Default: `identity` is
-    /// asked for, because a byte range of a compressed body is worthless without the very same compression.
+    /// True to send the request's own `Accept-Encoding` field. Such a transfer is not resumed. By default `identity` is
+    /// requested, because a byte range of a compressed body is useless without the same compression.
     public var acceptsContentCoding = false
-    /// Gives the sink the body of every status, and lets the request's own `Range` and `If-Range` through: for a proxy, to
-    /// which an error is an answer like any other. A status is then never a reason to try again, and no `Accept` or
-    /// `User-Agent` is added to what the request has. Default: an error
-    /// status ends in ``TransferResult/Outcome/status``, and its body is nobody's.
-    public var passesEveryStatus = false
-    /// Reports ``TransferEvent/requestHead(_:)`` and ``TransferEvent/responseHead(_:)``.
+    /// True to pass bodies of all statuses to the sink, and to send the request's own `Range` and `If-Range`: for a
+    /// proxy, which forwards errors like other responses. A status then never causes a retry, and no `Accept` or
+    /// `User-Agent` is added to the request. By default an error status ends in ``TransferResult/Outcome/status``, and
+    /// its body is discarded.
+    public var forwardsErrorResponses = false
+    /// True to report ``TransferEvent/requestHead(_:)`` and ``TransferEvent/responseHead(_:)``.
     public var reportsHeads = false
 
     public init() {}

@@ -1,29 +1,30 @@
 public import HTTPTypes
 
-/// How a transfer ended.
+/// The result of a transfer.
 public struct TransferResult: Sendable {
+    /// The part of the response that was received.
     public enum Outcome: Sendable, Equatable {
-        /// The whole body is in the sink.
+        /// The sink has received the whole body.
         case body
-        /// 304 to the request's own precondition. The sink was not touched.
+        /// A 304 to the request's own precondition. The sink was not called.
         case notModified
-        /// The head is all there is: an error status that retries did not cure, a redirect that is not followed, or an
-        /// answer to HEAD. Its body was discarded; the sink was not touched.
+        /// A response without a body for the sink: an error status that retries did not resolve, a redirect that is not
+        /// followed, or a response to HEAD. The body was discarded.
         case status
     }
 
-    /// The last response's head; of a resumed transfer, that of the last 206 or 416.
+    /// The last response's head; for a resumed transfer, that of the last 206 or 416.
     public var head: ResponseHead
     public var outcome: Outcome
-    /// Body bytes that crossed the network, over all attempts.
+    /// The number of body bytes received, over all attempts.
     public var bytesReceived: Int64
-    /// Bytes that were held before the transfer began and were not fetched again.
+    /// The number of bytes that were held before the transfer and not fetched again.
     public var resumedFrom: Int64
-    /// Requests that were made, redirects not counted.
+    /// The number of requests sent, without redirects.
     public var attempts: Int
-    /// Why held bytes were dropped, in words, once for each time.
+    /// The reasons for dropping held bytes, in words, one for each time.
     public var restarts: [String]
-    /// Why an error status was not tried again although it could have been.
+    /// The reason why a retryable error status was not retried.
     public var retriesEnded: String?
 
     public init(
@@ -40,24 +41,24 @@ public struct TransferResult: Sendable {
     }
 }
 
-/// What happens to a transfer while it runs. Events are delivered on the engine's thread, in order.
+/// A transfer's progress. Events are delivered on the engine's thread, in order.
 public enum TransferEvent: Sendable {
-    /// It waits for its turn.
+    /// The transfer is queued.
     case queued
     /// Attempt number `n`, counted from 1, starts.
     case attempt(Int)
-    /// An interim response (1xx, RFC 9110 section 15.2), only with ``TransferOptions/passesEveryStatus``.
+    /// An interim response (1xx, RFC 9110 section 15.2), only with ``TransferOptions/forwardsErrorResponses``.
     case interim(HTTPResponse.Status, HTTPFields)
     /// A body begins: `resumedFrom` bytes of it are held already, `total` is its whole length, if known.
     case head(ResponseHead, resumedFrom: Int64, total: Int64?)
-    /// Bytes of the body that are there by now, held ones included; about ten times a second, and at the end.
+    /// The number of body bytes available, held ones included; about ten times a second, and at the end.
     case received(Int64, total: Int64?)
-    /// What was held is dropped, and why.
+    /// Held bytes are dropped, for this reason.
     case restart(String)
     /// The attempt failed; the next one starts after this pause.
     case retrying(after: Duration, because: String)
-    /// A request head as it was sent, one line each, credentials masked; only with ``TransferOptions/reportsHeads``.
+    /// A request head as sent, one element a line, credentials masked; only with ``TransferOptions/reportsHeads``.
     case requestHead([String])
-    /// A response head as it came, each redirect's too; only with ``TransferOptions/reportsHeads``.
+    /// A response head as received, also of redirects; only with ``TransferOptions/reportsHeads``.
     case responseHead([String])
 }

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// What an engine has moved since it was made.
+/// Counts of an engine's transfers since its creation.
 public struct TransferTotals: Sendable, Equatable {
-    /// Attempts: requests to origins, retries and validations included, redirects not counted apart.
+    /// The number of attempts: requests to origins, including retries and validations, without redirects.
     public var attempts = 0
-    /// Bytes of content that were received.
+    /// The number of content bytes received.
     public var bytesReceived = 0
-    /// Attempts that continued what was there already.
+    /// The number of attempts that resumed a partial body.
     public var resumes = 0
-    /// Bytes that were there already and were not asked for again.
+    /// The number of held bytes that were not requested again.
     public var bytesResumed = 0
 
     public init() {}
 }
 
-/// Counts on the engine's thread, read on any other.
+/// Counts written on the engine's thread and read on any other.
 final class TransferCounts: Sendable {
     let attempts = Atomic(0)
     let bytesReceived = Atomic(0)

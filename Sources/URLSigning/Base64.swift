@@ -1,10 +1,10 @@
-/// Base64 (RFC 4648): the common alphabet with padding for keys, the one for URLs without padding for signatures.
+/// Base64 (RFC 4648): the standard alphabet with padding for keys, the URL-safe one without padding for signatures.
 enum Base64 {
-    /// The bytes of well-formed base64 with or without its padding; nil for everything else, also when bits that stand
-    /// for nothing are set: each sequence of bytes has one text.
+    /// Decodes well-formed base64 with or without its padding; nil for everything else, including non-zero unused bits:
+    /// each sequence of bytes has one encoding.
     static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? { decode(text, isForURLs: false) }
 
-    /// As `decode`, with `-` and `_`, and no padding.
+    /// Decodes the URL-safe alphabet with `-` and `_`, without padding.
     static func decodeURL(_ text: some Sequence<UInt8>) -> [UInt8]? { decode(text, isForURLs: true) }
 
     static func encodeURL(_ bytes: [UInt8]) -> String {

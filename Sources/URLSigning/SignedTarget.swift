@@ -1,10 +1,10 @@
 import Digests
 
-/// A request target taken apart at its signature.
+/// A request target, parsed into its signed text and its signature.
 struct SignedTarget {
-    /// Everything before the signature: what is signed.
+    /// The signed text: everything before the signature.
     let text: Substring
-    /// Path and query without the three parameters.
+    /// Path and query without the signature's parameters.
     let target: Substring
     let keyID: Substring
     let expiry: Int64?
@@ -13,10 +13,10 @@ struct SignedTarget {
     static let signatureMark = "&imgcache-sig="
     private static let keyName = "imgcache-kid="
     private static let expiryMark = "&imgcache-exp="
-    /// Twelve digits last until the year 33658.
+    /// Twelve digits, sufficient until the year 33658.
     static let expiryRange: ClosedRange<Int64> = 0...999_999_999_999
 
-    init(_ whole: String) throws(SignatureRefusal) {
+    init(_ whole: String) throws(SignatureError) {
         guard UnsignedTarget(whole).hasOwnParameters else { throw .missing }
         guard let mark = whole[...].lastRange(of: Self.signatureMark) else { throw .malformed }
         guard let signature = Base64.decodeURL(whole.utf8[mark.upperBound...]),
@@ -43,11 +43,11 @@ struct SignedTarget {
         // `/a?` and `/a` are two targets: the first is written `/a?&imgcache-kid=…`.
         target = before.dropLast()
         guard before.last == "?" ? !target.contains("?") : target.contains("?") else { throw .malformed }
-        // Of two signatures, a reader might believe the other one.
+        // With two signatures, a reader might use the other one.
         guard !UnsignedTarget(target).hasOwnParameters else { throw .malformed }
     }
 
-    /// One to twelve digits, no leading zero: each time has one text.
+    /// Parses one to twelve digits without a leading zero: each time has one representation.
     private static func seconds(_ digits: Substring) -> Int64? {
         guard (1...12).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             digits.utf8.first != 0x30 || digits.utf8.count == 1

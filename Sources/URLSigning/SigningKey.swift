@@ -1,10 +1,10 @@
-/// A secret that signs URLs, and the name under which the URL says which one it was.
+/// A secret for signing URLs, with the name by which URLs refer to it.
 public struct SigningKey: Sendable, Equatable {
-    /// 1 to 64 letters, digits, `.`, `_` and `-`. It stands in the URL for everybody to read.
+    /// 1 to 64 letters, digits, `.`, `_` and `-`. Visible in the URL.
     public let id: String
     let secret: [UInt8]
 
-    /// Fewer bytes can be guessed; RFC 2104 section 3 recommends at least the digest's length, 32.
+    /// The least length in bytes; RFC 2104 section 3 recommends at least the digest's length, 32.
     public static let fewestBytes = 16
     public static let mostBytes = 1024
 
@@ -14,7 +14,7 @@ public struct SigningKey: Sendable, Equatable {
         }
         guard secret.count >= Self.fewestBytes else {
             throw SigningKeyError(
-                "the key \(id) has \(secret.count) bytes; it needs at least \(Self.fewestBytes), better 32 "
+                "the key \(id) has \(secret.count) bytes; it needs at least \(Self.fewestBytes), preferably 32 "
                     + "(openssl rand -base64 32)")
         }
         guard secret.count <= Self.mostBytes else {
@@ -25,13 +25,13 @@ public struct SigningKey: Sendable, Equatable {
     }
 }
 
-/// Says its id only: a key that is printed by mistake gives nothing away.
+/// The description contains the id only, never the secret.
 extension SigningKey: CustomStringConvertible, CustomReflectable {
     public var description: String { "key \(id)" }
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
-/// Why there are no keys.
+/// An error in the keys.
 public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertible {
     public let description: String
 

@@ -1,9 +1,10 @@
 import Digests
 
-/// The keys of a key file, in its order: the first signs unless another is named, and each of them verifies.
+/// The keys of a key file, in order: the first one signs unless another is named, and each of them verifies.
 ///
-/// The file has one key a line, `id:base64`; empty lines and lines that begin with `#` say nothing. To rotate: put the
-/// new key first, reload whoever verifies, and take the old one out when what it signed has expired.
+/// The file has one key a line, `id:base64`; empty lines and lines that begin with `#` are ignored. To rotate keys:
+/// insert the new key as the first, reload the services that verify, and remove the old one when its signatures have
+/// expired.
 ///
 ///     # made by: echo "2026-11:$(openssl rand -base64 32)"
 ///     2026-11:7dWM2v0PyX0lFv0mGDFoTzqcG0W9XV1pA0bqgfKJ8Xk=
@@ -11,12 +12,12 @@ import Digests
 public struct SigningKeys: Sendable, Equatable {
     public let all: [SigningKey]
     let first: SigningKey
-    /// Which key signs when none is named.
+    /// The id of the key that signs by default.
     public var firstID: String { first.id }
 
-    /// Fails when there is no key, or two have the same id.
+    /// - Throws: ``SigningKeyError`` if there is no key, or two have the same id.
     public init(_ keys: [SigningKey]) throws(SigningKeyError) {
-        guard let first = keys.first else { throw SigningKeyError("there is no key in it") }
+        guard let first = keys.first else { throw SigningKeyError("contains no key") }
         for (index, key) in keys.enumerated() where keys[..<index].contains(where: { $0.id == key.id }) {
             throw SigningKeyError("there are two keys named \(key.id)")
         }
@@ -24,7 +25,7 @@ public struct SigningKeys: Sendable, Equatable {
         self.first = first
     }
 
-    /// Reads the text of a key file.
+    /// Parses the text of a key file.
     public init(text: String) throws(SigningKeyError) {
         var keys: [SigningKey] = []
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -46,7 +47,7 @@ public struct SigningKeys: Sendable, Equatable {
         try self.init(keys)
     }
 
-    /// Reads a key file of at most 64 KiB, which nobody but its owner and its group may be allowed to read or write.
+    /// Reads a key file of at most 64 KiB, which must not be readable or writable by others than its owner and group.
     public init(file path: String) throws(SigningKeyError) {
         let text: String
         do throws(SecretFile.Failure) { text = try SecretFile.content(of: path, isRegular: false) } catch {
@@ -59,7 +60,7 @@ public struct SigningKeys: Sendable, Equatable {
 }
 
 extension Substring {
-    /// Without spaces, tabs and carriage returns at its ends.
+    /// The text without spaces, tabs and carriage returns at its ends.
     var trimmed: Substring {
         func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" || character == "\r" }
         var text = drop(while: isSpace)

@@ -1,32 +1,32 @@
 import Digests
 
-/// Signs URLs, and tells whether a request's URL was signed.
+/// Signs URLs, and verifies the signatures of requested URLs.
 ///
-/// **What is signed**: the request target (path and query) byte for byte as it is sent, up to the signature itself.
-/// Nothing is decoded, reordered or normalised, so there is one way only to read it. Scheme, host and port are left
-/// out: a service has several names.
+/// **Signed text**: the request target (path and query) byte for byte as sent, up to the signature itself. Nothing is
+/// decoded, reordered or normalised, so there is only one reading. Scheme, host and port are omitted: a service may
+/// have several names.
 ///
-/// **Where the signature stands**: in the last parameters of the query, in this order, the middle one only when the
-/// signature expires:
+/// **Position of the signature**: the last parameters of the query, in this order, the middle one only if the signature
+/// expires:
 ///
 ///     /image/w=256/a.jpg?v=2&imgcache-kid=2026-11&imgcache-exp=1795000000&imgcache-sig=BASE64URL
 ///     |------------------------- signed --------------------------------|
 ///
 /// `imgcache-sig` is HMAC-SHA256 (RFC 2104) under the key that `imgcache-kid` names, in base64 for URLs without padding
-/// (RFC 4648 section 5): 43 characters. `imgcache-exp` is the last second, since 1970, in which the URL is served.
-/// Parameters of the origin stay what they are and come before; their names must not be those three.
+/// (RFC 4648 section 5): 43 characters. `imgcache-exp` is the last second, since 1970, in which the URL is served. The
+/// origin's parameters are unchanged and come first; their names must not be those three.
 public struct URLSigner: Sendable {
     public let keys: SigningKeys
 
     public init(_ keys: SigningKeys) { self.keys = keys }
 
-    /// The request target with its signature.
+    /// Returns the request target with its signature.
     /// - Parameters:
-    ///   - target: path and query, as a client sends them (RFC 9112 section 3.2.1).
-    ///   - expiry: the last second, since 1970, in which the URL is served; nil: for ever.
-    ///   - keyID: which key signs; nil: the first.
+    ///   - target: Path and query, as a client sends them (RFC 9112 section 3.2.1).
+    ///   - expiry: The last second, since 1970, in which the URL is served; nil: no expiry.
+    ///   - keyID: The id of the signing key; nil: the first one.
     public func sign(target: String, expiry: Int64? = nil, keyID: String? = nil) throws(SigningError) -> String {
-        if let change = UnsignedTarget(target).changeOnTheWay { throw .unfit(change) }
+        if let change = UnsignedTarget(target).transitProblem { throw .unsignable(change) }
         let target = UnsignedTarget(target)
         guard !target.hasOwnParameters else { throw .alreadySigned }
         var key = keys.first
@@ -34,7 +34,9 @@ public struct URLSigner: Sendable {
             guard let named = keys[id: keyID] else { throw .unknownKey(keyID) }
             key = named
         }
-        if let expiry, !SignedTarget.expiryRange.contains(expiry) { throw .unfit("the expiry is not a sensible time") }
+        if let expiry, !SignedTarget.expiryRange.contains(expiry) {
+            throw .unsignable("the expiry must be from 0 to 999999999999")
+        }
         let signed = target.signedText(keyID: key.id, expiry: expiry)
         do throws(DigestUnavailable) {
             return signed + SignedTarget.signatureMark
@@ -44,12 +46,12 @@ public struct URLSigner: Sendable {
         }
     }
 
-    /// What a signed request target asks for, or why it is refused. An expiry is only believed when the signature is
-    /// right. Signatures are compared in constant time.
+    /// Verifies a signed request target. The expiry is evaluated only if the signature is valid. Signatures are
+    /// compared in constant time.
     /// - Parameters:
-    ///   - target: path and query as they arrived.
-    ///   - now: seconds since 1970.
-    public func verify(target: String, now: Int64) throws(SignatureRefusal) -> VerifiedTarget {
+    ///   - target: Path and query as received.
+    ///   - now: Seconds since 1970.
+    public func verify(target: String, now: Int64) throws(SignatureError) -> VerifiedTarget {
         let signed = try SignedTarget(target)
         guard let key = keys[id: signed.keyID] else { throw .unknownKey(String(signed.keyID)) }
         let isRight: Bool
@@ -65,29 +67,29 @@ public struct URLSigner: Sendable {
     }
 }
 
-/// A request target whose signature was right.
+/// A request target with a valid signature.
 public struct VerifiedTarget: Sendable, Equatable {
-    /// Path and query without the signature's parameters: what the origin is asked for.
+    /// Path and query without the signature's parameters: the target at the origin.
     public let target: String
     public let keyID: String
-    /// The last second, since 1970, in which the URL is served: what is sent must not be kept for longer.
+    /// The last second, since 1970, in which the URL is served: responses must not be kept for longer.
     public let expiry: Int64?
 }
 
-/// Why a URL cannot be signed.
+/// An error that explains why a URL cannot be signed.
 public enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// It would not arrive as it was signed; why, and what to do.
-    case unfit(String)
+    /// It would be changed on its way; the reason, and the remedy.
+    case unsignable(String)
     case alreadySigned
     case unknownKey(String)
     case unavailable
 
     public var description: String {
         switch self {
-        case .unfit(let reason): reason
+        case .unsignable(let reason): reason
         case .alreadySigned: "the URL has parameters of a signature already"
         case .unknownKey(let id): "there is no key \(id) in the key file"
-        case .unavailable: SignatureRefusal.unavailable.description
+        case .unavailable: SignatureError.unavailable.description
         }
     }
 }

@@ -1,16 +1,16 @@
-/// A request target that has no signature, or not yet.
+/// A request target without a signature.
 struct UnsignedTarget<Text: StringProtocol> {
     let text: Text
 
     init(_ text: Text) { self.text = text }
 
-    /// What is signed: the target with the parameters that come before the signature.
+    /// The signed text: the target with the parameters that precede the signature.
     func signedText(keyID: String, expiry: Int64?) -> String {
         let separator = text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return "\(text)\(separator)imgcache-kid=\(keyID)" + (expiry.map { "&imgcache-exp=\($0)" } ?? "")
     }
 
-    /// Whether a parameter of its query has one of the signature's names.
+    /// True if a parameter of its query has one of the signature's names.
     var hasOwnParameters: Bool {
         guard let query = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
         return text.utf8[query...].dropFirst().split(separator: UInt8(ascii: "&")).contains { parameter in
@@ -23,12 +23,14 @@ struct UnsignedTarget<Text: StringProtocol> {
 
     private static var ownNames: [String] { ["imgcache-kid", "imgcache-exp", "imgcache-sig"] }
 
-    /// Why the target would not arrive as it stands here, in one sentence; nil: clients send it byte for byte.
+    /// The reason why clients would change the target on its way, in one sentence; nil if they send it byte for byte.
     ///
-    /// Browsers encode some characters and take dot segments out (the URL standard's path and query states); proxies and
-    /// libraries do as well.
-    var changeOnTheWay: String? {
-        guard text.utf8.first == UInt8(ascii: "/") else { return "what is signed begins with a slash: path and query" }
+    /// Browsers encode some characters and remove dot segments (the URL standard's path and query states); so do
+    /// proxies and libraries.
+    var transitProblem: String? {
+        guard text.utf8.first == UInt8(ascii: "/") else {
+            return "the signed target must begin with a slash: path and query"
+        }
         let path = text.utf8.prefix { $0 != UInt8(ascii: "?") }
         for byte in text.utf8 {
             if byte == UInt8(ascii: "#") { return "a fragment (#…) is never sent; leave it out" }
@@ -39,12 +41,12 @@ struct UnsignedTarget<Text: StringProtocol> {
         let isDotted = path.split(separator: UInt8(ascii: "/")).contains { segment in
             segment.count <= 6 && Self.dotSegments.contains(String(decoding: segment, as: UTF8.self).lowercased())
         }
-        return isDotted ? "clients take the segments . and .. out on the way; sign it without them" : nil
+        return isDotted ? "clients remove the segments . and .. on the way; sign it without them" : nil
     }
 }
 
 extension Substring {
-    /// Where `text` begins last.
+    /// The last occurrence of `text`.
     func lastRange(of text: String) -> Range<Index>? {
         let wanted = Array(text.utf8)
         guard utf8.count >= wanted.count else { return nil }

@@ -1,7 +1,7 @@
-/// A number of bytes as people write it: `500MB`, `2GiB`, `1.5 G`, `4096`.
+/// A number of bytes with a unit: `500MB`, `2GiB`, `1.5 G`, `4096`.
 ///
-/// `kB`, `MB`, `GB`, `TB` are powers of 1000 and `KiB`, `MiB`, `GiB`, `TiB` powers of 1024 (IEC 80000-13). A bare letter
-/// (`k`, `M`, `G`, `T`) is a power of 1024, as curl's `--limit-rate` has it. Letter case does not matter.
+/// `kB`, `MB`, `GB`, `TB` are powers of 1000 and `KiB`, `MiB`, `GiB`, `TiB` powers of 1024 (IEC 80000-13). A single
+/// letter (`k`, `M`, `G`, `T`) is a power of 1024, as in curl's `--limit-rate`. Letter case is ignored.
 package struct ByteSize: Equatable, Sendable {
     package var bytes: Int64
 
@@ -33,7 +33,7 @@ package struct ByteSize: Equatable, Sendable {
         }
     }
 
-    /// The same number, to the byte, as ``init(text:)`` reads it again: `3MiB`, `1000`.
+    /// The exact number as text that ``init(text:)`` parses: `3MiB`, `1000`.
     package var exactText: String {
         for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] as [(Int64, String)]
         where bytes > 0 && bytes % (1 << shift) == 0 {
@@ -57,7 +57,8 @@ extension ByteSize: CustomStringConvertible {
         return "\(Self.fixed(value, decimals: decimals)) \(unit)"
     }
 
-    /// `value` with a fixed number of decimals, without the formatters of full Foundation, which cost start-up time.
+    /// Formats `value` with a fixed number of decimals, without the formatters of full Foundation, which cost start-up
+    /// time.
     private static func fixed(_ value: Double, decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }

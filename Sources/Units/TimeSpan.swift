@@ -1,4 +1,4 @@
-/// A length of time as people write it: `90` (seconds), `250ms`, `30s`, `15m`, `12h`, `7d`, `2w`, `1.5h`.
+/// A duration with a unit: `90` (seconds), `250ms`, `30s`, `15m`, `12h`, `7d`, `2w`, `1.5h`.
 package struct TimeSpan: Equatable, Sendable {
     package var seconds: Double
 
@@ -23,7 +23,7 @@ package struct TimeSpan: Equatable, Sendable {
 
     package var duration: Duration { .seconds(seconds) }
 
-    /// To the millisecond.
+    /// The duration, rounded to milliseconds.
     package var roundedDuration: Duration { .milliseconds(Int64((seconds * 1000).rounded())) }
 }
 

@@ -3,7 +3,7 @@ import ArgumentParser
 struct Main: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "imgcache",
-        abstract: "The download cache for images and files: resumes after a cut or a kill, never splices two versions.",
+        abstract: "A download cache for images and files: resumes interrupted downloads, and never mixes two versions.",
         version: "0.1.0",
         subcommands: [
             FetchCommand.self, ThumbCommand.self, ShowCommand.self, ListCommand.self, InfoCommand.self,
@@ -23,7 +23,7 @@ struct Main: AsyncParsableCommand {
         throw ValidationError("\(option) is specified more than once.")
     }
 
-    /// As ArgumentParser's own, but a wrong command line ends with 2, as it does for every Unix command.
+    /// Equals ArgumentParser's own, except that a wrong command line exits with 2, as is usual for Unix commands.
     static func main() async {
         do {
             try refuseRepeatedOptions(Array(CommandLine.arguments.dropFirst()))

@@ -1,16 +1,16 @@
 import ArgumentParser
 import Glibc
 
-/// Where the process begins.
+/// The entry point of the process.
 ///
-/// Not `Main` itself: with an asynchronous `main`, the runtime would start its threads before the first line of ours runs,
-/// and a hit needs none.
+/// Separate from `Main`: with an asynchronous `main`, the runtime would start its threads before the first statement,
+/// which a hit does not need.
 @main
 enum Program {
     static func main() {
         Output.holdStandardDescriptors()
-        if PlainFetch(arguments: CommandLine.arguments.dropFirst())?.printStoredFile() == true { Output.exit(.done) }
-        // Detached: `main` counts as the main actor's, whose thread only waits.
+        if FetchFastPath(arguments: CommandLine.arguments.dropFirst())?.printStoredFile() == true { Output.exit(.done) }
+        // Detached, because `main` is isolated to the main actor, whose thread only waits.
         Task.detached {
             await Main.main()
             Output.exit(.done)

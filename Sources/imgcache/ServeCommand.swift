@@ -1,12 +1,12 @@
 import ArgumentParser
 import Glibc
 
-/// `imgcache serve …` becomes `imgcache-server …`: a program of its own, so that the command neither grows nor starts more slowly
-/// by what only a server needs.
+/// Replaces `imgcache serve …` by `imgcache-server …`: a separate program, so that the command contains none of the
+/// server's code and starts fast.
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Serve an origin through the cache: a proxy that also makes images. Starts imgcache-server.",
+        abstract: "Serve an origin through the cache: a proxy that also derives images. Starts imgcache-server.",
         discussion: "Takes imgcache-server's options: imgcache serve --help lists them.",
         helpNames: []
     )
@@ -17,7 +17,7 @@ struct ServeCommand: ParsableCommand {
     private static let name = "imgcache-server"
 
     func run() throws {
-        // Beside this program, wherever its name on PATH leads.
+        // Beside this program, after resolving its name on PATH.
         if let own = Self.ownPath, let slash = own.lastIndex(of: "/") { replace(with: own[...slash] + Self.name) }
         replace(with: Self.name)
         let reason = String(cString: strerror(errno))
@@ -30,11 +30,11 @@ struct ServeCommand: ParsableCommand {
         Output.exit(.usage)
     }
 
-    /// Returns only when there is no such program.
+    /// Returns only if there is no such program.
     private func replace(with program: String) {
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }
-        // This thread is one of the runtime's, which has signals blocked; the mask would outlive the change of programs.
+        // This thread belongs to the runtime, which blocks signals; the mask would be inherited by the new program.
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)

@@ -18,7 +18,7 @@
 
 #define MOST_THREADS 256
 
-/// What is to be done when a thread's call returns.
+/// The action when a thread's call returns.
 typedef struct {
     pid_t thread;
     ctracing_call call;

@@ -4,59 +4,53 @@ import Testing
 
 @Suite("The name of a downloaded file")
 struct OutputNameTests {
-    @Test(
-        "is harmless whatever the server says",
-        arguments: [
-            ("../../etc/passwd", "passwd"), ("..\\..\\boot.ini", "boot.ini"), (".bashrc", "bashrc"), ("-rf", "rf"),
-            ("a\u{0}b\nc\u{1B}[31m.txt", "abc[31m.txt"), ("...", ""), ("/", ""), ("  name  ", "name"), ("a/", "a"),
-            ("gpj.\u{202E}exe", "gpj.exe"), ("-.-x", "x"), ("ok name.tar.gz", "ok name.tar.gz"),
-            ("trailing. .", "trailing"),
-        ])
-    func sanitises(name: String, expected: String) { #expect(OutputName.sanitised(name) == expected) }
+    @Test(arguments: [
+        ("../../etc/passwd", "passwd"), ("..\\..\\boot.ini", "boot.ini"), (".bashrc", "bashrc"), ("-rf", "rf"),
+        ("a\u{0}b\nc\u{1B}[31m.txt", "abc[31m.txt"), ("...", ""), ("/", ""), ("  name  ", "name"), ("a/", "a"),
+        ("gpj.\u{202E}exe", "gpj.exe"), ("-.-x", "x"), ("ok name.tar.gz", "ok name.tar.gz"),
+        ("trailing. .", "trailing"),
+    ])
+    func `is harmless whatever the server says`(name: String, expected: String) {
+        #expect(OutputName.sanitised(name) == expected)
+    }
 
-    @Test("is at most 200 bytes and never ends inside a character")
-    func isShort() {
+    @Test func `is at most 200 bytes and never ends inside a character`() {
         let name = OutputName.sanitised(String(repeating: "ü", count: 300))
         #expect(name.utf8.count <= 200 && name.allSatisfy { $0 == "ü" })
     }
 
-    @Test(
-        "comes from Content-Disposition first",
-        arguments: [
-            ("attachment; filename=\"a b.jpg\"", "a b.jpg"), ("attachment; filename=plain.txt", "plain.txt"),
-            ("inline; FileName = x.png ; foo=bar", "x.png"),
-            ("attachment; filename=\"EURO.png\"; filename*=UTF-8''%e2%82%ac.png", "€.png"),
-            ("attachment; filename*=utf-8'de'na%C3%AFve.txt", "naïve.txt"),
-            ("attachment; filename=\"quo\\\"te.txt\"", "quo\"te.txt"),
-            ("attachment; filename*=iso-8859-1''%a3.txt; filename=fallback.txt", "fallback.txt"),
-        ])
-    func disposition(field: String, name: String) {
+    @Test(arguments: [
+        ("attachment; filename=\"a b.jpg\"", "a b.jpg"), ("attachment; filename=plain.txt", "plain.txt"),
+        ("inline; FileName = x.png ; foo=bar", "x.png"),
+        ("attachment; filename=\"EURO.png\"; filename*=UTF-8''%e2%82%ac.png", "€.png"),
+        ("attachment; filename*=utf-8'de'na%C3%AFve.txt", "naïve.txt"),
+        ("attachment; filename=\"quo\\\"te.txt\"", "quo\"te.txt"),
+        ("attachment; filename*=iso-8859-1''%a3.txt; filename=fallback.txt", "fallback.txt"),
+    ])
+    func `comes from Content-Disposition first`(field: String, name: String) {
         #expect(OutputName.suggested(contentDisposition: field, url: "http://h/url.bin") == name)
     }
 
-    @Test(
-        "else from the URL's last segment, decoded",
-        arguments: [
-            ("http://h/a/b.iso?x=/y.z#f/g", "b.iso"), ("http://h/a%20b.jpg", "a b.jpg"), ("http://h/", "download"),
-            ("http://h", "download"), ("http://h/..%2F..%2Fx", "x"), ("http://h/dir/", "dir"), ("http://h/%ff", "%ff"),
-        ])
-    func url(url: String, name: String) { #expect(OutputName.suggested(contentDisposition: nil, url: url) == name) }
+    @Test(arguments: [
+        ("http://h/a/b.iso?x=/y.z#f/g", "b.iso"), ("http://h/a%20b.jpg", "a b.jpg"), ("http://h/", "download"),
+        ("http://h", "download"), ("http://h/..%2F..%2Fx", "x"), ("http://h/dir/", "dir"), ("http://h/%ff", "%ff"),
+    ])
+    func `else from the URL's last segment, decoded`(url: String, name: String) {
+        #expect(OutputName.suggested(contentDisposition: nil, url: url) == name)
+    }
 
-    @Test(
-        "falls back to the URL when the suggestion is empty or malformed",
-        arguments: [
-            "attachment", "attachment; filename=\"\"", "attachment; filename=\"..\"",
-            "attachment; filename*=UTF-8''%ff",
-        ])
-    func fallback(field: String) {
+    @Test(arguments: [
+        "attachment", "attachment; filename=\"\"", "attachment; filename=\"..\"",
+        "attachment; filename*=UTF-8''%ff",
+    ])
+    func `falls back to the URL when the suggestion is empty or malformed`(field: String) {
         #expect(OutputName.suggested(contentDisposition: field, url: "http://h/url.bin") == "url.bin")
     }
 }
 
 @Suite("A list of URLs")
 struct InputListTests {
-    @Test("has one URL a line; blank lines and comments do not count")
-    func parses() {
+    @Test func `has one URL a line; blank lines and comments do not count`() {
         let text = "# photos\n  http://a/1 \r\n\n\thttp://a/2\n#http://a/3\nhttp://a/4#frag"
         #expect(InputList.urls(in: text) == ["http://a/1", "http://a/2", "http://a/4#frag"])
     }
@@ -64,8 +58,7 @@ struct InputListTests {
 
 @Suite("A filter of ls")
 struct EntryFilterTests {
-    @Test("compares sizes, ages and URLs, and all terms must hold")
-    func matches() throws {
+    @Test func `compares sizes, ages and URLs, and all terms must hold`() throws {
         let filter = try #require(EntryFilter(argument: "size>1GB, age<=7d, url~iso"))
         #expect(filter.matches(size: 2_000_000_000, age: 3600, used: 0, url: "http://h/a.iso"))
         #expect(!filter.matches(size: 1_000_000_000, age: 3600, used: 0, url: "http://h/a.iso"))
@@ -73,6 +66,6 @@ struct EntryFilterTests {
         #expect(!filter.matches(size: 2_000_000_000, age: 3600, used: 0, url: "http://h/a.img"))
     }
 
-    @Test("that makes no sense is refused", arguments: ["", "size", "size>", "size>x", "weight>1", "size~1", "url>3"])
-    func refuses(text: String) { #expect(EntryFilter(argument: text) == nil) }
+    @Test(arguments: ["", "size", "size>", "size>x", "weight>1", "size~1", "url>3"])
+    func `that makes no sense is refused`(text: String) { #expect(EntryFilter(argument: text) == nil) }
 }

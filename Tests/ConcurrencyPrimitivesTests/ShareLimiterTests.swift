@@ -7,7 +7,7 @@ struct ShareLimiterTests {
         try limiter.take(3, for: "a")
         #expect(throws: ShareLimiter.Shortage.client) { try limiter.take(for: "a") }
         try limiter.take(2, for: "b")
-        limiter.giveBack(2, for: "a")
+        limiter.release(2, for: "a")
         #expect(limiter.used == 3 && limiter.used(by: "a") == 1)
         try limiter.take(2, for: "a")
     }

@@ -3,7 +3,7 @@ import Glibc
 
 /// A forked process that does one thing, watched or not.
 enum Child {
-    /// How it ended, in words; nil: well.
+    /// Runs a child process; returns the way in which it failed, in words, or nil.
     static func run(
         _ observer: Observer? = nil, report: SharedPage, seconds: Int32 = 60, _ work: @escaping () throws -> Void
     ) throws -> String? {
@@ -50,7 +50,7 @@ class Observer {
     private(set) var count = 0
     var hasActed = false
 
-    /// What becomes of the call; `number` counts from 1.
+    /// Decides on the call; `number` counts from 1.
     func entry(_ call: ctracing_call, _ kind: SystemCall, number: Int, error: inout Int32) -> ctracing_verdict {
         CTRACING_GO
     }

@@ -3,13 +3,13 @@ import DiskStore
 import Foundation
 import Glibc
 
-/// What must hold in a directory after the scenario was interrupted there, in whatever way.
+/// The properties of a directory that must hold after any interruption of the scenario.
 struct Inspection {
     let directory: String
     let page: SharedPage
-    /// What each step leaves, when nothing happens: version by key.
+    /// The result of each undisturbed step: version by key.
     let expected: [[String: UInt64]]
-    /// How the process before ended.
+    /// The way in which the previous process ended.
     let kind: Kind
     let clockSeed: UInt64
 
@@ -79,7 +79,7 @@ struct Inspection {
         return found
     }
 
-    /// What earlier steps did stands, what the one under way does stands whole or not at all.
+    /// The results of earlier steps exist; that of the interrupted one exists completely or not at all.
     private func compare(_ found: [String: UInt64], after steps: Int, underWay: String?) throws {
         let before = steps > 0 ? expected[steps - 1] : [:]
         let after = expected[min(steps, expected.count - 1)]

@@ -28,11 +28,11 @@ final class Matrix: Trial {
         let points = options.points(of: all.count)
         for point in points {
             let (number, call, error) = all[point - 1]
-            let fate: Fate = error == 0 ? .shorten : .fail(error)
+            let outcome: CallOutcome = error == 0 ? .shorten : .fail(error)
             let name = error == 0 ? "a short write" : String(cString: strerror(error))
             try interrupt(point, "call \(number), \(call.name), with \(name)", .failed) {
                 // Threads may come in another order: then the same call a little later.
-                $0.name == call.name && $1 >= number ? fate : .go
+                $0.name == call.name && $1 >= number ? outcome : .go
             }
         }
         return report("fail", points.count, of: all.count)
@@ -40,25 +40,25 @@ final class Matrix: Trial {
 
     // MARK: One run
 
-    private enum Fate {
+    private enum CallOutcome {
         case go, kill, fail(Int32), shorten
     }
 
-    private final class Fates: Observer {
-        let decide: (SystemCall, Int) -> Fate
+    private final class CallObserver: Observer {
+        let decide: (SystemCall, Int) -> CallOutcome
         private(set) var calls: [SystemCall] = []
 
-        init(_ decide: @escaping (SystemCall, Int) -> Fate) { self.decide = decide }
+        init(_ decide: @escaping (SystemCall, Int) -> CallOutcome) { self.decide = decide }
 
         override func entry(
             _ call: ctracing_call, _ kind: SystemCall, number: Int, error: inout Int32
         ) -> ctracing_verdict {
             calls.append(kind)
             if hasActed { return CTRACING_GO }
-            let fate = decide(kind, number)
-            if case .go = fate { return CTRACING_GO }
+            let outcome = decide(kind, number)
+            if case .go = outcome { return CTRACING_GO }
             hasActed = true
-            switch fate {
+            switch outcome {
             case .go: return CTRACING_GO
             case .kill: return CTRACING_KILL
             case .shorten: return CTRACING_SHORTEN
@@ -72,7 +72,7 @@ final class Matrix: Trial {
     /// Runs the scenario undisturbed: what it leaves after each step, and which calls it makes.
     private func survey() throws -> [SystemCall] {
         expected = try Golden.states(page: page, directory: "\(folder)/golden")
-        let watch = Fates { _, _ in .go }
+        let watch = CallObserver { _, _ in .go }
         if let error = try scenario(in: "\(folder)/survey", watch, seed: 0) { throw Failure("undisturbed: \(error)") }
         return watch.calls
     }
@@ -93,11 +93,11 @@ final class Matrix: Trial {
     }
 
     private func interrupt(
-        _ point: Int, _ name: String, _ kind: Inspection.Kind, _ fate: @escaping (SystemCall, Int) -> Fate
+        _ point: Int, _ name: String, _ kind: Inspection.Kind, _ outcome: @escaping (SystemCall, Int) -> CallOutcome
     ) throws {
         let directory = "\(folder)/\(point)"
         let seed = options.seed &* 1_000_003 &+ UInt64(point)
-        let problem = try scenario(in: directory, Fates(fate), seed: seed, goesOn: kind == .failed)
+        let problem = try scenario(in: directory, CallObserver(outcome), seed: seed, goesOn: kind == .failed)
         if let problem, problem != "signal 9" || kind == .failed { return fails(point, name, problem) }
         let inspection = Inspection(
             directory: directory, page: page, expected: expected, kind: kind, clockSeed: seed &+ 1)
@@ -110,7 +110,7 @@ final class Matrix: Trial {
     }
 }
 
-/// What the scenario leaves when nothing disturbs it.
+/// The result of an undisturbed scenario.
 enum Golden {
     /// Versions by key, after each step.
     static func states(page: SharedPage, directory: String) throws -> [[String: UInt64]] {

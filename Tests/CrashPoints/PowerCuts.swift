@@ -3,8 +3,8 @@ import Glibc
 
 /// The scenario's directory as a loss of power may leave it, at many moments.
 ///
-/// What is assumed of the file system is what journalling ones do: names change in order, and a flush of any file brings
-/// all earlier names to the disk. Of a file's content, what was not flushed is there or not, each page for itself, and
+/// The assumptions are those of journalling file systems: names change in order, and a flush of any file brings all
+/// earlier names to the disk. Of a file's content, what was not flushed is there or not, each page for itself, and
 /// where it is not there is what stood there before, or nothing, or zeros.
 final class PowerCuts: Trial {
     /// Different losses at each moment.

@@ -38,7 +38,7 @@ enum Operation: CustomStringConvertible {
 /// The index's shared memory is mapped, so that its writes are not seen; SQLite makes it anew after a crash.
 final class Recorder: Observer {
     private(set) var operations: [Operation] = []
-    /// What could not be followed.
+    /// The event that could not be followed.
     private(set) var problem: String?
     private let root: String
     private var names: [String: Int] = [:]

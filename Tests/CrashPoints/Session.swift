@@ -10,7 +10,7 @@ struct Body: Equatable {
     let version: UInt64
     let size: Int
 
-    /// What is stored beside it, so that whoever finds it knows what it must be.
+    /// Metadata stored beside the body, from which its expected content follows.
     var header: [UInt8] { withUnsafeBytes(of: (version, UInt64(size))) { Array($0) } }
 
     init(key: String, version: UInt64, size: Int) {
@@ -130,7 +130,7 @@ final class Session {
     func resume(_ body: Body) throws {
         let writer = try store.beginBody(for: EntryKey(body.key))
         if writer.held == nil { return try put(body) }
-        // What follows a gap within one block is dropped when the gap is filled: so they are asked for anew each time.
+        // Bytes after a gap within one block are dropped when the gap is filled, so the ranges are queried each time.
         while let missing = writer.held?.missing.first {
             try writer.resume(at: missing.lowerBound, total: Int64(body.size))
             try feed(writer, body, from: Int(missing.lowerBound), to: min(body.size, Int(clamping: missing.upperBound)))

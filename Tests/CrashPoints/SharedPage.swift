@@ -38,13 +38,13 @@ struct SharedPage {
         nonmutating set { base.storeBytes(of: newValue.utf8.first ?? 0, toByteOffset: 24, as: UInt8.self) }
     }
 
-    /// Whether the body under way is being committed: it may be an entry already.
+    /// True if the present body is being committed: it may be an entry already.
     var isCommitting: Bool {
         get { base.load(fromByteOffset: 25, as: Bool.self) }
         nonmutating set { base.storeBytes(of: newValue, toByteOffset: 25, as: Bool.self) }
     }
 
-    /// What was found, in words.
+    /// The result, in words.
     var text: String {
         get { String(cString: (base + Self.textOffset).assumingMemoryBound(to: CChar.self)) }
         nonmutating set {

@@ -1,7 +1,7 @@
 import CTracing
 import Glibc
 
-/// What is known of a system call of Linux on x86-64 by its number.
+/// The known properties of a system call of Linux on x86-64.
 struct SystemCall {
     let name: String
     /// Error numbers with which it may be made to fail; 0 stands for a short write.

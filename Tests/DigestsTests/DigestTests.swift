@@ -9,8 +9,7 @@ extension Sequence where Element == UInt8 {
 
 @Suite("SHA-256")
 struct SHA256Tests {
-    @Test("gives the digests of FIPS 180-4's examples")
-    func examples() throws {
+    @Test func `gives the digests of FIPS 180-4's examples`() throws {
         func digest(_ text: String) throws -> String {
             let hash = try SHA256()
             var text = text
@@ -68,21 +67,19 @@ struct HMACTests {
             code: "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"),
     ]
 
-    @Test("gives the codes of RFC 4231", arguments: vectors)
-    func knownAnswers(vector: Vector) throws {
+    @Test(arguments: vectors)
+    func `gives the codes of RFC 4231`(vector: Vector) throws {
         #expect(try HMACSHA256.code(of: vector.message, key: vector.key).hex == vector.code)
     }
 
-    @Test("takes an empty key and an empty message for what they are")
-    func empty() throws {
+    @Test func `takes an empty key and an empty message for what they are`() throws {
         _ = try HMACSHA256.code(of: [1], key: [1, 2, 3])
         #expect(
             try HMACSHA256.code(of: [], key: []).hex
                 == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
     }
 
-    @Test("codes are equal only byte for byte and at equal length")
-    func comparison() throws {
+    @Test func `codes are equal only byte for byte and at equal length`() throws {
         let code = try HMACSHA256.code(of: [1], key: [2])
         #expect(ConstantTime.areEqual(code, code))
         #expect(ConstantTime.areEqual([], []))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskStore
 
-/// What somebody else writes into the files of a body that is being received.
+/// Modifications of a partial's files by other processes.
 @Suite struct AlteredPartialTests {
     private static let block = Int(BlockMap.blockSize)
 
@@ -31,7 +31,7 @@ import Testing
             try writer.write(body[Int(writer.bytesHeld)..<moment])
             try damage(test, using: &generator)
             try writer.write(body[moment...])
-            // What was sound is still held, and the rest can be fetched.
+            // Intact blocks are still held, and the rest can be fetched.
             while try !isCommitted(writer, key) {
                 altered += 1
                 try complete(writer, body)

@@ -6,8 +6,7 @@ import Testing
 private let block = BlockMap.blockSize
 
 @Suite struct BlockMapTests {
-    @Test("Missing ranges are the gaps, the last block as short as the total says")
-    func missing() {
+    @Test func `missing ranges are the gaps, the last block as short as the total says`() {
         var map = BlockMap()
         #expect(map.missing(total: 10) == [0..<10])
         #expect(map.missing(total: 0).isEmpty)
@@ -24,8 +23,7 @@ private let block = BlockMap.blockSize
         #expect(map.prefix == 0)
     }
 
-    @Test("A tail is cut out of the range it lies in")
-    func tail() {
+    @Test func `a tail is cut out of the range it lies in`() {
         var map = BlockMap()
         map[0] = true
         #expect(map.missing(total: 3 * block, tail: block..<block + 7) == [block + 7..<3 * block])
@@ -37,8 +35,7 @@ private let block = BlockMap.blockSize
         #expect(map.missing(total: nil, tail: block..<block + 7) == [block + 7..<Int64.max])
     }
 
-    @Test("What is held is what is not missing, runs joined, the tail among them")
-    func held() {
+    @Test func `what is held is what is not missing, runs joined, the tail among them`() {
         var map = BlockMap()
         #expect(map.held(total: nil).isEmpty)
         #expect(map.held(total: 10, tail: 0..<7) == [0..<7])
@@ -52,8 +49,7 @@ private let block = BlockMap.blockSize
         #expect(map.held(total: nil, tail: 4 * block..<4 * block + 7) == map.held(total: nil))
     }
 
-    @Test("A map says of any set of blocks what the set itself would say")
-    func random() {
+    @Test func `a map says of any set of blocks what the set itself would say`() {
         var generator = SeededGenerator(for: "block map")
         for _ in 0..<200 {
             let count = Int64.random(in: 1...200, using: &generator)

@@ -7,12 +7,11 @@ import Testing
 private let block = Int(BlockMap.blockSize)
 
 @Suite struct CapacityTests {
-    @Test(
-        "Seen from outside with du, the directory never passes its capacity, whatever is done",
-        arguments: [
-            Int64(1) << 20, 4 << 20, 24 << 20,
-        ])
-    func neverAbove(capacity: Int64) throws {
+    @Test(arguments: [
+        Int64(1) << 20, 4 << 20, 24 << 20,
+    ])
+    func `seen from outside with du, the directory never passes its capacity, whatever is done`(capacity: Int64) throws
+    {
         var random = SeededGenerator(for: "capacity \(capacity)")
         let test = try StoreUnderTest(capacity: capacity)
         var stores = [test.store, try test.again()]
@@ -60,8 +59,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.verify().failed == 0)
     }
 
-    @Test("The sums in the index are those of its rows after any operations")
-    func totals() async throws {
+    @Test func `the sums in the index are those of its rows after any operations`() async throws {
         var random = SeededGenerator(for: "totals")
         let test = try StoreUnderTest(capacity: 4 << 20)
         for _ in 0..<150 {
@@ -88,8 +86,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test("A body that can never fit is refused before its first byte when its length is known")
-    func tooLargeKnown() throws {
+    @Test func `a body that can never fit is refused before its first byte when its length is known`() throws {
         let test = try StoreUnderTest(capacity: 4 << 20)
         try test.store.put("other", pattern(1000))
         let writer = try test.store.beginBody(for: EntryKey("k"))
@@ -98,8 +95,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.has("other"))
     }
 
-    @Test("A body of unknown length is refused at the limit, and leaves nothing")
-    func tooLargeUnknown() throws {
+    @Test func `a body of unknown length is refused at the limit, and leaves nothing`() throws {
         let test = try StoreUnderTest(capacity: 4 << 20)
         let writer = try test.store.beginBody(for: EntryKey("k"))
         try writer.start(header: [], total: nil)
@@ -112,8 +108,7 @@ private let block = Int(BlockMap.blockSize)
         try test.store.put("small", [1])
     }
 
-    @Test("A body that needs nearly all of the capacity evicts everything else and is stored")
-    func nearlyAll() throws {
+    @Test func `a body that needs nearly all of the capacity evicts everything else and is stored`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         for number in 0..<20 { try test.store.put("k\(number)", pattern(200_000)) }
         let largest = try test.store.withIndex { (index) throws(StoreError) in try index.usage().largestBody }
@@ -123,8 +118,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(test.allocated <= 8 << 20)
     }
 
-    @Test("What several writers have set aside counts, before a byte of it is written")
-    func reservations() throws {
+    @Test func `what several writers have set aside counts, before a byte of it is written`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         let first = try test.store.beginBody(for: EntryKey("a"))
         try first.start(header: [], total: 5 << 20)
@@ -135,8 +129,7 @@ private let block = Int(BlockMap.blockSize)
         try second.start(header: [], total: 5 << 20)
     }
 
-    @Test("A capacity below the minimum is refused with the figure that is needed")
-    func minimum() throws {
+    @Test func `a capacity below the minimum is refused with the figure that is needed`() throws {
         let directory = try TestDirectory()
         let error = #expect(throws: StoreError.self) {
             try StoreUnderTest.open(directory.path("c"), capacity: (1 << 20) - 1)
@@ -145,10 +138,8 @@ private let block = Int(BlockMap.blockSize)
         #expect(error?.description.contains("1048576") == true)
     }
 
-    @Test(
-        "The space that is to stay free stays free; when evicting cannot help, nothing is evicted for it"
-    )
-    func minimumFreeSpace() throws {
+    @Test
+    func `the space that is to stay free stays free; when evicting cannot help, nothing is evicted for it`() throws {
         let test = try StoreUnderTest(minimumFreeSpace: 0)
         try test.store.put("k", pattern(1000))
         let greedy = try StoreUnderTest.open(test.path, capacity: 64 << 20, Int64.max / 4, test.clock)
@@ -157,8 +148,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try greedy.read("k") == pattern(1000))
     }
 
-    @Test("A lower capacity than the last one is kept to from the next commit on, index included")
-    func lowered() throws {
+    @Test func `a lower capacity than the last one is kept to from the next commit on, index included`() throws {
         let test = try StoreUnderTest(capacity: 32 << 20)
         for number in 0..<2000 { try test.store.put("k\(number)", pattern(8000), metadata: pattern(500)) }
         test.store.close()
@@ -170,8 +160,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try small.statistics().entries > 5)
     }
 
-    @Test("The log's share, the folders and the steps follow the capacity")
-    func budget() {
+    @Test func `the log's share, the folders and the steps follow the capacity`() {
         let usual = Budget(capacity: 2 << 30)
         #expect(usual.checkpointPages == 16_000)
         #expect(usual.folders == 256)

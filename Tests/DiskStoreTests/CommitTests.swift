@@ -5,8 +5,7 @@ import Testing
 @testable import DiskStore
 
 @Suite struct CommitTests {
-    @Test("A committed body is found again, in this store and in the next one, with its metadata")
-    func roundTrip() throws {
+    @Test func `a committed body is found again, in this store and in the next one, with its metadata`() throws {
         let test = try StoreUnderTest()
         let body = pattern(20_000)
         let entry = try test.store.put("a", body, metadata: [9, 8, 7])
@@ -19,12 +18,10 @@ import Testing
         #expect(try next.read("a") == body)
     }
 
-    @Test(
-        "Bodies of every length around a block's come back as they were",
-        arguments: [
-            0, 1, 4095, 4096, 262_143, 262_144, 262_145, 524_288, 1_000_001,
-        ])
-    func lengths(count: Int) throws {
+    @Test(arguments: [
+        0, 1, 4095, 4096, 262_143, 262_144, 262_145, 524_288, 1_000_001,
+    ])
+    func `bodies of every length around a block's come back as they were`(count: Int) throws {
         let test = try StoreUnderTest()
         let body = pattern(count, seed: UInt64(count))
         try test.store.put("known", body)
@@ -42,8 +39,7 @@ import Testing
         #expect(try test.store.checksum(of: stored.file, size: Int64(count)) == known.checksum)
     }
 
-    @Test("A body that lacks bytes is not committed, and can be completed afterwards")
-    func incomplete() throws {
+    @Test func `a body that lacks bytes is not committed, and can be completed afterwards`() throws {
         let test = try StoreUnderTest()
         for size in [100_000, 600_000] {
             let body = pattern(size)
@@ -61,8 +57,7 @@ import Testing
         }
     }
 
-    @Test("More bytes than were announced are refused")
-    func tooMany() throws {
+    @Test func `more bytes than were announced are refused`() throws {
         let test = try StoreUnderTest()
         let writer = try test.store.beginBody(for: EntryKey("k"))
         try writer.start(header: [], total: 10)
@@ -70,8 +65,7 @@ import Testing
         #expect(error?.code == .wrongLength)
     }
 
-    @Test("An entry replaces the one with its key and variant, and leaves other variants alone")
-    func replacing() throws {
+    @Test func `an entry replaces the one with its key and variant, and leaves other variants alone`() throws {
         let test = try StoreUnderTest()
         let first = try test.store.put("k", pattern(5000), variant: "gzip")
         try test.store.put("k", pattern(6000), variant: "br")
@@ -83,8 +77,7 @@ import Testing
         #expect(DiskUsage.files(at: test.path + "/bodies").count == 2)
     }
 
-    @Test("Keys that share a hash are told apart by their text")
-    func collidingKeys() throws {
+    @Test func `keys that share a hash are told apart by their text`() throws {
         let test = try StoreUnderTest()
         try test.store.put("one", [1])
         try test.store.put("two", [2])
@@ -97,8 +90,7 @@ import Testing
         #expect(try test.store.entries(for: EntryKey("one")).count == 1)
     }
 
-    @Test("Metadata can be replaced, of an entry that is there")
-    func metadata() throws {
+    @Test func `metadata can be replaced, of an entry that is there`() throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("k", [1])
         #expect(try test.store.updateMetadata(of: entry, [4, 4]) != nil)
@@ -107,8 +99,10 @@ import Testing
         #expect(try test.store.updateMetadata(of: entry, [5]) == nil)
     }
 
-    @Test("Folders and files are for their owner alone, bodies are read-only, and backups leave the directory out")
-    func modes() throws {
+    @Test
+    func `folders and files are for their owner alone, bodies are read-only, and backups leave the directory out`()
+        throws
+    {
         let test = try StoreUnderTest()
         try test.store.put("small", pattern(10))
         try test.store.put("large", pattern(300_000))

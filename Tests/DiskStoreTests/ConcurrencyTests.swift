@@ -5,8 +5,8 @@ import Testing
 @testable import DiskStore
 
 @Suite struct ConcurrencyTests {
-    @Test("Many tasks over two stores on one directory read only whole bodies of the key they asked for")
-    func manyTasks() async throws {
+    @Test
+    func `many tasks over two stores on one directory read only whole bodies of the key they asked for`() async throws {
         let seed = SeededGenerator(for: "many tasks").seed
         let test = try StoreUnderTest(capacity: 6 << 20)
         let stores = [test.store, try test.again()]

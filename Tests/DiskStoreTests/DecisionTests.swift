@@ -44,7 +44,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         let usage: StoreUsage
         let bytes: Int64
         var idlePartials: Int64?
-        let answer: StoreUsage.Answer
+        let answer: StoreUsage.Feasibility
     }
 
     static let freeable: [FreeableCase] = [
@@ -80,11 +80,11 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
 
     @Test func `the reason of a refusal is what stands in the way`() {
         #expect(
-            usage(bodies: 60, partials: 4, held: 60).refusal(of: mib(10), idlePartials: mib(1))
+            usage(bodies: 60, partials: 4, held: 60).noRoomReason(for: mib(10), idlePartials: mib(1))
                 == .held(loading: mib(3)))
-        #expect(usage(bodies: 60).refusal(of: mib(10), idlePartials: 0) == .capacity)
-        #expect(usage(bodies: 1, diskFree: 1).refusal(of: mib(10), idlePartials: 0) == .disk)
-        #expect(usage(bodies: 1, held: 1, diskFree: 1).refusal(of: mib(10), idlePartials: 0) == .disk)
+        #expect(usage(bodies: 60).noRoomReason(for: mib(10), idlePartials: 0) == .capacity)
+        #expect(usage(bodies: 1, diskFree: 1).noRoomReason(for: mib(10), idlePartials: 0) == .disk)
+        #expect(usage(bodies: 1, held: 1, diskFree: 1).noRoomReason(for: mib(10), idlePartials: 0) == .disk)
     }
 
     @Test func `a body may be as large as the capacity lets it, also beside a large index that can get shorter`() {
@@ -95,15 +95,15 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
     }
 }
 
-@Suite struct MakingRoomTests {
-    typealias Action = MakingRoom.Action
+@Suite struct EvictionPlanTests {
+    typealias Action = EvictionPlan.Action
 
     @Test func `what fits needs nothing`() {
-        #expect(MakingRoom(for: mib(1)).next(usage(bodies: 10)) == .done)
+        #expect(EvictionPlan(for: mib(1)).next(usage(bodies: 10)) == .done)
     }
 
     @Test func `the doomed go first, then old partials, then the longest unused entries, then idle partials`() {
-        var room = MakingRoom(for: mib(4))
+        var room = EvictionPlan(for: mib(4))
         let full = usage(bodies: 58, partials: 6, doomed: 1)
         #expect(room.next(full) == .deleteDoomed)
         room.performed(freed: 0)
@@ -119,14 +119,14 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
     }
 
     @Test func `it stops as soon as there is room`() {
-        var room = MakingRoom(for: mib(4))
+        var room = EvictionPlan(for: mib(4))
         #expect(room.next(usage(bodies: 63)) == .deleteDoomed)
         room.performed(freed: mib(20))
         #expect(room.next(usage(bodies: 43)) == .done)
     }
 
     @Test func `a least amount is freed even where the bytes fit`() {
-        var room = MakingRoom(for: 0, atLeast: mib(2))
+        var room = EvictionPlan(for: 0, atLeast: mib(2))
         #expect(room.next(usage(bodies: 10)) == .deleteDoomed)
         room.performed(freed: mib(1))
         #expect(room.next(usage(bodies: 10)) == .dropOldPartials)
@@ -135,12 +135,12 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
     }
 
     @Test func `nothing goes for what can never fit`() {
-        #expect(MakingRoom(for: mib(65)).next(usage(bodies: 1)) == .refuse)
-        #expect(MakingRoom(for: mib(10)).next(usage(bodies: 60, held: 60)) == .refuse)
+        #expect(EvictionPlan(for: mib(65)).next(usage(bodies: 1)) == .refuse)
+        #expect(EvictionPlan(for: mib(10)).next(usage(bodies: 60, held: 60)) == .refuse)
     }
 
     @Test func `partials are counted only where they decide, and anew after each step`() {
-        var room = MakingRoom(for: mib(60))
+        var room = EvictionPlan(for: mib(60))
         let full = usage(bodies: 4, partials: 60)
         #expect(room.next(full) == .countIdlePartials)
         room.learned(idlePartials: mib(60))
@@ -152,7 +152,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
     }
 
     @Test func `an index larger than the capacity gets shorter with its entries`() {
-        var room = MakingRoom(for: mib(1))
+        var room = EvictionPlan(for: mib(1))
         // 8 MiB of bodies and 80 MiB of index in a capacity of 64 MiB.
         let large = usage(bodies: 8, indexPages: 20_480)
         room.performed(freed: 0)
@@ -167,14 +167,14 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
     }
 
     @Test func `what the index gives back counts towards the least amount`() {
-        var room = MakingRoom(for: mib(1), atLeast: mib(40))
+        var room = EvictionPlan(for: mib(1), atLeast: mib(40))
         #expect(room.next(usage(bodies: 8, indexPages: 20_480, freePages: 20_000)) == .shrinkIndex)
         room.shrankIndex(freed: mib(78))
         #expect(room.next(usage(bodies: 8, indexPages: 480)) == .done)
     }
 
     @Test func `an index that does not get shorter is not tried again before something has gone`() {
-        var room = MakingRoom(for: mib(1))
+        var room = EvictionPlan(for: mib(1))
         let stuck = usage(bodies: 1, indexPages: 20_480, freePages: 10)
         #expect(room.next(stuck) == .shrinkIndex)
         room.shrankIndex(freed: 0)
@@ -184,18 +184,18 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
     }
 
     @Test func `a lowered capacity evicts to nine tenths of it`() {
-        var room = MakingRoom(for: 0)
+        var room = EvictionPlan(for: 0)
         room.performed(freed: 0)
         room.performed(freed: 0)
         let over = usage(bodies: 50, capacity: 32)
         #expect(room.next(over) == .evict(over.used - mib(32) / 10 * 9))
     }
 
-    private static let batch = (1...4).map { UnusedEntry(id: $0, allocated: 10, lastUse: $0) }
+    private static let batch = (1...4).map { EvictionCandidate(id: $0, allocated: 10, lastUse: $0) }
 
     @Test(arguments: [(0, 0), (1, 1), (10, 1), (11, 2), (40, 4), (1000, 4)] as [(Int64, Int)])
     func `a batch gives as many entries as have the bytes`(bytes: Int64, count: Int) {
-        #expect(MakingRoom.victims(Self.batch, atLeast: bytes).map(\.id) == (0..<Int64(count)).map { $0 + 1 })
+        #expect(EvictionPlan.victims(Self.batch, atLeast: bytes).map(\.id) == (0..<Int64(count)).map { $0 + 1 })
     }
 
     struct PruneCase: Sendable {
@@ -211,7 +211,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
     ])
     func `pruning takes what is too much and what is too old`(row: PruneCase) {
         // The clock stepped back before the last one was used.
-        let entries = [(1, 50), (2, 70), (3, 80), (4, 10)].map { UnusedEntry(id: $0, allocated: 10, lastUse: $1) }
+        let entries = [(1, 50), (2, 70), (3, 80), (4, 10)].map { EvictionCandidate(id: $0, allocated: 10, lastUse: $1) }
         var selection = PruneSelection(excess: row.excess, before: row.before)
         for entry in entries { if !selection.consider(entry) { break } }
         #expect(selection.ids == row.ids)
@@ -225,30 +225,31 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         for isPartial in [false, true] {
             let isKnown = isEntry || isDoomed || isPartial
             #expect(
-                BodyFate(isEntry: isEntry, isDoomed: isDoomed, isPartial: isPartial) == (isKnown ? .keep : .orphan))
+                BodyRecoveryAction(isEntry: isEntry, isDoomed: isDoomed, isPartial: isPartial)
+                    == (isKnown ? .keep : .orphan))
         }
     }
 
     @Test func `a partial with its row`() {
-        for body in [PartialFate.Body.none, .entry, .unknown] {
-            #expect(PartialFate(data: true, isRecorded: true, body: body) == .keep)
-            #expect(PartialFate(data: true, isRecorded: false, body: body) == .drop)
+        for body in [PartialRecoveryAction.Body.none, .entry, .unknown] {
+            #expect(PartialRecoveryAction(data: true, isRecorded: true, body: body) == .keep)
+            #expect(PartialRecoveryAction(data: true, isRecorded: false, body: body) == .drop)
         }
         for isRecorded in [false, true] {
-            #expect(PartialFate(data: false, isRecorded: isRecorded, body: .none) == .drop)
-            #expect(PartialFate(data: false, isRecorded: isRecorded, body: .entry) == .keep)
-            #expect(PartialFate(data: false, isRecorded: isRecorded, body: .unknown) == .putBack)
+            #expect(PartialRecoveryAction(data: false, isRecorded: isRecorded, body: .none) == .drop)
+            #expect(PartialRecoveryAction(data: false, isRecorded: isRecorded, body: .entry) == .keep)
+            #expect(PartialRecoveryAction(data: false, isRecorded: isRecorded, body: .unknown) == .restore)
         }
     }
 
     @Test func `a partial without its row`() {
         for isRecorded in [false, true] {
             for isLocked in [false, true] {
-                #expect(StrayFate(data: false, isLocked: isLocked, isRecorded: isRecorded) == .delete)
+                #expect(UnindexedPartialAction(data: false, isLocked: isLocked, isRecorded: isRecorded) == .delete)
             }
-            #expect(StrayFate(data: true, isLocked: true, isRecorded: isRecorded) == .keep)
+            #expect(UnindexedPartialAction(data: true, isLocked: true, isRecorded: isRecorded) == .keep)
         }
-        #expect(StrayFate(data: true, isLocked: false, isRecorded: true) == .adopt)
-        #expect(StrayFate(data: true, isLocked: false, isRecorded: false) == .delete)
+        #expect(UnindexedPartialAction(data: true, isLocked: false, isRecorded: true) == .adopt)
+        #expect(UnindexedPartialAction(data: true, isLocked: false, isRecorded: false) == .delete)
     }
 }

@@ -17,8 +17,7 @@ private let block = Int(BlockMap.blockSize)
         return keys
     }
 
-    @Test("The longest unused go first, down to 90 percent")
-    func order() throws {
+    @Test func `the longest unused go first, down to 90 percent`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         var stored = 0
         while try test.store.statistics().usedBytes < (8 << 20) - 250_000 {
@@ -31,15 +30,14 @@ private let block = Int(BlockMap.blockSize)
         let left = try keys(test.store)
         #expect(left.contains("k0"))
         #expect(!left.contains("k1"))
-        // What went is a run from the oldest on, and no more than the tenth that was to become free.
+        // The removed entries are consecutive from the oldest on, and at most the tenth to be freed.
         let numbers = left.filter { $0.hasPrefix("k") && $0 != "k0" }.compactMap { Int($0.dropFirst()) }
         #expect(numbers == Array((stored - numbers.count)..<stored))
         #expect(stored - numbers.count - 1 <= 8)
         #expect(left.suffix(3) == ["k0", "new0", "new1"])
     }
 
-    @Test("The order of use holds when the clock steps back")
-    func clockStepsBack() throws {
+    @Test func `the order of use holds when the clock steps back`() throws {
         let test = try StoreUnderTest()
         for number in 0..<6 {
             try test.store.put("k\(number)", [UInt8(number)])
@@ -60,8 +58,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(dates[0] > dates[1])
     }
 
-    @Test("Accesses are written in batches, at the latest when the store is closed")
-    func batches() throws {
+    @Test func `accesses are written in batches, at the latest when the store is closed`() throws {
         let test = try StoreUnderTest()
         let first = try test.store.put("a", [1])
         try test.store.put("b", [2])
@@ -80,8 +77,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try sequence() > before)
     }
 
-    @Test("Pending accesses are due when they are many, when they are old, and when the clock stepped back")
-    func pending() {
+    @Test func `pending accesses are due when they are many, when they are old, and when the clock stepped back`() {
         var pending = PendingAccesses()
         #expect(!pending.isDue(at: 0))
         pending.note(1, at: 10_000)
@@ -96,8 +92,9 @@ private let block = Int(BlockMap.blockSize)
         #expect(pending.isDue(at: 0))
     }
 
-    @Test("A reader keeps its body, whatever is evicted, replaced or cleared; the bytes count until it has gone")
-    func readersKeep() throws {
+    @Test
+    func `a reader keeps its body, whatever is evicted, replaced or cleared; the bytes count until it has gone`() throws
+    {
         let test = try StoreUnderTest(capacity: 4 << 20)
         let body = pattern(300_000)
         for (number, take) in ["evict", "replace", "remove", "clear"].enumerated() {
@@ -120,8 +117,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test("Partials past their lifetime go before any entry; one in use never goes")
-    func oldPartialsFirst() throws {
+    @Test func `partials past their lifetime go before any entry; one in use never goes`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         let idle = try test.store.beginBody(for: EntryKey("idle"))
         try idle.start(header: [], total: 1 << 20)
@@ -144,8 +140,7 @@ private let block = Int(BlockMap.blockSize)
         _ = try busy.commit(NewEntry(key: EntryKey("busy"), url: "", metadata: []))
     }
 
-    @Test("Young idle partials go only when no entry is left, the oldest first")
-    func partialsLast() throws {
+    @Test func `young idle partials go only when no entry is left, the oldest first`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         for name in ["older", "younger"] {
             let writer = try test.store.beginBody(for: EntryKey(name))
@@ -161,8 +156,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.partial(for: EntryKey("younger")) != nil)
     }
 
-    @Test("Pruning by age goes by the dates, by size by the order of use; a dry run changes nothing")
-    func prune() throws {
+    @Test func `pruning by age goes by the dates, by size by the order of use; a dry run changes nothing`() throws {
         let test = try StoreUnderTest()
         for number in 0..<10 {
             try test.store.put("k\(number)", pattern(4096))
@@ -179,8 +173,8 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.prune() == .nothing)
     }
 
-    @Test("Pruning to a size takes idle partials when the entries are not enough, and leaves those in use")
-    func prunePartials() throws {
+    @Test
+    func `pruning to a size takes idle partials when the entries are not enough, and leaves those in use`() throws {
         let test = try StoreUnderTest()
         try test.store.put("entry", pattern(4096))
         for name in ["idle", "used"] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskStore
 
-/// Where a body is exported to.
+/// The targets of exports.
 @Suite struct ExportTargetTests {
     private let test: StoreUnderTest
     private let body = pattern(300_000)

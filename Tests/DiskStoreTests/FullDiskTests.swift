@@ -33,9 +33,11 @@ struct FullDiskTests {
         #expect(try Int64(names.count) == store.statistics().entries)
     }
 
-    @Test(
-        "A disk that others filled is full, in the index and in bodies of any size, and works again when there is room")
-    func filledByOthers() async throws {
+    @Test
+    func
+        `a disk that others filled is full, in the index and in bodies of any size, and works again when there is room`()
+        async throws
+    {
         let disk = try Tmpfs(size: 16 << 20)
         let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
         try store.put("kept", pattern(10_000))
@@ -48,7 +50,7 @@ struct FullDiskTests {
                         try writer.start(header: [], total: knowsTotal ? Int64(size) : nil)
                         try writer.write(pattern(size))
                         _ = try writer.commit(NewEntry(key: EntryKey("k\(number)"), url: "", metadata: pattern(2000)))
-                        // What was evicted made room: use that as well.
+                        // Fills the space that the eviction freed.
                         try fill(disk)
                     }
                 }
@@ -59,8 +61,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("A disk smaller than the capacity bounds the store as the capacity would")
-    func smallDisk() async throws {
+    @Test func `a disk smaller than the capacity bounds the store as the capacity would`() async throws {
         let disk = try Tmpfs(size: 8 << 20)
         let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
         for number in 0..<200 { try store.put("k\(number)", pattern(100_000)) }
@@ -75,8 +76,7 @@ struct FullDiskTests {
         try await expectSound(store)
     }
 
-    @Test("A full disk keeps a transfer's blocks; it goes on when there is room")
-    func resumeAfterFull() throws {
+    @Test func `a full disk keeps a transfer's blocks; it goes on when there is room`() throws {
         let disk = try Tmpfs(size: 8 << 20)
         let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
         let body = pattern(6 * block)
@@ -95,8 +95,8 @@ struct FullDiskTests {
         #expect(try next.commit(NewEntry(key: EntryKey("k"), url: "", metadata: [])).all() == body)
     }
 
-    @Test("A file system that may not be written: opening says so; for reading only it opens and answers")
-    func readOnlyFileSystem() throws {
+    @Test
+    func `a file system that may not be written: opening says so; for reading only it opens and answers`() throws {
         let disk = try Tmpfs(size: 8 << 20)
         do {
             let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import DiskStore
 
-/// What was invalidated stays invalid, in every process on the directory.
-@Suite struct GenerationTests {
+/// Invalidations hold in every process on the directory.
+@Suite(.timeLimit(.minutes(30))) struct GenerationTests {
     private let test: StoreUnderTest
     private let other: DiskStore
     private let url = "http://test/k"
@@ -68,7 +68,7 @@ import Testing
         // Whoever waits for it gets it all the same.
         #expect(try writer.commitTransient().all() == pattern(size))
         #expect(try !other.has("k"))
-        // What begins afterwards is stored.
+        // A write that begins afterwards is stored.
         _ = try store(other, "k", [3])
         #expect(try test.store.read("k") == [3])
     }
@@ -172,7 +172,7 @@ import Testing
         #expect(!third.isCurrent(generation))
     }
 
-    @Test(.timeLimit(.minutes(30))) func `when the directory is deleted, what is in memory of it ends`() async throws {
+    @Test func `when the directory is deleted, what is in memory of it ends`() async throws {
         let generation = try #require(store(test.store).generation)
         try FileManager.default.removeItem(atPath: test.path)
         // Found out by a look each second, or by the next change.
@@ -216,7 +216,7 @@ import Testing
         var version: UInt8 = 1
         var fills: [(BodyWriter, NewEntry, version: UInt8)] = []
         var copies: [(generation: Generation, version: UInt8)] = []
-        /// What an invalidation has forbidden: every version below.
+        /// The first version that an invalidation allows.
         var least: UInt8 = 1
         for step in 0..<120 {
             let store = try #require(stores.randomElement(using: &random))

@@ -5,8 +5,8 @@ import Testing
 
 @testable import DiskStore
 
-/// What a run has handed out stays until it ends.
-@Suite struct HoldTests {
+/// Delivered entries are kept until the run ends.
+@Suite(.timeLimit(.minutes(30))) struct HoldTests {
     private static let capacity: Int64 = 8 << 20
 
     /// A store on the test's directory that holds what it hands out, as another process's run would.
@@ -111,7 +111,7 @@ import Testing
             }
             #expect(areThere(paths), "\(key)")
         }
-        // What is doomed counts as that.
+        // A doomed body does not count as held.
         #expect(try held() == 0)
         #expect(try test.store.statistics().doomedBytes == hit.allocated + Budget.rounded(300_000))
         store.close()

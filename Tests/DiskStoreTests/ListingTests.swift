@@ -5,8 +5,7 @@ import Testing
 @testable import DiskStore
 
 @Suite struct ListingTests {
-    @Test("Entries are listed by age, size, url and time of storing, both ways, and as many as wanted")
-    func orders() throws {
+    @Test func `entries are listed by age, size, url and time of storing, both ways, and as many as wanted`() throws {
         let test = try StoreUnderTest()
         for (key, size) in [("c", 9000), ("a", 1000), ("b", 5000)] {
             try test.store.put(key, pattern(size))
@@ -29,8 +28,7 @@ import Testing
         #expect(try keys(.created, true, limit: 2) == "ba")
     }
 
-    @Test("Entries may be removed while they are listed")
-    func removingWhileListing() throws {
+    @Test func `entries may be removed while they are listed`() throws {
         let test = try StoreUnderTest()
         for number in 0..<10 { try test.store.put("k\(number)", [1]) }
         var seen = 0
@@ -42,8 +40,7 @@ import Testing
         #expect(seen == 5)
     }
 
-    @Test("The statistics say what is there")
-    func statistics() throws {
+    @Test func `the statistics say what is there`() throws {
         let test = try StoreUnderTest(capacity: 16 << 20)
         try test.store.put("a", pattern(10_000))
         let writer = try test.store.beginBody(for: EntryKey("p"))
@@ -59,8 +56,7 @@ import Testing
         #expect(statistics.freeSpace > 0)
     }
 
-    @Test("An exported copy is whole, is the caller's own, and follows the umask")
-    func export() throws {
+    @Test func `an exported copy is whole, is the caller's own, and follows the umask`() throws {
         let test = try StoreUnderTest()
         let body = pattern(700_000)
         let stored = try #require(try test.store.open(try test.store.put("k", body)))
@@ -75,8 +71,7 @@ import Testing
         #expect(try stored.all() == body)
     }
 
-    @Test("An export does not replace a file unless told to, and leaves nothing else behind")
-    func exportOver() throws {
+    @Test func `an export does not replace a file unless told to, and leaves nothing else behind`() throws {
         let test = try StoreUnderTest()
         let body = pattern(5000)
         let stored = try #require(try test.store.open(try test.store.put("k", body)))
@@ -94,8 +89,7 @@ import Testing
         #expect(missing?.errno == ENOENT)
     }
 
-    @Test("An export follows a link to its file, writes into a device, and refuses a folder")
-    func exportElsewhere() throws {
+    @Test func `an export follows a link to its file, writes into a device, and refuses a folder`() throws {
         let test = try StoreUnderTest()
         let body = pattern(5000)
         let stored = try #require(try test.store.open(try test.store.put("k", body)))
@@ -110,8 +104,7 @@ import Testing
         #expect(throws: StoreError.self) { try stored.export(to: test.directory.path, overwrite: true) }
     }
 
-    @Test("A body can be written to a descriptor")
-    func copyToDescriptor() throws {
+    @Test func `a body can be written to a descriptor`() throws {
         let test = try StoreUnderTest()
         let body = pattern(400_000)
         let stored = try #require(try test.store.open(try test.store.put("k", body)))

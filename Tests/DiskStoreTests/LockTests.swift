@@ -5,9 +5,8 @@ import Testing
 
 @testable import DiskStore
 
-@Suite struct LockTests {
-    @Test("One holder a key, within one store and between two; other keys are free")
-    func exclusion() throws {
+@Suite(.timeLimit(.minutes(30))) struct LockTests {
+    @Test func `one holder a key, within one store and between two; other keys are free`() throws {
         let test = try StoreUnderTest()
         let other = try test.again()
         var held = try test.store.tryLock(EntryKey("a"))
@@ -19,8 +18,7 @@ import Testing
         #expect(try other.tryLock(EntryKey("a")) != nil)
     }
 
-    @Test("A waiter takes over when the holder lets go")
-    func waiting() async throws {
+    @Test func `a waiter takes over when the holder lets go`() async throws {
         let test = try StoreUnderTest()
         let held = Locked<KeyLock?>(try test.store.tryLock(EntryKey("a")))
         let waits = Locked(0)
@@ -36,8 +34,7 @@ import Testing
         withExtendedLifetime(lock) {}
     }
 
-    @Test("A waiter can be cancelled")
-    func cancelling() async throws {
+    @Test func `a waiter can be cancelled`() async throws {
         let test = try StoreUnderTest()
         let held = try test.store.tryLock(EntryKey("a"))
         let store = test.store

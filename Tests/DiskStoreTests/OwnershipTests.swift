@@ -33,12 +33,10 @@ import Testing
         return nil
     }
 
-    @Test(
-        "A folder with other files is refused, and nothing in it is changed",
-        arguments: [
-            ["notes.txt"], ["partials/notes.txt", "bodies/ab/photo"], ["index.sqlite"], ["CACHEDIR.TAG"], [".hidden"],
-        ])
-    func foreign(names: [String]) throws {
+    @Test(arguments: [
+        ["notes.txt"], ["partials/notes.txt", "bodies/ab/photo"], ["index.sqlite"], ["CACHEDIR.TAG"], [".hidden"],
+    ])
+    func `a folder with other files is refused, and nothing in it is changed`(names: [String]) throws {
         let tag = Data("Signature: 8a477f597d28d172789f06886806bc55\n# of another program\n".utf8)
         for name in names { try put(name, name == "CACHEDIR.TAG" ? tag : Data("mine".utf8)) }
         let before = DiskUsage.files(at: path)
@@ -47,10 +45,8 @@ import Testing
         #expect(DiskUsage.files(at: path) == before)
     }
 
-    @Test(
-        "An empty folder, a new file system and what a kill leaves of a tag are made a cache",
-        arguments: [nil, "lost+found/x", "CACHEDIR.TAG"])
-    func vacant(name: String?) throws {
+    @Test(arguments: [nil, "lost+found/x", "CACHEDIR.TAG"])
+    func `an empty folder, a new file system and what a kill leaves of a tag are made a cache`(name: String?) throws {
         if let name { try put(name, Data()) }
         try open().put("k", [1])
         #expect(try open().read("k") == [1])
@@ -66,13 +62,15 @@ import Testing
         #expect(DiskUsage.files(at: path) == ["generations"])
     }
 
-    @Test(
-        "What a deletion leaves of a cache whose processes went on is made one again, and what is not ours stays refused",
-        arguments: [
-            ["locks"], ["bodies/3c/0123456789abcdef"], ["partials/0123456789abcdef.data", "locks"],
-            ["index.sqlite-wal", "index.sqlite-shm"], ["index.sqlite", "bodies/00/0000000000000100"],
-        ])
-    func wreck(names: [String]) throws {
+    @Test(arguments: [
+        ["locks"], ["bodies/3c/0123456789abcdef"], ["partials/0123456789abcdef.data", "locks"],
+        ["index.sqlite-wal", "index.sqlite-shm"], ["index.sqlite", "bodies/00/0000000000000100"],
+    ])
+    func
+        `what a deletion leaves of a cache whose processes went on is made one again, and what is not ours stays refused`(
+            names: [String]
+        ) throws
+    {
         for name in names { try put(name, name.contains("/") ? Data("body".utf8) : Data()) }
         try open().put("k", [1])
         #expect(try open().read("k") == [1])
@@ -82,8 +80,7 @@ import Testing
         #expect(error { _ = try open() } == .foreign)
     }
 
-    @Test("A directory that is deleted while it is written into is never refused afterwards")
-    func deletedUnderWriters() throws {
+    @Test func `a directory that is deleted while it is written into is never refused afterwards`() throws {
         for round in 0..<14 {
             let store = try open()
             let writer = try store.writeWhole("large", pattern(600_000))
@@ -103,8 +100,7 @@ import Testing
         }
     }
 
-    @Test("A cache is known by its tag, and without it by its index")
-    func known() throws {
+    @Test func `a cache is known by its tag, and without it by its index`() throws {
         try open().put("k", [1])
         try FileManager.default.removeItem(atPath: path + "/CACHEDIR.TAG")
         try put("notes.txt")
@@ -114,8 +110,7 @@ import Testing
         #expect(try open().read("k") == nil)
     }
 
-    @Test("In a folder that is there and open to all, the index is for its owner alone")
-    func modes() throws {
+    @Test func `in a folder that is there and open to all, the index is for its owner alone`() throws {
         chmod(path, 0o755)
         let store = try open()
         try store.put("k", [1])
@@ -127,16 +122,15 @@ import Testing
         withExtendedLifetime(store) {}
     }
 
-    @Test("Where none is to be made, none is made", arguments: [true, false])
-    func absent(isFolder: Bool) throws {
+    @Test(arguments: [true, false])
+    func `where none is to be made, none is made`(isFolder: Bool) throws {
         if !isFolder { try FileManager.default.removeItem(atPath: path) }
         #expect(error { _ = try open(creating: false) } == .absent)
         #expect(DiskUsage.files(at: path).isEmpty)
         #expect(FileManager.default.fileExists(atPath: path) == isFolder)
     }
 
-    @Test("An index that is moved aside takes no older one's place")
-    func asides() throws {
+    @Test func `an index that is moved aside takes no older one's place`() throws {
         for text in ["first", "second", "third"] {
             _ = try open()
             try put("index.sqlite", Data(text.utf8))

@@ -10,8 +10,7 @@ import Testing
         return test
     }
 
-    @Test("Pages joined are all entries, the newest first")
-    func pages() throws {
+    @Test func `pages joined are all entries, the newest first`() throws {
         let test = try store(of: 25)
         var found: [String] = []
         var next: Int64?
@@ -24,8 +23,7 @@ import Testing
         #expect(found == (0..<25).reversed().map { "k\($0)" })
     }
 
-    @Test("A page holds only what matches, and no more than so many rows are looked through for it")
-    func search() throws {
+    @Test func `a page holds only what matches, and no more than so many rows are looked through for it`() throws {
         let test = try store(of: 30)
         let odd = try test.store.page(limit: 3) { $0.hasSuffix("5") }
         #expect(odd.entries.map(\.key.value) == ["k25", "k15", "k5"])
@@ -40,8 +38,7 @@ import Testing
         #expect(pages == 8)
     }
 
-    @Test("An entry that goes away between two pages does not end them")
-    func removedBetweenPages() throws {
+    @Test func `an entry that goes away between two pages does not end them`() throws {
         let test = try store(of: 6)
         let first = try test.store.page(limit: 2)
         try test.store.remove(EntryKey("k4"))
@@ -49,8 +46,7 @@ import Testing
         #expect(try test.store.page(after: first.next, limit: 9).entries.map(\.key.value) == ["k2", "k1", "k0"])
     }
 
-    @Test("What matches is removed and counted, and its space with it")
-    func removing() throws {
+    @Test func `what matches is removed and counted, and its space with it`() throws {
         let test = try store(of: 12)
         let before = try test.store.statistics()
         let removed = try test.store.remove(invalidating: .everything) { $0.contains("/k1") }
@@ -62,8 +58,7 @@ import Testing
 }
 
 @Suite struct EvictionStatisticsTests {
-    @Test("Evictions tell how long what went had lain unused")
-    func ages() throws {
+    @Test func `evictions tell how long what went had lain unused`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         #expect(test.store.evictions == EvictionStatistics())
         // GIVEN a store that is full of what was last used two hours ago
@@ -86,8 +81,7 @@ import Testing
         #expect(evictions.ages.filter { $0.count > 0 } == [.init(upTo: .seconds(4 * 3600), count: gone)])
     }
 
-    @Test("What is removed or pruned on purpose is no eviction")
-    func purposely() throws {
+    @Test func `what is removed or pruned on purpose is no eviction`() throws {
         let test = try StoreUnderTest()
         for number in 0..<4 { try test.store.put("k\(number)", pattern(1000)) }
         try test.store.remove(EntryKey("k0"))
@@ -95,8 +89,7 @@ import Testing
         #expect(test.store.evictions.count == 0)
     }
 
-    @Test("The median is that of the newest evictions, and a clock that was set back makes no age negative")
-    func median() {
+    @Test func `the median is that of the newest evictions, and a clock that was set back makes no age negative`() {
         var statistics = EvictionStatistics()
         for _ in 0..<300 { statistics.note(lastUse: 0, allocated: 1, now: 1000) }
         for _ in 0..<255 { statistics.note(lastUse: 0, allocated: 1, now: 5000) }
@@ -107,8 +100,7 @@ import Testing
         #expect(statistics.ages.map(\.count).reduce(0, +) == 556)
     }
 
-    @Test("A closed store says that it cannot be written")
-    func writable() throws {
+    @Test func `a closed store says that it cannot be written`() throws {
         let test = try StoreUnderTest()
         try test.store.checkWritable()
         test.store.close()

@@ -7,7 +7,7 @@ import Testing
 
 private let block = Int(BlockMap.blockSize)
 
-@Suite struct RecoveryTests {
+@Suite(.timeLimit(.minutes(30))) struct RecoveryTests {
     /// A closed store with an entry and a partial.
     private func closedStore() throws -> StoreUnderTest {
         let test = try StoreUnderTest(capacity: 8 << 20)
@@ -39,9 +39,8 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.again().read("new") == pattern(20_000))
     }
 
-    @Test(
-        "A file that a killed commit left under the next number goes when that is taken", arguments: [20_000, 600_000])
-    func leftoverUnderTheNextNumber(size: Int) throws {
+    @Test(arguments: [20_000, 600_000])
+    func `a file that a killed commit left under the next number goes when that is taken`(size: Int) throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("a", pattern(100))
         // The number stands above the lowest byte, which names the folder.
@@ -128,8 +127,8 @@ private let block = Int(BlockMap.blockSize)
         #expect(try store.read("a") == nil)
     }
 
-    @Test("A damaged index is moved aside and rebuilt empty", arguments: ["garbage", "header", "middle", "cut"])
-    func damaged(kind: String) throws {
+    @Test(arguments: ["garbage", "header", "middle", "cut"])
+    func `a damaged index is moved aside and rebuilt empty`(kind: String) throws {
         let test = try closedStore()
         let url = URL(fileURLWithPath: test.path + "/index.sqlite")
         var bytes = try Data(contentsOf: url)
@@ -143,33 +142,28 @@ private let block = Int(BlockMap.blockSize)
         try expectRebuilt(test)
     }
 
-    @Test(
-        "An index of a newer version or of another program is moved aside",
-        arguments: [
-            "PRAGMA user_version = 99", "PRAGMA application_id = 77",
-        ])
-    func foreign(statement: String) throws {
+    @Test(arguments: [
+        "PRAGMA user_version = 99", "PRAGMA application_id = 77",
+    ])
+    func `an index of a newer version or of another program is moved aside`(statement: String) throws {
         let test = try closedStore()
         try Connection(path: test.path + "/index.sqlite").execute(statement)
         try expectRebuilt(test)
     }
 
-    @Test("Where an unusable index would take a good part of the capacity, it is deleted")
-    func largeAside() throws {
+    @Test func `where an unusable index would take a good part of the capacity, it is deleted`() throws {
         let test = try closedStore()
         try Data(pattern(1 << 20)).write(to: URL(fileURLWithPath: test.path + "/index.sqlite"))
         try expectRebuilt(test, isAside: false)
     }
 
-    @Test("An index that was deleted leaves bodies nobody counts; they go before anything is written")
-    func deletedIndex() throws {
+    @Test func `an index that was deleted leaves bodies nobody counts; they go before anything is written`() throws {
         let test = try closedStore()
         try FileManager.default.removeItem(atPath: test.path + "/index.sqlite")
         try expectRebuilt(test, isAside: false)
     }
 
-    @Test("Damage that shows while the store is in use is a miss and a new index, not an error")
-    func damagedInUse() throws {
+    @Test func `damage that shows while the store is in use is a miss and a new index, not an error`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         for number in 0..<300 {
             try test.store.put("k\(number)", [UInt8(truncatingIfNeeded: number)], metadata: pattern(500))
@@ -192,8 +186,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try store.read("newer") == [43])
     }
 
-    @Test("A directory that is deleted under a store is made anew, and the store goes on")
-    func deletedDirectory() throws {
+    @Test func `a directory that is deleted under a store is made anew, and the store goes on`() throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("a", [1])
         let reader = try test.store.open(entry)
@@ -209,8 +202,10 @@ private let block = Int(BlockMap.blockSize)
         #expect(try reader?.all() == [1])
     }
 
-    @Test("A directory that is deleted while a body is being written costs that body, and the next one is stored")
-    func deletedWhileWriting() throws {
+    @Test
+    func `a directory that is deleted while a body is being written costs that body, and the next one is stored`()
+        throws
+    {
         let test = try StoreUnderTest()
         for size in [1000, 3 * block] {
             let writer = try test.store.beginBody(for: EntryKey("k"))
@@ -225,8 +220,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test("A body that is gone, shorter, or was changed before the last boot is dropped and a miss")
-    func badBodies() throws {
+    @Test func `a body that is gone, shorter, or was changed before the last boot is dropped and a miss`() throws {
         let test = try StoreUnderTest()
         for kind in ["gone", "short", "changed", "folder"] {
             let entry = try test.store.put(kind, pattern(10_000))
@@ -253,8 +247,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.statistics().entries == 0)
     }
 
-    @Test("A body of an earlier boot that is sound is verified once")
-    func earlierBoot() throws {
+    @Test func `a body of an earlier boot that is sound is verified once`() throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("k", pattern(10_000))
         try test.store.withIndex { (index) throws(StoreError) in
@@ -267,8 +260,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(Boot.current != 0)
     }
 
-    @Test("A file where the directory should be, or above it, is a typed error with the path")
-    func notADirectory() throws {
+    @Test func `a file where the directory should be, or above it, is a typed error with the path`() throws {
         let directory = try TestDirectory()
         try directory.write("x", to: "file")
         for path in [directory.path("file"), directory.path("file/below")] {
@@ -278,8 +270,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test("The way to the directory may go over a symbolic link, and may be relative")
-    func symbolicLink() throws {
+    @Test func `the way to the directory may go over a symbolic link, and may be relative`() throws {
         let test = try StoreUnderTest()
         try test.store.put("k", [1])
         let link = test.directory.path("link")
@@ -292,8 +283,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try StoreUnderTest.open(missing, capacity: 8 << 20).read("k") == [2])
     }
 
-    @Test("Opened for reading only, it answers and opens bodies, and changes nothing")
-    func readOnly() throws {
+    @Test func `opened for reading only, it answers and opens bodies, and changes nothing`() throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("k", pattern(1000))
         test.store.close()
@@ -312,8 +302,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(missing?.code == .notWritable)
     }
 
-    @Test("A closed store says so")
-    func closed() throws {
+    @Test func `a closed store says so`() throws {
         let test = try StoreUnderTest()
         test.store.close()
         test.store.close()

@@ -42,7 +42,7 @@ import Testing
         large.close()
         let small = try open(8 << 20) { $0.minimumFreeSpace = 64 << 20 }
         let change = try #require(small.capacityChange)
-        #expect(change.former == 32 << 20)
+        #expect(change.previous == 32 << 20)
         #expect(change.excess > 7 << 20)
         #expect(try small.statistics().entries == 40)
         let evicted = try small.keepWithinCapacity()

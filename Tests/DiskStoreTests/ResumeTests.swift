@@ -56,16 +56,16 @@ private let block = Int(BlockMap.blockSize)
         try file.close()
     }
 
-    @Test("After a kill only the unfinished block is fetched again", arguments: [true, false])
-    func afterKill(knowsTotal: Bool) throws {
+    @Test(arguments: [true, false])
+    func `after a kill only the unfinished block is fetched again`(knowsTotal: Bool) throws {
         let test = try StoreUnderTest()
         let body = pattern(5 * block + 1234)
         try leavePartial(test, body, count: 3 * block + 777, total: knowsTotal)
         #expect(try finish(test.again(), body) == body.count - 3 * block)
     }
 
-    @Test("After a stop in good order nothing is fetched again", arguments: [true, false])
-    func afterKeep(knowsTotal: Bool) throws {
+    @Test(arguments: [true, false])
+    func `after a stop in good order nothing is fetched again`(knowsTotal: Bool) throws {
         let test = try StoreUnderTest()
         let body = pattern(4 * block)
         let writer = try test.store.beginBody(for: key)
@@ -76,8 +76,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try finish(test.again(), body) == 2 * block - 5)
     }
 
-    @Test("Ten cuts in a row cost nothing but their unfinished blocks")
-    func tenCuts() throws {
+    @Test func `ten cuts in a row cost nothing but their unfinished blocks`() throws {
         let test = try StoreUnderTest()
         let body = pattern(12 * block)
         try leavePartial(test, body, count: block)
@@ -91,8 +90,8 @@ private let block = Int(BlockMap.blockSize)
         #expect(try finish(test.again(), body) == 2 * block)
     }
 
-    @Test("A cut within one process goes on in the middle of a block, also of a body that stays in memory")
-    func cutInMemory() throws {
+    @Test
+    func `a cut within one process goes on in the middle of a block, also of a body that stays in memory`() throws {
         let test = try StoreUnderTest()
         for size in [50_000, 3 * block] {
             let body = pattern(size)
@@ -109,8 +108,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test("A zeroed tail, as a power cut leaves it, is fetched again and nothing else")
-    func zeroedTail() throws {
+    @Test func `a zeroed tail, as a power cut leaves it, is fetched again and nothing else`() throws {
         let test = try StoreUnderTest()
         let body = pattern(6 * block)
         try leavePartial(test, body, count: 5 * block)
@@ -118,8 +116,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try finish(test.again(), body) == 3 * block)
     }
 
-    @Test("A flipped byte costs its block")
-    func flippedByte() throws {
+    @Test func `a flipped byte costs its block`() throws {
         let test = try StoreUnderTest()
         let body = pattern(6 * block)
         try leavePartial(test, body, count: 5 * block)
@@ -130,8 +127,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try finish(test.again(), body) == 2 * block)
     }
 
-    @Test("Data that was cut short counts only as far as it goes")
-    func truncated() throws {
+    @Test func `data that was cut short counts only as far as it goes`() throws {
         let test = try StoreUnderTest()
         let body = pattern(6 * block)
         try leavePartial(test, body, count: 5 * block)
@@ -139,13 +135,11 @@ private let block = Int(BlockMap.blockSize)
         #expect(try finish(test.again(), body) == 4 * block)
     }
 
-    @Test(
-        "A damaged or foreign record is no partial, and nothing of it stays",
-        arguments: [
-            (offset: 0, bytes: Array("GARBAGE!".utf8)), (offset: 16, bytes: [1]), (offset: 66, bytes: [0xFF]),
-            (offset: 32, bytes: [0xFF, 0xFF, 0xFF, 0x7F]),
-        ])
-    func damagedRecord(offset: Int, bytes: [UInt8]) throws {
+    @Test(arguments: [
+        (offset: 0, bytes: Array("GARBAGE!".utf8)), (offset: 16, bytes: [1]), (offset: 66, bytes: [0xFF]),
+        (offset: 32, bytes: [0xFF, 0xFF, 0xFF, 0x7F]),
+    ])
+    func `a damaged or foreign record is no partial, and nothing of it stays`(offset: Int, bytes: [UInt8]) throws {
         let test = try StoreUnderTest()
         try leavePartial(test, pattern(3 * block), count: 2 * block)
         try change(recordPath(test), at: offset, to: bytes)
@@ -155,8 +149,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.statistics().partialBytes == 0)
     }
 
-    @Test("Another body's data under a partial's name is fetched again, all of it")
-    func foreignData() throws {
+    @Test func `another body's data under a partial's name is fetched again, all of it`() throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         try leavePartial(test, body, count: 2 * block)
@@ -168,8 +161,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try writer.commit(entry).all() == body)
     }
 
-    @Test("To begin anew voids what was held, in a file of its own")
-    func startVoids() throws {
+    @Test func `to begin anew voids what was held, in a file of its own`() throws {
         let test = try StoreUnderTest()
         try leavePartial(test, pattern(3 * block), count: 2 * block)
         let old = try dataPath(test)
@@ -182,8 +174,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.statistics().partialBytes == 0)
     }
 
-    @Test("A partial in use is not claimed by another, who writes one of its own; the last commit stays")
-    func twoWriters() throws {
+    @Test func `a partial in use is not claimed by another, who writes one of its own; the last commit stays`() throws {
         let test = try StoreUnderTest()
         let other = try test.again()
         let body = pattern(3 * block)
@@ -204,8 +195,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.entries(for: key).count == 1)
     }
 
-    @Test("Where locks do nothing, the rename of the record decides, and the loser cannot commit")
-    func claimWithoutLocks() throws {
+    @Test func `where locks do nothing, the rename of the record decides, and the loser cannot commit`() throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         let first = try test.store.beginBody(for: key)
@@ -219,8 +209,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.entries(for: key).isEmpty)
     }
 
-    @Test("Killed between the claim and its row: the partial is found all the same")
-    func killedWhileClaiming() throws {
+    @Test func `killed between the claim and its row: the partial is found all the same`() throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         try leavePartial(test, body, count: 2 * block)
@@ -231,8 +220,8 @@ private let block = Int(BlockMap.blockSize)
         #expect(try finish(test.again(), body) == block)
     }
 
-    @Test("Killed between the rename into place and the row: no byte is fetched again", arguments: [false, true])
-    func killedWhileCommitting(isReadOnly: Bool) throws {
+    @Test(arguments: [false, true])
+    func `killed between the rename into place and the row: no byte is fetched again`(isReadOnly: Bool) throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         try leavePartial(test, body, count: 3 * block)
@@ -247,8 +236,9 @@ private let block = Int(BlockMap.blockSize)
         #expect(try writer.commit(entry).all() == body)
     }
 
-    @Test("The length that becomes known while resuming is taken in; a shorter one than what is held is refused")
-    func lateTotal() throws {
+    @Test
+    func `the length that becomes known while resuming is taken in; a shorter one than what is held is refused`() throws
+    {
         let test = try StoreUnderTest()
         let body = pattern(3 * block + 10)
         try leavePartial(test, body, count: 2 * block, total: false)
@@ -264,8 +254,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(next.held?.missing == [Int64(3 * block)..<Int64(body.count)])
     }
 
-    @Test("What was complete without being known to be (416 with the total) can be committed")
-    func completeAfterAll() throws {
+    @Test func `what was complete without being known to be (416 with the total) can be committed`() throws {
         let test = try StoreUnderTest()
         let body = pattern(2 * block + 10)
         let first = try test.store.beginBody(for: key)
@@ -278,8 +267,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try writer.commit(entry).all() == body)
     }
 
-    @Test("A range is continued only where a missing one starts")
-    func unalignedResume() throws {
+    @Test func `a range is continued only where a missing one starts`() throws {
         let test = try StoreUnderTest()
         try leavePartial(test, pattern(3 * block), count: 2 * block)
         let writer = try test.again().beginBody(for: key)
@@ -290,8 +278,7 @@ private let block = Int(BlockMap.blockSize)
         try writer.resume(at: Int64(2 * block))
     }
 
-    @Test("Segments may come in any order")
-    func segments() throws {
+    @Test func `segments may come in any order`() throws {
         let test = try StoreUnderTest()
         let body = pattern(6 * block + 3)
         try leavePartial(test, body, count: 6 * block)
@@ -310,8 +297,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.checksum(of: stored.file, size: stored.size) == stored.entry.checksum)
     }
 
-    @Test("The growing file can be read as far as it has no gap, and on over the commit")
-    func streaming() throws {
+    @Test func `the growing file can be read as far as it has no gap, and on over the commit`() throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         let writer = try test.store.beginBody(for: key)
@@ -328,8 +314,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(bytes == body)
     }
 
-    @Test("A body that is discarded leaves nothing")
-    func discard() throws {
+    @Test func `a body that is discarded leaves nothing`() throws {
         let test = try StoreUnderTest()
         let writer = try test.store.beginBody(for: key)
         try writer.start(header: [], total: Int64(4 * block))

@@ -41,7 +41,7 @@ struct StoreUnderTest {
         return try DiskStore(directory: path, configuration: configuration)
     }
 
-    /// What `du -s --block-size=1` says of the directory.
+    /// The size of the directory according to `du -s --block-size=1`.
     var allocated: Int64 { DiskUsage.bytes(at: path) }
 }
 

@@ -8,9 +8,9 @@ import Testing
 
 private let block = Int(BlockMap.blockSize)
 
-@Suite struct SweepTests {
-    @Test("Files that nothing knows of are deleted; entries, partials and what others put there stay")
-    func orphans() async throws {
+@Suite(.timeLimit(.minutes(30))) struct SweepTests {
+    @Test
+    func `files that nothing knows of are deleted; entries, partials and what others put there stay`() async throws {
         let test = try StoreUnderTest()
         for number in 0..<20 { try test.store.put("k\(number)", pattern(1000)) }
         let writer = try test.store.beginBody(for: EntryKey("part"))
@@ -37,8 +37,10 @@ private let block = Int(BlockMap.blockSize)
         try writer.write(pattern(block))
     }
 
-    @Test("It says when it ended, and is not due again before its time; a clock that stepped back makes it due")
-    func stamp() async throws {
+    @Test
+    func `it says when it ended, and is not due again before its time; a clock that stepped back makes it due`()
+        async throws
+    {
         let test = try StoreUnderTest()
         let day = Duration.seconds(24 * 3600)
         #expect(try await test.store.sweep(ifOlderThan: day) != nil)
@@ -96,8 +98,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.beginBody(for: EntryKey("killed")).held?.missing == [])
     }
 
-    @Test("Partials whose rows were lost are taken back and continued")
-    func adopting() async throws {
+    @Test func `partials whose rows were lost are taken back and continued`() async throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         let writer = try test.store.beginBody(for: EntryKey("k"))
@@ -118,8 +119,8 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.read("k") == body)
     }
 
-    @Test("Idle partials go when they are past their lifetime; those in use stay whatever their age")
-    func oldPartials() async throws {
+    @Test
+    func `idle partials go when they are past their lifetime; those in use stay whatever their age`() async throws {
         let test = try StoreUnderTest()
         for name in ["idle", "busy"] {
             let writer = try test.store.beginBody(for: EntryKey(name))
@@ -139,8 +140,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test("It ends when its task is cancelled")
-    func cancelling() async throws {
+    @Test func `it ends when its task is cancelled`() async throws {
         let test = try StoreUnderTest()
         try test.store.put("k", [1])
         let store = test.store
@@ -152,16 +152,15 @@ private let block = Int(BlockMap.blockSize)
         await #expect(throws: CancellationError.self) { _ = try await task.value }
     }
 
-    @Test("Verifying finds what was changed, cut, and deleted, and removes it when told to")
-    func verify() throws {
+    @Test func `verifying finds what was changed, cut, and deleted, and removes it when told to`() throws {
         let test = try StoreUnderTest()
-        var expected: [String: Verdict] = [:]
-        for (name, verdict) in [
-            ("sound", Verdict.sound), ("changed", .corrupt), ("cut", .wrongLength(299_999)), ("gone", .missing),
+        var expected: [String: EntryIntegrity] = [:]
+        for (name, integrity) in [
+            ("sound", EntryIntegrity.intact), ("changed", .corrupt), ("cut", .wrongLength(299_999)), ("gone", .missing),
         ] {
             let entry = try test.store.put(name, pattern(300_000))
             let path = test.store.paths.body(entry.id)
-            expected[name] = verdict
+            expected[name] = integrity
             chmod(path, 0o600)
             switch name {
             case "changed":
@@ -173,9 +172,9 @@ private let block = Int(BlockMap.blockSize)
             default: break
             }
         }
-        var found: [String: Verdict] = [:]
-        let result = try test.store.verify { entry, verdict in
-            found[entry.key.value] = verdict
+        var found: [String: EntryIntegrity] = [:]
+        let result = try test.store.verify { entry, integrity in
+            found[entry.key.value] = integrity
             return true
         }
         #expect(found == expected)
@@ -186,8 +185,8 @@ private let block = Int(BlockMap.blockSize)
     }
 }
 
-/// What kills leave in the folder of partials waits no longer than for the next process that writes.
-@Suite struct LeftoverTests {
+/// Leftovers of kills in the folder of partials are removed by the next process that writes.
+@Suite(.timeLimit(.minutes(30))) struct LeftoverTests {
     @Test(arguments: ["store", "remove"])
     func `the next process that writes deletes what nobody knows among the partials`(how: String) throws {
         let test = try StoreUnderTest()

@@ -12,30 +12,27 @@ struct InvalidationTests {
         return privateRules.urlsInvalidated(by: answer, to: get(method: method, url: url))
     }
 
-    @Test(
-        "4.4: \"MUST invalidate the target URI … an unsafe request method (including methods whose safety is unknown)\"",
-        arguments: ["POST", "PUT", "DELETE", "PATCH", "FOO", "get"])
-    func unsafeMethods(method: String) {
+    @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "FOO", "get"])
+    func `4.4: "MUST invalidate the target URI … an unsafe request method (including methods whose safety is unknown)"`(
+        method: String
+    ) {
         #expect(urls(method) == [url])
     }
 
-    @Test(
-        "RFC 9110 9.2.1: safe methods invalidate nothing",
-        arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "CONNECT"])
-    func safeMethods(method: String) {
+    @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "CONNECT"])
+    func `RFC 9110 9.2.1: safe methods invalidate nothing`(method: String) {
         #expect(urls(method).isEmpty)
     }
 
-    @Test("4.4: \"A non-error response is one with a 2xx or 3xx status code\"")
-    func nonError() {
+    @Test func `4.4: "A non-error response is one with a 2xx or 3xx status code"`() {
         for status in [200, 201, 204, 299, 301, 303, 399] { #expect(urls("POST", status) == [url]) }
         for status in [100, 199, 400, 404, 409, 500, 503] { #expect(urls("POST", status).isEmpty) }
     }
 
-    @Test(
-        "4.4: \"the URI(s) in the Location and Content-Location response header fields … are candidates\", relative ones too"
-    )
-    func locations() {
+    @Test
+    func
+        `4.4: "the URI(s) in the Location and Content-Location response header fields … are candidates", relative ones too`()
+    {
         #expect(
             urls("POST", 201, ("Location", "/new"), ("Content-Location", "other")) == [
                 url, "https://example.org/new", "https://example.org/other",
@@ -46,32 +43,28 @@ struct InvalidationTests {
         #expect(urls("PUT", 200, ("Location", "//example.org/y")) == [url, "https://example.org/y"])
     }
 
-    @Test(
-        "4.4: \"MUST NOT trigger an invalidation … if the origin … differs\"",
-        arguments: [
-            "https://example.com/new", "http://example.org/new", "https://example.org:8443/new", "//evil.org/new",
-            "https://www.example.org/",
-            "mailto:a@b", "https://example.org.evil.org/",
-        ])
-    func otherOrigins(location: String) {
+    @Test(arguments: [
+        "https://example.com/new", "http://example.org/new", "https://example.org:8443/new", "//evil.org/new",
+        "https://www.example.org/",
+        "mailto:a@b", "https://example.org.evil.org/",
+    ])
+    func `4.4: "MUST NOT trigger an invalidation … if the origin … differs"`(location: String) {
         #expect(urls("POST", 201, ("Location", location)) == [url])
     }
 
-    @Test("4.4: what is invalidated is the normalised target; a declared query invalidates nothing")
-    func target() {
+    @Test func `4.4: what is invalidated is the normalised target; a declared query invalidates nothing`() {
         #expect(urls("POST", url: "HTTP://Example.org:80/a/../b#c") == ["http://example.org/b"])
         var query = get(method: .post)
         query.isSafeQuery = true
         #expect(privateRules.urlsInvalidated(by: response(200), to: query).isEmpty)
     }
 
-    @Test("4.4: \"mark them as \"invalid\" and in need of a mandatory validation\"")
-    func marked() {
+    @Test func `4.4: "mark them as "invalid" and in need of a mandatory validation"`() {
         var response = stored(("Cache-Control", "max-age=60, stale-while-revalidate=60"), ("ETag", "\"a\""))
         response.isInvalidated = true
         #expect(privateRules.word(get(), response) == "validate")
         #expect(privateRules.word(get(("Cache-Control", "max-stale")), response) == "validate")
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: 60)), response) == "validate")
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: 60)), response) == "validate")
         #expect(!privateRules.mayServeStale(response, after: .unreachable, for: get(), now: now))
     }
 }
@@ -84,10 +77,10 @@ struct TargetedFieldTests {
         return rules.freshness(of: response, at: now).lifetime
     }
 
-    @Test(
-        "2.2: \"MUST select the first … field with a valid, non-empty value\" and \"MUST ignore the Cache-Control and Expires\""
-    )
-    func selected() {
+    @Test
+    func
+        `2.2: "MUST select the first … field with a valid, non-empty value" and "MUST ignore the Cache-Control and Expires"`()
+    {
         #expect(lifetime(("CDN-Cache-Control", "max-age=60"), ("Cache-Control", "max-age=10")) == 60)
         #expect(lifetime(("cdn-cache-control", "public"), ("Expires", date(60))) == 0)
         #expect(lifetime(("CDN-Cache-Control", "max-age=60"), ("Cache-Control", "no-store, no-cache, private")) == 60)
@@ -99,8 +92,8 @@ struct TargetedFieldTests {
                 == 60)
     }
 
-    @Test("2.2: \"not on a cache's target list MUST NOT change that cache's behavior and MUST be passed through\"")
-    func notTargeted() {
+    @Test
+    func `2.2: "not on a cache's target list MUST NOT change that cache's behavior and MUST be passed through"`() {
         #expect(
             lifetime(("CDN-Cache-Control", "max-age=60"), ("Cache-Control", "max-age=10"), rules: privateRules) == 10)
         #expect(lifetime(("Foo-Cache-Control", "max-age=60"), ("Cache-Control", "max-age=10")) == 10)
@@ -108,28 +101,27 @@ struct TargetedFieldTests {
         #expect(sharedRules.storableFields(of: all) == all && privateRules.storableFields(of: all) == all)
     }
 
-    @Test(
-        "2.1: \"If a targeted field … is empty, or a parsing error is encountered, that field MUST be ignored\"",
-        arguments: [
-            "", " ", "max-age=", "max-age=60,", "Max-Age=60", "max-age=60 s-maxage=5", "max-age=60;", "max-age=\"60",
-            "max-age=60, =", "@",
-            "max-age=60, foo=(", "max-age=9999999999999999", "max-age=60,, public",
-        ])
-    func invalid(value: String) {
+    @Test(arguments: [
+        "", " ", "max-age=", "max-age=60,", "Max-Age=60", "max-age=60 s-maxage=5", "max-age=60;", "max-age=\"60",
+        "max-age=60, =", "@",
+        "max-age=60, foo=(", "max-age=9999999999999999", "max-age=60,, public",
+    ])
+    func `2.1: "If a targeted field … is empty, or a parsing error is encountered, that field MUST be ignored"`(
+        value: String
+    ) {
         #expect(lifetime(("CDN-Cache-Control", value), ("Cache-Control", "max-age=10")) == 10)
     }
 
-    @Test(
-        "2.1: the structured field: last of a key, lines joined, parameters \"to be ignored\", unknown directives too")
-    func structured() {
+    @Test
+    func `2.1: the structured field: last of a key, lines joined, parameters "to be ignored", unknown directives too`()
+    {
         #expect(lifetime(("CDN-Cache-Control", "max-age=30, max-age=60")) == 60)
         #expect(lifetime(("CDN-Cache-Control", "public"), ("CDN-Cache-Control", "max-age=60")) == 60)
         #expect(lifetime(("CDN-Cache-Control", "max-age=60;foo=bar")) == 60)
         #expect(lifetime(("CDN-Cache-Control", "foo=(a b), bar=:AA==:, max-age=60")) == 60)
     }
 
-    @Test("2.1: \"SHOULD NOT consume values that violate these inferred constraints\"")
-    func constraints() {
+    @Test func `2.1: "SHOULD NOT consume values that violate these inferred constraints"`() {
         for value in ["max-age=60.5", "max-age=\"60\"", "max-age", "max-age=-60", "max-age=(60)", "max-age=sixty"] {
             #expect(lifetime(("CDN-Cache-Control", value), ("Cache-Control", "max-age=10")) == 0, "\(value)")
         }
@@ -138,8 +130,7 @@ struct TargetedFieldTests {
                 && storable("no-store=?0, max-age=60"))
     }
 
-    @Test("1.2.2 of RFC 9111: a great number counts as 2147483648")
-    func overflow() {
+    @Test func `1.2.2 of RFC 9111: a great number counts as 2147483648`() {
         #expect(lifetime(("CDN-Cache-Control", "max-age=999999999999999")) == 2_147_483_648)
     }
 
@@ -150,10 +141,10 @@ struct TargetedFieldTests {
         .isStorable
     }
 
-    @Test(
-        "2.2: \"MUST implement … max-age, must-revalidate, no-store, no-cache, private\", and others that are supported"
-    )
-    func directives() {
+    @Test
+    func
+        `2.2: "MUST implement … max-age, must-revalidate, no-store, no-cache, private", and others that are supported`()
+    {
         #expect(storable("max-age=60") && storable("none"))
         #expect(!storable("no-store") && !storable("private") && storable("private=\"set-cookie\""))
         func word(_ value: String, ago: Double = 0) -> String {
@@ -167,8 +158,7 @@ struct TargetedFieldTests {
         #expect(word("max-age=10, s-maxage=60", ago: 30) == "fresh")
     }
 
-    @Test("2.2: the fields that a targeted private names are not stored")
-    func privateFields() {
+    @Test func `2.2: the fields that a targeted private names are not stored`() {
         let answer = fields([("CDN-Cache-Control", "max-age=60, private=\"x-user\""), ("X-User", "a")])
         #expect(!sharedRules.storableFields(of: answer).contains { $0.name.canonicalName == "x-user" })
     }
@@ -183,8 +173,7 @@ struct CacheStatusTests {
     let fresh = stored(("Cache-Control", "max-age=60"), ("ETag", "\"a\""), ago: 10)
     let stale = stored(("Cache-Control", "max-age=60"), ("ETag", "\"a\""), ago: 100)
 
-    @Test("2.1, 2.4: a hit, with its remaining lifetime, negative when stale")
-    func hits() {
+    @Test func `2.1, 2.4: a hit, with its remaining lifetime, negative when stale`() {
         #expect(status(get(), fresh) == "imgcache; hit; ttl=50")
         #expect(status(get(("If-None-Match", "*")), fresh) == "imgcache; hit; ttl=50")
         #expect(status(get(("Cache-Control", "max-stale")), stale) == "imgcache; hit; ttl=-40; detail=max-stale")
@@ -192,8 +181,7 @@ struct CacheStatusTests {
         #expect(status(get(), swr) == "imgcache; hit; ttl=-40; detail=stale-while-revalidate")
     }
 
-    @Test("2.2: \"The most specific reason known to the cache SHOULD be used\"")
-    func forwards() {
+    @Test func `2.2: "The most specific reason known to the cache SHOULD be used"`() {
         #expect(status(get(policy: .reloadIgnoringLocalCacheData), fresh) == "imgcache; fwd=bypass")
         #expect(status(get(method: .post), fresh) == "imgcache; fwd=method")
         #expect(status() == "imgcache; fwd=uri-miss")
@@ -205,8 +193,7 @@ struct CacheStatusTests {
                 == "imgcache; fwd=partial")
     }
 
-    @Test("2.3, 2.5, 2.6, 2.7: what became of a forwarded request; \"hit\" and \"fwd\" are exclusive")
-    func parameters() {
+    @Test func `2.3, 2.5, 2.6, 2.7: what became of a forwarded request; "hit" and "fwd" are exclusive`() {
         var status = privateRules.decide(get(), stored: [stale], now: now).cacheStatus()
         status.forwardStatus = 304
         status.stored = true
@@ -223,8 +210,7 @@ struct CacheStatusTests {
                 == "a; hit")
     }
 
-    @Test("2: \"this identifier MUST be a String or Token\"; 2.8: detail is either")
-    func identifiers() {
+    @Test func `2: "this identifier MUST be a String or Token"; 2.8: detail is either`() {
         #expect(CacheStatus(cache: "CDN Company", hit: true).description == "\"CDN Company\"; hit")
         #expect(CacheStatus(cache: "", hit: true, detail: "a b").description == "\"\"; hit; detail=\"a b\"")
         #expect(
@@ -232,15 +218,13 @@ struct CacheStatusTests {
                 == "cache-3.example.com; detail=memory")
     }
 
-    @Test("2: \"caches SHOULD preserve the existing field value\"; the last member is the nearest to the user")
-    func appended() {
+    @Test func `2: "caches SHOULD preserve the existing field value"; the last member is the nearest to the user`() {
         let status = CacheStatus(cache: "imgcache", hit: true)
         #expect(status.appended(to: "Origin; hit") == "Origin; hit, imgcache; hit")
         #expect(status.appended(to: nil) == "imgcache; hit" && status.appended(to: "") == "imgcache; hit")
     }
 
-    @Test("a request that wanted only what is stored says so")
-    func failures() {
+    @Test func `a request that wanted only what is stored says so`() {
         #expect(status(get(("Cache-Control", "only-if-cached"))) == "imgcache; detail=only-if-cached")
         #expect(status(get(policy: .returnCacheDataDontLoad)) == "imgcache; detail=cache-only")
     }

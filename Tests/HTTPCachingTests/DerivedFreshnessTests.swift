@@ -4,7 +4,7 @@ import HTTPSemantics
 import HTTPTypes
 import Testing
 
-@Suite("What is made of a response")
+@Suite("Freshness of a derived response")
 struct DerivedFreshnessTests {
     private let made = Date(timeIntervalSince1970: 1_790_000_000)
 
@@ -21,8 +21,7 @@ struct DerivedFreshnessTests {
         return freshness.cacheControl(at: made.addingTimeInterval(seconds), notAfter: limit)
     }
 
-    @Test("is fresh for what is left of the original's life, its age before it came here included")
-    func remaining() {
+    @Test func `is fresh for what is left of the original's life, its age before it came here included`() {
         #expect(cacheControl("max-age=3600") == "max-age=3600")
         #expect(cacheControl("max-age=3600", age: 600) == "max-age=3000")
         #expect(cacheControl("max-age=3600", age: 600, after: 1000.5) == "max-age=1999")
@@ -31,8 +30,7 @@ struct DerivedFreshnessTests {
         #expect(cacheControl("max-age=60, immutable", after: 60) == "max-age=0")
     }
 
-    @Test("tells shared caches and browsers apart, as the origin did")
-    func shared() {
+    @Test func `tells shared caches and browsers apart, as the origin did`() {
         #expect(cacheControl("max-age=60, s-maxage=600", after: 30) == "max-age=30, s-maxage=570")
         #expect(cacheControl("max-age=60, s-maxage=600", after: 100) == "max-age=0, s-maxage=500")
         #expect(cacheControl("private, max-age=60") == "private, max-age=60")
@@ -40,8 +38,7 @@ struct DerivedFreshnessTests {
         #expect(cacheControl("max-age=60, s-maxage=600", mode: .private) == "max-age=60")
     }
 
-    @Test("is not stored, or not used unasked, where the original may not be")
-    func forbidden() {
+    @Test func `is not stored, or not used unasked, where the original may not be`() {
         #expect(cacheControl("no-store, max-age=60") == "no-store")
         #expect(cacheControl("private, no-store") == "private, no-store")
         #expect(cacheControl("no-cache, max-age=60") == "no-cache")
@@ -50,16 +47,14 @@ struct DerivedFreshnessTests {
         #expect(cacheControl(nil) == "max-age=0")
     }
 
-    @Test("keeps what the origin allows beyond that, and its guess")
-    func beyond() {
+    @Test func `keeps what the origin allows beyond that, and its guess`() {
         #expect(
             cacheControl("max-age=60, stale-while-revalidate=30, stale-if-error=300", after: 10)
                 == "max-age=50, stale-while-revalidate=30, stale-if-error=300")
         #expect(cacheControl(nil, lastModified: made.addingTimeInterval(-36_000)) == "max-age=3600")
     }
 
-    @Test("never outlives the limit that it is given")
-    func limit() {
+    @Test func `never outlives the limit that it is given`() {
         let limit = Int64(made.timeIntervalSince1970) + 9
         #expect(cacheControl("max-age=60, immutable, stale-if-error=300", notAfter: limit) == "max-age=10")
         #expect(cacheControl("max-age=60, s-maxage=600", after: 5, notAfter: limit) == "max-age=5")

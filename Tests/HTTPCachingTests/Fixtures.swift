@@ -25,10 +25,10 @@ func response(_ status: Int = 200, _ pairs: (String, String)...) -> HTTPResponse
 }
 
 func get(
-    _ pairs: (String, String)..., policy: CachePolicy = .useProtocolCachePolicy, own: OwnLifetime? = nil,
+    _ pairs: (String, String)..., policy: CachePolicy = .useProtocolCachePolicy, own: FreshnessOverride? = nil,
     method: HTTPRequest.Method = .get, url: String = url
 ) -> CacheRequest {
-    CacheRequest(method: method, url: url, fields: fields(pairs), policy: policy, ownLifetime: own)
+    CacheRequest(method: method, url: url, fields: fields(pairs), policy: policy, freshnessOverride: own)
 }
 
 /// A response that was received `ago` seconds before now, with a Date of that time unless it says one.

@@ -9,21 +9,18 @@ struct PolicyTests {
     let fresh = stored(("Cache-Control", "max-age=60"), ("ETag", "\"a\""))
     let stale = stored(("Cache-Control", "max-age=60, must-revalidate"), ("ETag", "\"a\""), ago: 100)
 
-    @Test("reload ignoring local: the network is asked as if nothing were stored")
-    func reloadIgnoringLocal() {
+    @Test func `reload ignoring local: the network is asked as if nothing were stored`() {
         let decision = privateRules.decide(get(policy: .reloadIgnoringLocalCacheData), stored: [fresh], now: now)
         #expect(decision.forwarded?.reason == .bypass && decision.forwarded?.fields.isEmpty == true)
     }
 
-    @Test("reload ignoring local and remote: caches on the way are told not to answer")
-    func reloadIgnoringRemote() {
+    @Test func `reload ignoring local and remote: caches on the way are told not to answer`() {
         let decision = privateRules.decide(
             get(policy: .reloadIgnoringLocalAndRemoteCacheData), stored: [fresh], now: now)
         #expect(decision.forwarded?.fields == [.cacheControl: "no-cache"])
     }
 
-    @Test("cache else load: what is stored, whatever its age; else the network")
-    func cacheElseLoad() {
+    @Test func `cache else load: what is stored, whatever its age; else the network`() {
         #expect(privateRules.word(get(policy: .returnCacheDataElseLoad), fresh) == "fresh")
         #expect(privateRules.word(get(policy: .returnCacheDataElseLoad), stale) == "stale")
         #expect(
@@ -31,8 +28,7 @@ struct PolicyTests {
         #expect(privateRules.word(get(policy: .returnCacheDataElseLoad)) == "forward")
     }
 
-    @Test("cache only: what is stored, whatever its age; else a failure that says why")
-    func cacheOnly() {
+    @Test func `cache only: what is stored, whatever its age; else a failure that says why`() {
         #expect(privateRules.word(get(policy: .returnCacheDataDontLoad), stale) == "stale")
         let decision = privateRules.decide(get(policy: .returnCacheDataDontLoad), stored: [], now: now)
         #expect(decision == .fail(CacheFailure(reason: .policy, missing: .uriMiss)))
@@ -40,8 +36,7 @@ struct PolicyTests {
         #expect(privateRules.word(get(policy: .returnCacheDataDontLoad), partial) == "fail")
     }
 
-    @Test("reload revalidating: the origin confirms, and caches on the way too")
-    func reloadRevalidating() {
+    @Test func `reload revalidating: the origin confirms, and caches on the way too`() {
         let validation = privateRules.decide(get(policy: .reloadRevalidatingCacheData), stored: [fresh], now: now)
             .validation
         #expect(validation?.fields == [.ifNoneMatch: "\"a\"", .cacheControl: "max-age=0"])
@@ -51,8 +46,7 @@ struct PolicyTests {
         #expect(forward?.fields == [.cacheControl: "max-age=0"])
     }
 
-    @Test("max-stale as a policy is the request directive's equal")
-    func maxStale() {
+    @Test func `max-stale as a policy is the request directive's equal`() {
         let old = stored(("Cache-Control", "max-age=60"), ("ETag", "\"a\""), ago: 100)
         #expect(privateRules.word(get(policy: .maxStale(seconds: 40)), old) == "stale")
         #expect(privateRules.word(get(policy: .maxStale(seconds: 39)), old) == "validate")
@@ -61,71 +55,68 @@ struct PolicyTests {
         #expect(privateRules.word(get(policy: .maxStale(seconds: -5)), fresh) == "fresh")
     }
 
-    @Test("an own lifetime decides, whatever the server says")
-    func ownLifetime() {
-        let request = get(own: OwnLifetime(seconds: 50))
+    @Test func `an own lifetime decides, whatever the server says`() {
+        let request = get(own: FreshnessOverride(seconds: 50))
         for value in ["max-age=0", "no-cache", "max-age=10, must-revalidate", "max-age=99999"] {
             let response = { (ago: Double) in stored(("Cache-Control", value), ("ETag", "\"a\""), ago: ago) }
             #expect(privateRules.word(request, response(49)) == "fresh")
             #expect(privateRules.word(request, response(51)) == "validate")
         }
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: -1)), stored(("ETag", "\"a\""))) == "validate")
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: -1)), stored(("ETag", "\"a\""))) == "validate")
         // It does not pin an error.
         #expect(privateRules.word(request, stored(("ETag", "\"a\""), status: 404)) == "validate")
     }
 
-    @Test("an own lifetime: an entry of another version counts as absent")
-    func version() {
+    @Test func `an own lifetime: an entry of another version counts as absent`() {
         func word(_ wanted: String?, _ kept: String?) -> String {
-            privateRules.word(get(own: OwnLifetime(seconds: 60, version: wanted)), stored(version: kept))
+            privateRules.word(get(own: FreshnessOverride(seconds: 60, version: wanted)), stored(version: kept))
         }
         #expect(word("2", "2") == "fresh" && word(nil, nil) == "fresh")
         #expect(
             word("2", "1") == "forward" && word("2", nil) == "forward" && word(nil, "1") == "forward"
                 && word("", nil) == "forward")
         let kept = privateRules.stored(
-            response(200), to: get(own: OwnLifetime(seconds: 60, version: "2")), requestTime: now, responseTime: now)
+            response(200), to: get(own: FreshnessOverride(seconds: 60, version: "2")), requestTime: now,
+            responseTime: now)
         #expect(kept.ownVersion == "2")
     }
 
-    @Test("an own lifetime: an entry whose age is negative counts as absent")
-    func negativeAge() {
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: 60)), stored(ago: -10)) == "forward")
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: 60)), stored(ago: -0.5)) == "fresh")
+    @Test func `an own lifetime: an entry whose age is negative counts as absent`() {
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: 60)), stored(ago: -10)) == "forward")
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: 60)), stored(ago: -0.5)) == "fresh")
     }
 
-    @Test("an own lifetime never makes a no-store response storable unless the caller says so")
-    func ownLifetimeAndNoStore() {
-        func stores(_ own: OwnLifetime, request: String? = nil, status: Int = 200) -> Bool {
+    @Test func `an own lifetime never makes a no-store response storable unless the caller says so`() {
+        func stores(_ own: FreshnessOverride, request: String? = nil, status: Int = 200) -> Bool {
             var asked = get(own: own)
             asked.fields[.cacheControl] = request
             return privateRules.storability(
                 of: response(status, ("Cache-Control", "no-store")), to: asked, receivedAt: now
             ).isStorable
         }
-        #expect(!stores(OwnLifetime(seconds: 60)))
-        #expect(stores(OwnLifetime(seconds: 60, storesDespiteNoStore: true)))
-        #expect(stores(OwnLifetime(seconds: 60, storesDespiteNoStore: true), request: "no-store"))
-        #expect(!stores(OwnLifetime(seconds: 60, storesDespiteNoStore: true), status: 404))
-        // Who has no own lifetime does not see it.
+        #expect(!stores(FreshnessOverride(seconds: 60)))
+        #expect(stores(FreshnessOverride(seconds: 60, storesDespiteNoStore: true)))
+        #expect(stores(FreshnessOverride(seconds: 60, storesDespiteNoStore: true), request: "no-store"))
+        #expect(!stores(FreshnessOverride(seconds: 60, storesDespiteNoStore: true), status: 404))
+        // A request without a freshness override is not affected.
         let kept = stored(("Cache-Control", "no-store, max-age=60"))
-        #expect(privateRules.word(get(own: OwnLifetime(seconds: 60)), kept) == "fresh")
+        #expect(privateRules.word(get(own: FreshnessOverride(seconds: 60)), kept) == "fresh")
         #expect(privateRules.word(get(), kept) == "forward")
     }
 
-    @Test("an own lifetime makes storable what nothing else would, but no answer to an unsafe method")
-    func ownLifetimeStores() {
+    @Test func `an own lifetime makes storable what nothing else would, but no answer to an unsafe method`() {
         #expect(
-            privateRules.storability(of: response(201), to: get(own: OwnLifetime(seconds: 5)), receivedAt: now)
+            privateRules.storability(of: response(201), to: get(own: FreshnessOverride(seconds: 5)), receivedAt: now)
                 .isStorable)
         #expect(
-            !privateRules.storability(of: response(403), to: get(own: OwnLifetime(seconds: 5)), receivedAt: now)
+            !privateRules.storability(of: response(403), to: get(own: FreshnessOverride(seconds: 5)), receivedAt: now)
                 .isStorable)
-        let put = get(own: OwnLifetime(seconds: 5), method: .put)
+        let put = get(own: FreshnessOverride(seconds: 5), method: .put)
         #expect(!privateRules.storability(of: response(200), to: put, receivedAt: now).isStorable)
         #expect(
             !sharedRules.storability(
-                of: response(200, ("Cache-Control", "private")), to: get(own: OwnLifetime(seconds: 5)), receivedAt: now
+                of: response(200, ("Cache-Control", "private")), to: get(own: FreshnessOverride(seconds: 5)),
+                receivedAt: now
             ).isStorable)
     }
 
@@ -138,20 +129,19 @@ struct PolicyTests {
         StoredHead(status: .init(code: status), fields: fields(pairs))
     }
 
-    @Test("redirects: a temporary one without explicit freshness is asked again each time", arguments: [302, 303, 307])
-    func temporaryRedirect(status: Int) {
+    @Test(arguments: [302, 303, 307])
+    func `redirects: a temporary one without explicit freshness is asked again each time`(status: Int) {
         #expect(through(hop(status)).mustValidate)
         #expect(through(hop(status, ("Last-Modified", date(-864_000)))).mustValidate)
         #expect(!through(hop(status, ("Cache-Control", "max-age=60"))).mustValidate)
     }
 
-    @Test("redirects: a permanent one holds as long as the response", arguments: [301, 308])
-    func permanentRedirect(status: Int) {
+    @Test(arguments: [301, 308])
+    func `redirects: a permanent one holds as long as the response`(status: Int) {
         #expect(through(hop(status)).remaining == 590)
     }
 
-    @Test("redirects: the shortest freshness on the way bounds the response's")
-    func bounded() {
+    @Test func `redirects: the shortest freshness on the way bounds the response's`() {
         #expect(
             through(hop(301, ("Cache-Control", "max-age=60")), hop(302, ("Cache-Control", "max-age=90"))).remaining
                 == 50)
@@ -162,16 +152,14 @@ struct PolicyTests {
         #expect(through(hop(301, ("Cache-Control", "max-age=60"))).source == .redirect)
     }
 
-    @Test("redirects: no-store, no-cache and Vary: * on the way are asked again; must-revalidate forbids stale")
-    func strictRedirects() {
+    @Test func `redirects: no-store, no-cache and Vary: * on the way are asked again; must-revalidate forbids stale`() {
         #expect(through(hop(301, ("Cache-Control", "no-store, max-age=60"))).mustValidate)
         #expect(through(hop(301, ("Cache-Control", "no-cache, max-age=60"))).mustValidate)
         #expect(through(hop(301, ("Cache-Control", "max-age=60"), ("Vary", "*"))).mustValidate)
         #expect(through(hop(301, ("Cache-Control", "max-age=60, must-revalidate"))).forbidsStale)
     }
 
-    @Test("redirects: what varies on the way selects, and of a no-store redirect nothing else is kept")
-    func redirectFields() {
+    @Test func `redirects: what varies on the way selects, and of a no-store redirect nothing else is kept`() {
         let kept = privateRules.stored(
             response(200), to: get(("Accept", "a")),
             redirects: [hop(302, ("Vary", "Accept"), ("Cache-Control", "max-age=60"))],
@@ -185,8 +173,7 @@ struct PolicyTests {
         #expect(secret.redirects == [hop(302, ("Cache-Control", "no-store"))])
     }
 
-    @Test("it is explained in words why a response is fresh or stale, until when, and what is sent next")
-    func explanations() {
+    @Test func `it is explained in words why a response is fresh or stale, until when, and what is sent next`() {
         func words(_ response: StoredResponse) -> String { privateRules.explain(response, now: now).description }
         #expect(
             words(fresh)

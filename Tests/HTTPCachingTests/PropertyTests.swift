@@ -26,7 +26,7 @@ struct PropertyTests {
         "https://example.org/", "//", "..", "%", "%2e", "#", "@", "9223372036854775807",
     ]
 
-    /// How many random requests are tried; a million before a release, by the environment variable.
+    /// The number of random requests; a million before a release, by the environment variable.
     static let rounds = ProcessInfo.processInfo.environment["HTTP_CACHING_PROPERTY_ROUNDS"].flatMap { Int($0) } ?? 300
 
     struct Random {
@@ -71,7 +71,8 @@ struct PropertyTests {
             return CacheRequest(
                 method: chance(4) ? .head : (chance(6) ? .post : .get), url: "https://example.org/a", fields: fields(),
                 policy: policies.randomElement(using: &generator) ?? .useProtocolCachePolicy,
-                ownLifetime: chance(10) ? OwnLifetime(seconds: Int.random(in: .min ... .max, using: &generator)) : nil)
+                freshnessOverride: chance(10)
+                    ? FreshnessOverride(seconds: Int.random(in: .min ... .max, using: &generator)) : nil)
         }
 
         mutating func response() -> HTTPResponse {
@@ -84,10 +85,12 @@ struct PropertyTests {
         }
     }
 
-    @Test(
-        "random fields: no trap, the same input gives the same decision, no-store is never stored, no lifetime is negative",
-        arguments: [CacheMode.private, .shared])
-    func anyFields(mode: CacheMode) throws {
+    @Test(arguments: [CacheMode.private, .shared])
+    func
+        `random fields: no trap, the same input gives the same decision, no-store is never stored, no lifetime is negative`(
+            mode: CacheMode
+        ) throws
+    {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = Random(generator: SeededGenerator(seed: seed))
         let rules = CacheRules(mode: mode)
@@ -137,7 +140,7 @@ struct PropertyTests {
         if let served = decision.served {
             try #require(stored.indices.contains(served.candidate), comment)
             let response = stored[served.candidate]
-            if !served.isStale, request.ownLifetime == nil {
+            if !served.isStale, request.freshnessOverride == nil {
                 try #require(rules.freshness(of: response, at: time).isFresh, comment)
                 try #require(served.remainingLifetime > 0, comment)
             }
@@ -154,8 +157,7 @@ struct PropertyTests {
         }
     }
 
-    @Test("random text as a URL: no trap, and a normalised URL stays as it is")
-    func anyURL() throws {
+    @Test func `random text as a URL: no trap, and a normalised URL stays as it is`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = Random(generator: SeededGenerator(seed: seed))
         for _ in 0..<Self.rounds {
@@ -166,8 +168,7 @@ struct PropertyTests {
         }
     }
 
-    @Test("a hostile line of quotes, commas or names costs linear time")
-    func hostileLines() {
+    @Test func `a hostile line of quotes, commas or names costs linear time`() {
         for piece in ["\"\\", "\"", ",", "a,", "a=\"", "max-age=1,", "\\\"", "*,", "\"a\","] {
             let line = String(repeating: piece, count: 20_000)
             var response = stored(("Cache-Control", line), ("Vary", line), ("ETag", line))

@@ -8,14 +8,13 @@ import Testing
 struct ReuseTests {
     let fresh = stored(("Cache-Control", "max-age=60"), ("ETag", "\"a\""))
 
-    @Test("4: nothing stored is forwarded")
-    func nothingStored() {
+    @Test func `4: nothing stored is forwarded`() {
         #expect(privateRules.decide(get(), stored: [], now: now).forwarded?.reason == .uriMiss)
     }
 
-    @Test(
-        "4: \"the request method associated with the stored response allows it to be used for the presented request\"")
-    func methods() {
+    @Test
+    func `4: "the request method associated with the stored response allows it to be used for the presented request"`()
+    {
         let head = stored(("Cache-Control", "max-age=60"), method: .head)
         let post = stored(("Cache-Control", "max-age=60"), ("Content-Location", url), method: .post)
         #expect(privateRules.word(get(), fresh) == "fresh")
@@ -26,18 +25,15 @@ struct ReuseTests {
         #expect(privateRules.word(get(method: .head), post) == "fresh")
     }
 
-    @Test(
-        "4: \"MUST write through requests with methods that are unsafe\"",
-        arguments: ["POST", "PUT", "DELETE", "PATCH", "FOO"])
-    func writeThrough(method: String) throws {
+    @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "FOO"])
+    func `4: "MUST write through requests with methods that are unsafe"`(method: String) throws {
         let request = get(method: try #require(HTTPRequest.Method(rawValue: method)))
         var other = fresh
         other.requestMethod = request.method
         #expect(privateRules.decide(request, stored: [fresh, other], now: now).forwarded?.reason == .method)
     }
 
-    @Test("a request that is declared to ask only is answered by what the same method stored")
-    func safeQuery() {
+    @Test func `a request that is declared to ask only is answered by what the same method stored`() {
         var request = get(method: .post)
         request.isSafeQuery = true
         let post = stored(("Cache-Control", "max-age=60"), method: .post)
@@ -47,8 +43,8 @@ struct ReuseTests {
             privateRules.word(get(method: .query), stored(("Cache-Control", "max-age=60"), method: .query)) == "fresh")
     }
 
-    @Test("4: \"the stored response does not contain the no-cache directive, unless it is successfully validated\"")
-    func noCache() {
+    @Test
+    func `4: "the stored response does not contain the no-cache directive, unless it is successfully validated"`() {
         for rules in [privateRules, sharedRules] {
             #expect(
                 rules.word(get(), stored(("Cache-Control", "no-cache, max-age=60"), ("ETag", "\"a\""))) == "validate")
@@ -60,9 +56,10 @@ struct ReuseTests {
         }
     }
 
-    @Test(
-        "5.2.2.4: a qualified no-cache: used \"if the listed header fields are excluded from the subsequent response\"")
-    func qualifiedNoCache() throws {
+    @Test
+    func `5.2.2.4: a qualified no-cache: used "if the listed header fields are excluded from the subsequent response"`()
+        throws
+    {
         let response = stored(
             ("Cache-Control", "no-cache=\"Set-Cookie, x-user\", max-age=60"), ("Set-Cookie", "a"), ("X-User", "b"),
             ("X", "c"))
@@ -74,8 +71,8 @@ struct ReuseTests {
         #expect(privateRules.head(of: confirmed, from: response).headerFields.contains(.setCookie))
     }
 
-    @Test("5.2.2.5: \"MUST NOT use the response to satisfy any other request\": a stored no-store is as good as absent")
-    func storedNoStore() {
+    @Test
+    func `5.2.2.5: "MUST NOT use the response to satisfy any other request": a stored no-store is as good as absent`() {
         #expect(privateRules.word(get(), stored(("Cache-Control", "no-store, max-age=60"))) == "forward")
         #expect(
             privateRules.word(get(policy: .returnCacheDataElseLoad), stored(("Cache-Control", "no-store"))) == "forward"
@@ -83,14 +80,12 @@ struct ReuseTests {
         #expect(privateRules.word(get(), stored(("Cache-Control", "must-understand, no-store, max-age=60"))) == "fresh")
     }
 
-    @Test("5.2.2.7: what a private cache stored in a common place is not used by a shared one")
-    func storedPrivate() {
+    @Test func `5.2.2.7: what a private cache stored in a common place is not used by a shared one`() {
         #expect(sharedRules.word(get(), stored(("Cache-Control", "private, max-age=60"))) == "forward")
         #expect(privateRules.word(get(), stored(("Cache-Control", "private, max-age=60"))) == "fresh")
     }
 
-    @Test("4: \"When more than one suitable response is stored, a cache MUST use the most recent one\" by Date")
-    func mostRecent() {
+    @Test func `4: "When more than one suitable response is stored, a cache MUST use the most recent one" by Date`() {
         let old = stored(("Cache-Control", "max-age=600"), ("Date", date(-100)))
         let new = stored(("Cache-Control", "max-age=600"), ("Date", date(-50)), ago: 40)
         #expect(privateRules.decide(get(), stored: [old, new], now: now).served?.candidate == 1)
@@ -100,22 +95,18 @@ struct ReuseTests {
         #expect(privateRules.decide(get(), stored: [new, later], now: now).served?.candidate == 1)
     }
 
-    @Test("4: a stale response with neither validator nor permission is fetched anew")
-    func staleWithoutValidator() {
+    @Test func `4: a stale response with neither validator nor permission is fetched anew`() {
         let stale = stored(("Cache-Control", "max-age=60"), ago: 100)
         let forward = privateRules.decide(get(), stored: [stale], now: now).forwarded
         #expect(forward?.reason == .stale && forward?.staleCandidate == 0)
     }
 
-    @Test("5.2.1.5: \"the no-store request directive does not apply to the already stored response\"")
-    func requestNoStoreAnswered() {
+    @Test func `5.2.1.5: "the no-store request directive does not apply to the already stored response"`() {
         #expect(privateRules.word(get(("Cache-Control", "no-store")), fresh) == "fresh")
     }
 
-    @Test(
-        "RFC 9111 3: a status other than 200 is served as it is stored",
-        arguments: [203, 204, 300, 301, 404, 410, 451, 500])
-    func otherStatuses(status: Int) {
+    @Test(arguments: [203, 204, 300, 301, 404, 410, 451, 500])
+    func `RFC 9111 3: a status other than 200 is served as it is stored`(status: Int) {
         let served = privateRules.decide(
             get(), stored: [stored(("Cache-Control", "max-age=60"), status: status)], now: now
         ).served
@@ -129,8 +120,7 @@ struct VaryTests {
         stored(("Cache-Control", "max-age=600"), ("Vary", vary), ("ETag", "\"a\""), ago: ago, request: request)
     }
 
-    @Test("4.1: \"MUST NOT use that stored response … unless all the presented request header fields … match\"")
-    func matching() {
+    @Test func `4.1: "MUST NOT use that stored response … unless all the presented request header fields … match"`() {
         let png = variant("Accept", [("Accept", "image/png")])
         #expect(privateRules.word(get(("Accept", "image/png")), png) == "fresh")
         #expect(
@@ -138,8 +128,8 @@ struct VaryTests {
         #expect(privateRules.word(get(("Accept", "image/png"), ("Other", "x")), png) == "fresh")
     }
 
-    @Test("4.1: values that are no text match byte by byte", arguments: ["X-Bytes", "Accept", "Accept-Language"])
-    func bytes(name: String) throws {
+    @Test(arguments: ["X-Bytes", "Accept", "Accept-Language"])
+    func `4.1: values that are no text match byte by byte`(name: String) throws {
         let name = try #require(HTTPField.Name(name))
         func request(_ bytes: [UInt8]...) -> HTTPFields {
             HTTPFields(bytes.map { HTTPField(name: name, lenientValue: $0) })
@@ -161,8 +151,7 @@ struct VaryTests {
         }
     }
 
-    @Test("4.1: all of several fields, on several lines, in any letter case")
-    func severalFields() {
+    @Test func `4.1: all of several fields, on several lines, in any letter case`() {
         let both = stored(
             ("Cache-Control", "max-age=600"), ("Vary", "X-One"), ("vary", " , x-TWO"),
             request: [("X-One", "1"), ("X-Two", "2")])
@@ -171,21 +160,19 @@ struct VaryTests {
         #expect(privateRules.word(get(("X-One", "1"), ("X-Two", "3")), both) == "forward")
     }
 
-    @Test("4.1: \"it can only match another request if it is also absent there\"")
-    func absent() {
+    @Test func `4.1: "it can only match another request if it is also absent there"`() {
         #expect(privateRules.word(get(), variant("X", [])) == "fresh")
         #expect(privateRules.word(get(("X", "")), variant("X", [])) == "forward")
         #expect(privateRules.word(get(), variant("X", [("X", "")])) == "forward")
     }
 
-    @Test("4.1: \"a member \"*\" always fails to match\"", arguments: ["*", "Accept, *", "*, Accept", " * "])
-    func star(vary: String) {
+    @Test(arguments: ["*", "Accept, *", "*, Accept", " * "])
+    func `4.1: "a member "*" always fails to match"`(vary: String) {
         #expect(privateRules.decide(get(), stored: [variant(vary, [])], now: now).forwarded?.reason == .varyMiss)
         #expect(privateRules.variantKey(of: HTTPFields(), for: fields([("Vary", vary)])) == nil)
     }
 
     @Test(
-        "4.1: \"combining multiple header field lines\", whitespace, order and letter case where they mean nothing",
         arguments: [
             ("Accept-Encoding", ["gzip, br"], ["gzip", "br"], true),
             ("Accept-Encoding", ["gzip, br"], ["br,gzip"], true),
@@ -204,7 +191,9 @@ struct VaryTests {
             ("X-Any", ["\u{e9}"], ["e\u{301}"], false),
             ("User-Agent", ["x (a, b)"], ["x (a,b)"], false), ("Cookie", ["a=1"], ["a=2"], false),
         ] as [(String, [String], [String], Bool)])
-    func normalisation(name: String, one: [String], other: [String], matches: Bool) {
+    func `4.1: "combining multiple header field lines", whitespace, order and letter case where they mean nothing`(
+        name: String, one: [String], other: [String], matches: Bool
+    ) {
         let response = variant(name, one.map { (name, $0) })
         let request = CacheRequest(url: url, fields: fields(other.map { (name, $0) }))
         #expect((privateRules.word(request, response) == "fresh") == matches)
@@ -213,8 +202,7 @@ struct VaryTests {
         #expect((keys[0] == keys[1]) == matches)
     }
 
-    @Test("4.1: several variants lie side by side, and the matching one is chosen")
-    func sideBySide() {
+    @Test func `4.1: several variants lie side by side, and the matching one is chosen`() {
         let variants = ["png", "webp", "avif"].map { variant("Accept", [("Accept", "image/" + $0)]) }
         for (index, type) in ["png", "webp", "avif"].enumerated() {
             let decision = privateRules.decide(get(("Accept", "image/" + type)), stored: variants, now: now)
@@ -222,10 +210,10 @@ struct VaryTests {
         }
     }
 
-    @Test(
-        "4.1: \"one or more omits the Vary header field …: choose the most recent … stored response with a valid Vary field value\""
-    )
-    func omittedVary() {
+    @Test
+    func
+        `4.1: "one or more omits the Vary header field …: choose the most recent … stored response with a valid Vary field value"`()
+    {
         let without = stored(("Cache-Control", "max-age=600"))
         let with = variant("Accept", [], ago: 100)
         #expect(privateRules.decide(get(), stored: [without, with], now: now).served?.candidate == 1)
@@ -233,8 +221,7 @@ struct VaryTests {
         #expect(privateRules.decide(get(("Accept", "x")), stored: [without, with], now: now).served?.candidate == 0)
     }
 
-    @Test("4.1: the request fields that are kept are those that Vary names, of redirects too")
-    func selectingFields() {
+    @Test func `4.1: the request fields that are kept are those that Vary names, of redirects too`() {
         let request = fields([("Accept", "a"), ("Accept", "b"), ("Cookie", "c"), ("X", "d")])
         let hop = StoredHead(status: .found, fields: fields([("Vary", "x")]))
         func kept(_ vary: String?, _ redirects: [StoredHead] = []) -> [String: Bool] {
@@ -289,8 +276,7 @@ struct VaryTests {
         #expect(privateRules.word(request, unknown) == "forward" && privateRules.variantKey(of: unknown) == nil)
     }
 
-    @Test("4.1: a variant's key is the same exactly when the selecting fields match, whatever their text")
-    func variantKeys() {
+    @Test func `4.1: a variant's key is the same exactly when the selecting fields match, whatever their text`() {
         func key(_ vary: String, _ pairs: (String, String)...) -> String? {
             privateRules.variantKey(of: fields(pairs), for: fields([("Vary", vary)]))
         }

@@ -15,8 +15,8 @@ struct RequestDirectiveTests {
             get(("Cache-Control", directive)), stored(("Cache-Control", "max-age=\(lifetime)" + extra), tag, ago: age))
     }
 
-    @Test("5.2.1.1: max-age: \"prefers a response whose age is less than or equal to the specified number of seconds\"")
-    func maxAge() {
+    @Test
+    func `5.2.1.1: max-age: "prefers a response whose age is less than or equal to the specified number of seconds"`() {
         #expect(word("max-age=30", lifetime: 60, age: 30) == "fresh")
         #expect(word("max-age=30", lifetime: 60, age: 31) == "validate")
         #expect(word("max-age=0", lifetime: 60, age: 0) == "fresh")
@@ -30,8 +30,7 @@ struct RequestDirectiveTests {
             ).validation?.reason == .request)
     }
 
-    @Test("5.2.1.2: max-stale: \"by no more than the specified number of seconds\", without a value \"of any age\"")
-    func maxStale() {
+    @Test func `5.2.1.2: max-stale: "by no more than the specified number of seconds", without a value "of any age"`() {
         #expect(word("max-stale=10", lifetime: 60, age: 70) == "stale")
         #expect(word("max-stale=10", lifetime: 60, age: 71) == "validate")
         #expect(word("max-stale", lifetime: 60, age: 1_000_000) == "stale")
@@ -42,27 +41,23 @@ struct RequestDirectiveTests {
         #expect(word("max-stale=99999999999999999999", lifetime: 60, age: 75) == "stale")
     }
 
-    @Test("5.2.1.1, 5.2.1.2: max-age with max-stale")
-    func maxAgeAndMaxStale() {
+    @Test func `5.2.1.1, 5.2.1.2: max-age with max-stale`() {
         #expect(word("max-age=100, max-stale=50", lifetime: 60, age: 90) == "stale")
         #expect(word("max-age=80, max-stale=50", lifetime: 60, age: 90) == "validate")
     }
 
-    @Test("5.2.1.3: min-fresh: \"will still be fresh for at least the specified number of seconds\"")
-    func minFresh() {
+    @Test func `5.2.1.3: min-fresh: "will still be fresh for at least the specified number of seconds"`() {
         #expect(word("min-fresh=30", lifetime: 60, age: 30) == "fresh")
         #expect(word("min-fresh=30", lifetime: 60, age: 31) == "validate")
         #expect(word("min-fresh=x", lifetime: 60, age: 0) == "validate")
     }
 
-    @Test("5.2.1.4: no-cache: \"not be used … without successful validation\"")
-    func noCache() {
+    @Test func `5.2.1.4: no-cache: "not be used … without successful validation"`() {
         #expect(word("no-cache", lifetime: 60, age: 0) == "validate")
         #expect(word("no-cache, max-stale", lifetime: 60, age: 100) == "validate")
     }
 
-    @Test("5.4: Pragma: no-cache counts where there is no Cache-Control")
-    func pragma() {
+    @Test func `5.4: Pragma: no-cache counts where there is no Cache-Control`() {
         let response = stored(("Cache-Control", "max-age=60"), tag)
         #expect(privateRules.word(get(("Pragma", "no-cache")), response) == "validate")
         #expect(privateRules.word(get(("Pragma", "foo, NO-CACHE")), response) == "validate")
@@ -70,9 +65,9 @@ struct RequestDirectiveTests {
         #expect(privateRules.word(get(("Pragma", "no-cache"), ("Cache-Control", "foo")), response) == "fresh")
     }
 
-    @Test(
-        "5.2.1.7: only-if-cached: \"a stored response consistent with the other constraints of the request or a 504\"")
-    func onlyIfCached() {
+    @Test
+    func `5.2.1.7: only-if-cached: "a stored response consistent with the other constraints of the request or a 504"`()
+    {
         #expect(word("only-if-cached", lifetime: 60, age: 0) == "fresh")
         #expect(word("only-if-cached", lifetime: 60, age: 61) == "fail")
         #expect(word("only-if-cached, max-stale", lifetime: 60, age: 61) == "stale")
@@ -82,8 +77,7 @@ struct RequestDirectiveTests {
         #expect(decision == .fail(CacheFailure(reason: .onlyIfCached, missing: .uriMiss)))
     }
 
-    @Test("5.2.1.6 and 5.2.3: no-transform and unknown directives change no decision")
-    func others() {
+    @Test func `5.2.1.6 and 5.2.3: no-transform and unknown directives change no decision`() {
         #expect(word("no-transform, foo=\"bar\", max-ages=0", lifetime: 60, age: 0) == "fresh")
         #expect(RequestDirectives(fields([("Cache-Control", "no-transform")])).noTransform)
     }
@@ -111,10 +105,10 @@ struct StaleTests {
         ("no-cache=\"x\"", false, false), ("immutable", false, false),
     ]
 
-    @Test(
-        "4.2.4: \"MUST NOT generate a stale response if it is prohibited by an explicit in-protocol directive\"",
-        arguments: forbidding)
-    func prohibited(directive: String, inPrivate: Bool, inShared: Bool) {
+    @Test(arguments: forbidding)
+    func `4.2.4: "MUST NOT generate a stale response if it is prohibited by an explicit in-protocol directive"`(
+        directive: String, inPrivate: Bool, inShared: Bool
+    ) {
         let value = "max-age=60, stale-while-revalidate=1000, stale-if-error=1000, " + directive
         for (rules, isForbidden) in [(privateRules, inPrivate), (sharedRules, inShared)] {
             #expect(
@@ -130,21 +124,19 @@ struct StaleTests {
         }
     }
 
-    @Test("5.2.2.2, 5.2.2.8, 5.2.2.10: what forbids stale responses does not make fresh ones stale")
-    func freshAllTheSame() {
+    @Test func `5.2.2.2, 5.2.2.8, 5.2.2.10: what forbids stale responses does not make fresh ones stale`() {
         #expect(privateRules.word(get(), response("max-age=600, must-revalidate, proxy-revalidate")) == "fresh")
         #expect(sharedRules.word(get(), response("s-maxage=600, must-revalidate, proxy-revalidate")) == "fresh")
     }
 
-    @Test("4.2.4: \"MUST NOT generate a stale response unless it is disconnected or doing so is explicitly permitted\"")
-    func notByItself() {
+    @Test
+    func `4.2.4: "MUST NOT generate a stale response unless it is disconnected or doing so is explicitly permitted"`() {
         #expect(privateRules.word(get(), response("max-age=60")) == "validate")
         #expect(may("max-age=60"))
         #expect(!may("max-age=60", .status(500)))
     }
 
-    @Test("4.3.3: a 5xx to a validation is \"as if the server failed to respond\" only where the cache is set to")
-    func serverErrors() {
+    @Test func `4.3.3: a 5xx to a validation is "as if the server failed to respond" only where the cache is set to`() {
         let lenient = CacheRules(treatsServerErrorAsUnreachable: true)
         for status in [500, 502, 503, 504] { #expect(may("max-age=60", .status(.init(code: status)), rules: lenient)) }
         for status in [400, 404, 410, 429, 501, 505] {
@@ -152,8 +144,9 @@ struct StaleTests {
         }
     }
 
-    @Test("RFC 5861 3: stale-while-revalidate: \"after it becomes stale, up to the indicated number of seconds\"")
-    func staleWhileRevalidate() throws {
+    @Test
+    func `RFC 5861 3: stale-while-revalidate: "after it becomes stale, up to the indicated number of seconds"`() throws
+    {
         #expect(privateRules.word(get(), response("max-age=60, stale-while-revalidate=30", ago: 59)) == "fresh")
         #expect(privateRules.word(get(), response("max-age=60, stale-while-revalidate=30", ago: 60)) == "stale+refresh")
         #expect(privateRules.word(get(), response("max-age=60, stale-while-revalidate=30", ago: 90)) == "stale+refresh")
@@ -163,53 +156,45 @@ struct StaleTests {
         #expect(decision.served?.staleness == .whileRevalidating && decision.served?.remainingLifetime == -1)
     }
 
-    @Test("RFC 5861 3: \"If delta-seconds passes …, it SHOULD NOT continue to be served stale\"")
-    func staleWhileRevalidateEnds() {
+    @Test func `RFC 5861 3: "If delta-seconds passes …, it SHOULD NOT continue to be served stale"`() {
         #expect(privateRules.word(get(), response("max-age=60, stale-while-revalidate=30", ago: 91)) == "validate")
         #expect(privateRules.word(get(), response("max-age=60, stale-while-revalidate=x", ago: 61)) == "validate")
         #expect(privateRules.word(get(), response("max-age=60, stale-while-revalidate", ago: 61)) == "validate")
     }
 
-    @Test(
-        "RFC 5861 3: a request that wants something fresher is not served stale meanwhile",
-        arguments: ["no-cache", "max-age=10", "min-fresh=1"])
-    func staleWhileRevalidateAndRequest(directive: String) {
+    @Test(arguments: ["no-cache", "max-age=10", "min-fresh=1"])
+    func `RFC 5861 3: a request that wants something fresher is not served stale meanwhile`(directive: String) {
         let request = get(("Cache-Control", directive))
         #expect(privateRules.word(request, response("max-age=60, stale-while-revalidate=30", ago: 61)) == "validate")
     }
 
-    @Test("RFC 5861 3: what has no validator is refreshed by fetching it anew")
-    func staleWhileRevalidateWithoutValidator() {
+    @Test func `RFC 5861 3: what has no validator is refreshed by fetching it anew`() {
         let bare = stored(("Cache-Control", "max-age=60, stale-while-revalidate=30"), ago: 61)
         let decision = privateRules.decide(get(), stored: [bare], now: now)
         #expect(decision.word == "stale+refresh" && decision.validation?.fields.isEmpty == true)
     }
 
-    @Test("RFC 5861 4: stale-if-error in a response: \"the upper limit to staleness\"")
-    func staleIfError() {
+    @Test func `RFC 5861 4: stale-if-error in a response: "the upper limit to staleness"`() {
         for failure in [OriginFailure.unreachable, .status(500), .status(502), .status(503), .status(504)] {
             #expect(may("max-age=60, stale-if-error=40", failure))
             #expect(!may("max-age=60, stale-if-error=39", failure))
         }
     }
 
-    @Test("RFC 5861 4: \"a 500, 502, 503 or 504\" and no other status is an error")
-    func otherStatuses() {
+    @Test func `RFC 5861 4: "a 500, 502, 503 or 504" and no other status is an error`() {
         for status in [200, 304, 400, 403, 404, 429, 501, 505, 511] {
             #expect(!may("max-age=60, stale-if-error=1000", .status(.init(code: status))))
         }
     }
 
-    @Test("RFC 5861 4: stale-if-error in a request: \"its scope of application is the request it appears in\"")
-    func staleIfErrorInRequest() {
+    @Test func `RFC 5861 4: stale-if-error in a request: "its scope of application is the request it appears in"`() {
         #expect(may("max-age=60", .status(500), request: get(("Cache-Control", "stale-if-error=40"))))
         #expect(!may("max-age=60", .status(500), request: get(("Cache-Control", "stale-if-error=39"))))
         #expect(!may("max-age=60", .unreachable, request: get(("Cache-Control", "stale-if-error=39"))))
         #expect(may("max-age=60, stale-if-error=1", .status(500), request: get(("Cache-Control", "stale-if-error=40"))))
     }
 
-    @Test("a request that insists is not answered stale when the origin fails")
-    func insisting() {
+    @Test func `a request that insists is not answered stale when the origin fails`() {
         #expect(!may("max-age=60", request: get(("Cache-Control", "no-cache"))))
         #expect(!may("max-age=60", request: get(("Cache-Control", "max-age=5"))))
         #expect(!may("max-age=60", request: get(policy: .reloadRevalidatingCacheData)))
@@ -217,8 +202,7 @@ struct StaleTests {
         #expect(may("max-age=60", request: get(("Cache-Control", "max-age=5, stale-if-error=100"))))
     }
 
-    @Test("what could not be chosen for the request is not served when the origin fails either")
-    func notChosen() {
+    @Test func `what could not be chosen for the request is not served when the origin fails either`() {
         let other = stored(("Cache-Control", "max-age=60"), ("Vary", "X"), ago: 100, request: [("X", "1")])
         #expect(!privateRules.mayServeStale(other, after: .unreachable, for: get(), now: now))
         #expect(
@@ -226,10 +210,10 @@ struct StaleTests {
                 stored(("Cache-Control", "no-store")), after: .unreachable, for: get(), now: now))
     }
 
-    @Test(
-        "5.2.2.2: \"if a cache is disconnected, the cache MUST generate an error response\": the decision says so beforehand"
-    )
-    func toldBeforehand() {
+    @Test
+    func
+        `5.2.2.2: "if a cache is disconnected, the cache MUST generate an error response": the decision says so beforehand`()
+    {
         func told(_ value: String) -> Bool? {
             privateRules.decide(get(), stored: [response(value)], now: now).validation?.mayServeStaleOnError
         }
@@ -240,8 +224,7 @@ struct StaleTests {
         #expect(privateRules.decide(get(), stored: [bare], now: now).forwarded?.staleCandidate == nil)
     }
 
-    @Test("RFC 5861 4: what is served stale is visibly stale: its Age is there")
-    func visiblyStale() throws {
+    @Test func `RFC 5861 4: what is served stale is visibly stale: its Age is there`() throws {
         let old = response("max-age=60, stale-if-error=1000")
         let served = try #require(privateRules.served(old, for: get(), now: now, staleness: .originFailed))
         #expect(served.isStale && privateRules.head(of: served, from: old).headerFields[.age] == "100")
@@ -260,16 +243,16 @@ struct ImmutableTests {
         return privateRules.word(CacheRequest(url: url, fields: fields(request), policy: policy), response)
     }
 
-    @Test("2: \"SHOULD NOT issue a conditional request during the response's freshness lifetime (e.g. upon a reload)\"")
-    func reload() {
+    @Test
+    func `2: "SHOULD NOT issue a conditional request during the response's freshness lifetime (e.g. upon a reload)"`() {
         #expect(word() == "fresh")
         #expect(word(value: "max-age=60") == "validate")
     }
 
-    @Test(
-        "2: \"unless explicitly overridden by the user\"; 2.1: \"a signal from the client that a validation is necessary\""
-    )
-    func overridden() {
+    @Test
+    func
+        `2: "unless explicitly overridden by the user"; 2.1: "a signal from the client that a validation is necessary"`()
+    {
         #expect(word(.reloadIgnoringLocalCacheData) == "forward")
         #expect(word(.useProtocolCachePolicy, request: [("Cache-Control", "no-cache")]) == "validate")
     }
@@ -286,33 +269,30 @@ struct ImmutableTests {
         #expect(sharedRules.word(get(("Cache-Control", "max-age=0")), response) == "validate")
     }
 
-    @Test("2: \"Stale responses SHOULD be revalidated as they normally would be\"")
-    func stale() {
+    @Test func `2: "Stale responses SHOULD be revalidated as they normally would be"`() {
         #expect(word(ago: 61) == "validate")
         #expect(word(.useProtocolCachePolicy, ago: 61) == "validate")
     }
 
-    @Test("2: \"If any arguments are present, they have no meaning, and MUST be ignored\"; several are one")
-    func arguments() {
+    @Test func `2: "If any arguments are present, they have no meaning, and MUST be ignored"; several are one`() {
         #expect(word(value: "max-age=60, immutable=0, IMMUTABLE=\"x\"") == "fresh")
     }
 
-    @Test("2: \"an immutable Cache-Control extension in a request has no effect\"")
-    func inRequest() {
+    @Test func `2: "an immutable Cache-Control extension in a request has no effect"`() {
         #expect(word(request: [("Cache-Control", "immutable")], value: "max-age=60") == "validate")
     }
 
-    @Test("3: \"SHOULD ignore immutable from resources that are not part of an authenticated context such as HTTPS\"")
-    func authenticated() {
+    @Test
+    func `3: "SHOULD ignore immutable from resources that are not part of an authenticated context such as HTTPS"`() {
         #expect(word(url: "http://example.org/a") == "validate")
         #expect(word(url: "HTTPS://example.org/a") == "fresh")
         #expect(word(url: "httpsx://example.org/a") == "validate")
     }
 
-    @Test(
-        "3: \"SHOULD ignore immutable for resources that do not provide a strong indication that the stored response size is … correct\""
-    )
-    func size() {
+    @Test
+    func
+        `3: "SHOULD ignore immutable for resources that do not provide a strong indication that the stored response size is … correct"`()
+    {
         #expect(word(length: nil) == "validate")
         #expect(word(length: "999") == "validate")
         #expect(word(extent: .complete(length: nil)) == "fresh")

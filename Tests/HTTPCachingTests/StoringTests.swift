@@ -12,8 +12,8 @@ struct StoringTests {
         rules.storability(of: response, to: request, receivedAt: now).isStorable
     }
 
-    @Test("7.3: Set-Cookie \"does not inhibit caching\"; a shared cache wants to be told that the cookie is for all")
-    func setCookie() {
+    @Test
+    func `7.3: Set-Cookie "does not inhibit caching"; a shared cache wants to be told that the cookie is for all`() {
         let cookie = ("Set-Cookie", "session=1")
         for said in ["max-age=60", "must-revalidate, max-age=60", "no-cache", "foo"] {
             #expect(stores(response(200, ("Cache-Control", said), cookie)))
@@ -24,42 +24,38 @@ struct StoringTests {
         }
         let targeted = response(200, ("CDN-Cache-Control", "max-age=60"), ("Cache-Control", "no-store"), cookie)
         #expect(stores(targeted, get(), sharedRules))
-        #expect(!stores(response(200, cookie), get(own: OwnLifetime(seconds: 60)), sharedRules))
+        #expect(!stores(response(200, cookie), get(own: FreshnessOverride(seconds: 60)), sharedRules))
     }
 
-    @Test(
-        "3: \"MUST NOT store … unless: the request method is understood by the cache\"",
-        arguments: [
-            ("GET", true), ("HEAD", true), ("QUERY", true), ("PUT", false), ("DELETE", false), ("PATCH", false),
-            ("OPTIONS", false), ("TRACE", false), ("CONNECT", false), ("PROPFIND", false), ("FOO", false),
-            ("get", false),
-        ])
-    func methodIsUnderstood(method: String, isStored: Bool) throws {
+    @Test(arguments: [
+        ("GET", true), ("HEAD", true), ("QUERY", true), ("PUT", false), ("DELETE", false), ("PATCH", false),
+        ("OPTIONS", false), ("TRACE", false), ("CONNECT", false), ("PROPFIND", false), ("FOO", false),
+        ("get", false),
+    ])
+    func `3: "MUST NOT store … unless: the request method is understood by the cache"`(method: String, isStored: Bool)
+        throws
+    {
         let request = get(method: try #require(HTTPRequest.Method(rawValue: method)))
         #expect(stores(response(200, ("Cache-Control", "max-age=60")), request) == isStored)
     }
 
-    @Test(
-        "3: \"the response status code is final\": interim responses are passed by",
-        arguments: [100, 101, 102, 103, 199])
-    func interimIsNeverStored(status: Int) {
+    @Test(arguments: [100, 101, 102, 103, 199])
+    func `3: "the response status code is final": interim responses are passed by`(status: Int) {
         #expect(!stores(response(status, ("Cache-Control", "max-age=60, public"))))
     }
 
-    @Test("3: a status outside 100 to 599 is no response", arguments: [0, 99, 600, 999])
-    func invalidStatus(status: Int) {
+    @Test(arguments: [0, 99, 600, 999])
+    func `3: a status outside 100 to 599 is no response`(status: Int) {
         #expect(!stores(response(status, ("Cache-Control", "max-age=60"))))
     }
 
-    @Test("3: \"if the response status code is 206 or 304 …: the cache understands the response status code\"")
-    func partialAndNotModified() {
+    @Test func `3: "if the response status code is 206 or 304 …: the cache understands the response status code"`() {
         #expect(stores(response(206, ("Content-Range", "bytes 0-9/100"))))
         #expect(!stores(response(206, ("Cache-Control", "max-age=60"))))
         #expect(!stores(response(304, ("Cache-Control", "max-age=60"))))
     }
 
-    @Test("3: \"the no-store cache directive is not present in the response\"")
-    func noStore() {
+    @Test func `3: "the no-store cache directive is not present in the response"`() {
         for rules in [privateRules, sharedRules] {
             #expect(!stores(response(200, ("Cache-Control", "no-store")), get(), rules))
             #expect(!stores(response(200, ("Cache-Control", "max-age=60, NO-STORE")), get(), rules))
@@ -74,15 +70,13 @@ struct StoringTests {
         }
     }
 
-    @Test("3: \"if the cache is shared: the private response directive is … not present\"")
-    func privateInShared() {
+    @Test func `3: "if the cache is shared: the private response directive is … not present"`() {
         let answer = response(200, ("Cache-Control", "private, max-age=60"))
         #expect(stores(answer, get(), privateRules))
         #expect(!stores(answer, get(), sharedRules))
     }
 
-    @Test("3: private that \"allows a shared cache to store a modified response\"")
-    func qualifiedPrivateInShared() {
+    @Test func `3: private that "allows a shared cache to store a modified response"`() {
         #expect(stores(response(200, ("Cache-Control", "private=\"Set-Cookie\", max-age=60")), get(), sharedRules))
         #expect(stores(response(200, ("Cache-Control", "private=set-cookie, max-age=60")), get(), sharedRules))
         // An argument that is no list of field names does not qualify anything.
@@ -91,27 +85,27 @@ struct StoringTests {
         #expect(!stores(response(200, ("Cache-Control", "private=\"unclosed, max-age=60")), get(), sharedRules))
     }
 
-    @Test(
-        "3, 3.5: \"if the cache is shared: the Authorization header field is not present … or a response directive is present that explicitly allows shared caching\"",
-        arguments: [
-            ("max-age=60", false), ("max-age=60, public", true), ("max-age=60, must-revalidate", true),
-            ("s-maxage=60", true),
-            ("max-age=60, proxy-revalidate", false), ("max-age=60, immutable", false), ("public, no-store", false),
-            ("public, private", false),
-        ])
-    func authorization(cacheControl: String, isStored: Bool) {
+    @Test(arguments: [
+        ("max-age=60", false), ("max-age=60, public", true), ("max-age=60, must-revalidate", true),
+        ("s-maxage=60", true),
+        ("max-age=60, proxy-revalidate", false), ("max-age=60, immutable", false), ("public, no-store", false),
+        ("public, private", false),
+    ])
+    func
+        `3, 3.5: "if the cache is shared: the Authorization header field is not present … or a response directive is present that explicitly allows shared caching"`(
+            cacheControl: String, isStored: Bool
+        )
+    {
         let request = get(("Authorization", "Basic dTpw"))
         let answer = response(200, ("Cache-Control", cacheControl))
         #expect(stores(answer, request, sharedRules) == isStored)
     }
 
-    @Test("3.5: a private cache may store the answer to a request with Authorization")
-    func authorizationInPrivate() {
+    @Test func `3.5: a private cache may store the answer to a request with Authorization`() {
         #expect(stores(response(200, ("Cache-Control", "max-age=60")), get(("Authorization", "Basic dTpw"))))
     }
 
     @Test(
-        "3: \"the response contains at least one of the following\"",
         arguments: [
             // directive, Expires, private cache, shared cache; the status is not heuristically cacheable
             ("public", nil, true, true), ("private", nil, true, false), ("private=\"x\"", nil, true, false),
@@ -120,7 +114,9 @@ struct StoringTests {
             ("foo", nil, false, false), ("must-revalidate", nil, false, false), ("immutable", nil, false, false),
             ("stale-if-error=60", nil, false, false),
         ] as [(String, String?, Bool, Bool)])
-    func atLeastOne(cacheControl: String, expires: String?, isPrivate: Bool, isShared: Bool) {
+    func `3: "the response contains at least one of the following"`(
+        cacheControl: String, expires: String?, isPrivate: Bool, isShared: Bool
+    ) {
         var answer = response(451)
         if !cacheControl.isEmpty { answer.headerFields[.cacheControl] = cacheControl }
         answer.headerFields[.expires] = expires
@@ -128,8 +124,7 @@ struct StoringTests {
         #expect(stores(answer, get(), sharedRules) == isShared)
     }
 
-    @Test("3, RFC 9110 15.1: \"a status code that is defined as heuristically cacheable\", and no other")
-    func heuristicallyCacheable() {
+    @Test func `3, RFC 9110 15.1: "a status code that is defined as heuristically cacheable", and no other`() {
         // 414 is one too, but for the client that asked so: `neverStored`.
         let cacheable = [200, 203, 204, 300, 301, 308, 404, 405, 410, 501]
         for status in 200...599 where status != 206 && status != 304 {
@@ -182,8 +177,8 @@ struct StoringTests {
         #expect(kept.fields.map(\.name.canonicalName) == ["x-other", "date"])
     }
 
-    @Test("3: a response with neither validator nor freshness may be stored, and nothing is invented for it")
-    func nothingIsInvented() throws {
+    @Test
+    func `3: a response with neither validator nor freshness may be stored, and nothing is invented for it`() throws {
         guard case .store(let terms) = privateRules.storability(of: response(200), to: get(), receivedAt: now) else {
             Issue.record("not stored")
             return
@@ -191,9 +186,8 @@ struct StoringTests {
         #expect(terms.lifetime == 0 && terms.source == .nothing && !terms.hasValidator)
     }
 
-    @Test("3: what a response is stored on is told")
-    func terms() {
-        func terms(_ response: HTTPResponse, _ rules: CacheRules) -> StoreTerms? {
+    @Test func `3: what a response is stored on is told`() {
+        func terms(_ response: HTTPResponse, _ rules: CacheRules) -> StorageTerms? {
             if case .store(let terms) = rules.storability(of: response, to: get(), receivedAt: now) {
                 terms
             } else {
@@ -201,14 +195,14 @@ struct StoringTests {
             }
         }
         let answer = response(200, ("Cache-Control", "max-age=60, s-maxage=90"), ("ETag", "W/\"a\""))
-        #expect(terms(answer, privateRules) == StoreTerms(lifetime: 60, source: .maxAge, hasValidator: true))
-        #expect(terms(answer, sharedRules) == StoreTerms(lifetime: 90, source: .sharedMaxAge, hasValidator: true))
+        #expect(terms(answer, privateRules) == StorageTerms(lifetime: 60, source: .maxAge, hasValidator: true))
+        #expect(terms(answer, sharedRules) == StorageTerms(lifetime: 90, source: .sharedMaxAge, hasValidator: true))
     }
 
-    @Test(
-        "5.2.2.3: must-understand: no-store is ignored where the status is understood, and nothing is stored where it is not"
-    )
-    func mustUnderstand() {
+    @Test
+    func
+        `5.2.2.3: must-understand: no-store is ignored where the status is understood, and nothing is stored where it is not`()
+    {
         let both = ("Cache-Control", "must-understand, no-store, max-age=60")
         #expect(stores(response(200, both)))
         #expect(stores(response(404, both)))
@@ -217,8 +211,7 @@ struct StoringTests {
         #expect(stores(response(299, ("Cache-Control", "max-age=60"))))
     }
 
-    @Test("5.2.1.5: \"a cache MUST NOT store any part of … any response to it\": no-store in the request")
-    func requestNoStore() {
+    @Test func `5.2.1.5: "a cache MUST NOT store any part of … any response to it": no-store in the request`() {
         for rules in [privateRules, sharedRules] {
             #expect(
                 !stores(
@@ -229,10 +222,10 @@ struct StoringTests {
             !stores(response(200, ("Cache-Control", "must-understand, no-store")), get(("Cache-Control", "no-store"))))
     }
 
-    @Test(
-        "RFC 9110 9.3.3: the answer to a POST is cacheable only with explicit freshness and its own URL as Content-Location"
-    )
-    func post() {
+    @Test
+    func
+        `RFC 9110 9.3.3: the answer to a POST is cacheable only with explicit freshness and its own URL as Content-Location`()
+    {
         let request = get(method: .post)
         #expect(stores(response(200, ("Cache-Control", "max-age=60"), ("Content-Location", url)), request))
         #expect(stores(response(200, ("Cache-Control", "max-age=60"), ("Content-Location", "/picture.png")), request))
@@ -247,18 +240,16 @@ struct StoringTests {
         #expect(!stores(shared, request, privateRules) && stores(shared, request, sharedRules))
     }
 
-    @Test("a POST that is declared to ask only is stored with explicit freshness or an own lifetime")
-    func safeQuery() {
+    @Test func `a POST that is declared to ask only is stored with explicit freshness or an own lifetime`() {
         var request = get(method: .post)
         request.isSafeQuery = true
         #expect(stores(response(200, ("Cache-Control", "max-age=60")), request))
         #expect(!stores(response(200, ("ETag", "\"a\"")), request))
-        request.ownLifetime = OwnLifetime(seconds: 60)
+        request.freshnessOverride = FreshnessOverride(seconds: 60)
         #expect(stores(response(200, ("ETag", "\"a\"")), request))
     }
 
-    @Test("a refusal says why, and by which section")
-    func refusal() {
+    @Test func `a refusal says why, and by which section`() {
         guard
             case .doNotStore(let refusal) = privateRules.storability(
                 of: response(200, ("Cache-Control", "no-store")), to: get(), receivedAt: now)
@@ -272,8 +263,7 @@ struct StoringTests {
 
 @Suite("RFC 9111 sections 3.1 and 3.2: stored fields and their updates")
 struct StoredFieldTests {
-    @Test("3.1: \"MUST include all received response header fields — including unrecognized ones\"")
-    func allFields() {
+    @Test func `3.1: "MUST include all received response header fields — including unrecognized ones"`() {
         let answer = response(
             200, ("X-Unknown", "a"), ("x-unknown", "b"), ("Set-Cookie", "c=d"), ("Warning", "110 - \"x\""),
             ("Pragma", "no-cache"),
@@ -283,8 +273,7 @@ struct StoredFieldTests {
         }
     }
 
-    @Test("3.2, 7.3: a cookie that an update sets is kept by a shared cache only when it is for all")
-    func setCookieOfUpdate() {
+    @Test func `3.2, 7.3: a cookie that an update sets is kept by a shared cache only when it is for all`() {
         let old = stored(("Cache-Control", "max-age=60"), ("ETag", "\"a\""))
         let forAll = stored(("Cache-Control", "public, max-age=60"), ("ETag", "\"a\""))
         func cookie(_ rules: CacheRules, _ stored: StoredResponse, _ more: (String, String)...) -> String? {
@@ -299,8 +288,7 @@ struct StoredFieldTests {
         #expect(cookie(sharedRules, forAll, ("Cache-Control", "max-age=60")) == nil)
     }
 
-    @Test("3.1, RFC 9110 7.6.1: Connection, what it names, and the other hop-by-hop fields are not stored")
-    func hopByHop() {
+    @Test func `3.1, RFC 9110 7.6.1: Connection, what it names, and the other hop-by-hop fields are not stored`() {
         let answer = fields([
             ("Connection", "close, X-Hop"), ("connection", "\tX-Other , "), ("X-Hop", "1"), ("X-Other", "2"),
             ("X-End", "3"),
@@ -311,8 +299,7 @@ struct StoredFieldTests {
         #expect(privateRules.storableFields(of: answer).map(\.name.canonicalName) == ["x-end"])
     }
 
-    @Test("3.1: \"Header fields that are specific to the proxy that a cache uses … MUST NOT be stored\"")
-    func proxyFields() {
+    @Test func `3.1: "Header fields that are specific to the proxy that a cache uses … MUST NOT be stored"`() {
         let answer = fields([
             ("Proxy-Authenticate", "Basic"), ("Proxy-Authentication-Info", "a"), ("Proxy-Authorization", "b"),
             ("Via", "1.1 x"),
@@ -320,8 +307,7 @@ struct StoredFieldTests {
         #expect(privateRules.storableFields(of: answer).map(\.name.canonicalName) == ["via"])
     }
 
-    @Test("5.2.2.7: \"a shared cache MUST NOT store the listed header fields\" of a qualified private")
-    func qualifiedPrivate() {
+    @Test func `5.2.2.7: "a shared cache MUST NOT store the listed header fields" of a qualified private`() {
         let answer = fields([
             ("Cache-Control", "private=\"Set-Cookie, X-User\""), ("set-cookie", "a"), ("X-USER", "b"), ("X", "c"),
         ])
@@ -329,8 +315,7 @@ struct StoredFieldTests {
         #expect(privateRules.storableFields(of: answer).count == 4)
     }
 
-    @Test("RFC 9110 6.6.1: a response without Date is stored with the time that it was received")
-    func dateIsAppended() {
+    @Test func `RFC 9110 6.6.1: a response without Date is stored with the time that it was received`() {
         let stored = privateRules.stored(
             response(200, ("ETag", "\"a\"")), to: get(), requestTime: now - 1, responseTime: now)
         #expect(stored.fields[.date] == date(0))
@@ -341,8 +326,8 @@ struct StoredFieldTests {
         rules.freshened(old, by: fields(new), requestTime: now - 1, responseTime: now)
     }
 
-    @Test("3.2: \"MUST add each header field in the provided response to the stored response, replacing field values\"")
-    func update() {
+    @Test
+    func `3.2: "MUST add each header field in the provided response to the stored response, replacing field values"`() {
         let old = stored(
             ("ETag", "\"a\""), ("Cache-Control", "max-age=1"), ("Cache-Control", "public"), ("X-Old", "1"),
             ("Content-Type", "a/b"),
@@ -359,8 +344,7 @@ struct StoredFieldTests {
         #expect(privateRules.freshness(of: new, at: now + 30).isFresh)
     }
 
-    @Test("3.2: Content-Length, and what says how the stored body was received, are not updated")
-    func exceptions() {
+    @Test func `3.2: Content-Length, and what says how the stored body was received, are not updated`() {
         let old = stored(("Content-Length", "1000"), ("Content-Encoding", "gzip"), ("Connection", "x"))
         let new = freshen(
             old, ("Content-Length", "0"), ("Content-Encoding", "br"), ("Content-Range", "bytes 0-0/1"),
@@ -373,16 +357,16 @@ struct StoredFieldTests {
         #expect(!new.fields.contains { $0.name.canonicalName == "x-hop" })
     }
 
-    @Test("4.2.3: an Age that was stored is not counted again after a 304 without one")
-    func ageIsDropped() {
+    @Test func `4.2.3: an Age that was stored is not counted again after a 304 without one`() {
         let new = freshen(stored(("Age", "500"), ("Cache-Control", "max-age=60"), ago: 100))
         #expect(new.fields[.age] == nil)
         #expect(privateRules.freshness(of: new, at: now).age == 1)
         #expect(new.fields[.date] == date(0))
     }
 
-    @Test("3.2: an update makes an invalidated response usable again, and takes over the redirects that were followed")
-    func updateOfState() {
+    @Test
+    func `3.2: an update makes an invalidated response usable again, and takes over the redirects that were followed`()
+    {
         var old = stored(("Cache-Control", "max-age=60"), redirects: [StoredHead(status: .found, fields: HTTPFields())])
         old.isInvalidated = true
         let new = privateRules.freshened(old, by: HTTPFields(), redirects: [], requestTime: now, responseTime: now)
@@ -390,8 +374,7 @@ struct StoredFieldTests {
         #expect(privateRules.freshened(old, by: HTTPFields(), requestTime: now, responseTime: now).redirects.count == 1)
     }
 
-    @Test("3.2: a response with more fields than can be held updates nothing, and does no harm")
-    func tooManyFields() {
+    @Test func `3.2: a response with more fields than can be held updates nothing, and does no harm`() {
         var many = HTTPFields()
         for number in 0..<40_000 { many.append(HTTPField(name: .setCookie, value: "\(number)")) }
         var old = stored(("ETag", "\"a\""))

@@ -1,7 +1,7 @@
 import HTTPSemantics
 import Testing
 
-/// Whether a URL stays below a base, however its server reads it.
+/// URLs below and outside of a base, in every reading by servers.
 struct DecodedPathTests {
     private let base = "http://host/public"
 

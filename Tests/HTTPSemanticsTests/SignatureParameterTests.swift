@@ -50,7 +50,7 @@ struct SignatureParameterTests {
             ("http://a/f?versionId=7&\(s3)01", "http://a/f?versionId=8&\(s3)01"),
             ("http://a/f?\(azure)a&snapshot=1", "http://a/f?\(azure)a&snapshot=2"),
             ("http://a/f?\(s3)01", "http://a/g?\(s3)01"),
-            // What only looks like a part of a signature.
+            // Parameters that only resemble a part of a signature.
             ("http://a/f?Signature=s", "http://a/f?Signature=t"), ("http://a/f?Expires=1", "http://a/f?Expires=2"),
             ("http://a/f?sv=large&sig=a", "http://a/f?sv=small&sig=a"),
             ("http://a/f?sig=a&sp=1", "http://a/f?sig=a&sp=2"),

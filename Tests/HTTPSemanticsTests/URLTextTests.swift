@@ -1,10 +1,9 @@
 import HTTPSemantics
 import Testing
 
-@Suite("What is shown of URLs")
+@Suite("URLs for display")
 struct URLTextTests {
-    @Test("Users and passwords are taken out of what is shown")
-    func masking() {
+    @Test func `users and passwords are taken out of what is shown`() {
         #expect(URLText.withoutUserinfo("http://u:p@h/a@b#f") == "http://h/a@b")
         #expect(URLText.withoutUserinfo("http://h/a@b?c=@") == "http://h/a@b?c=@")
         #expect(URLText.masked("Location: http://u:p@h/x") == "Location: http://***@h/x")

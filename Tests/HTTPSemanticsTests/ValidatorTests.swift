@@ -5,27 +5,23 @@ import Testing
 
 @Suite("RFC 9110 section 8.8: validators")
 struct ValidatorTests {
-    @Test(
-        "8.8.3: what is an entity tag and what is not",
-        arguments: [
-            ("\"a\"", true), ("W/\"a\"", true), ("\"\"", true), ("\"a,b\"", true), ("\"a\\\"", true), (" \"a\" ", true),
-            ("\"é\"", true),
-            ("a", false), ("", false), ("\"", false), ("\"a", false), ("a\"", false), ("w/\"a\"", false),
-            ("W\"a\"", false), ("W/", false),
-            ("\"a\"\"", false), ("\"a b\"", false), ("'a'", false), ("W/ \"a\"", false), ("\"a\", \"b\"", false),
-        ])
-    func syntax(text: String, isTag: Bool) {
+    @Test(arguments: [
+        ("\"a\"", true), ("W/\"a\"", true), ("\"\"", true), ("\"a,b\"", true), ("\"a\\\"", true), (" \"a\" ", true),
+        ("\"é\"", true),
+        ("a", false), ("", false), ("\"", false), ("\"a", false), ("a\"", false), ("w/\"a\"", false),
+        ("W\"a\"", false), ("W/", false),
+        ("\"a\"\"", false), ("\"a b\"", false), ("'a'", false), ("W/ \"a\"", false), ("\"a\", \"b\"", false),
+    ])
+    func `8.8.3: what is an entity tag and what is not`(text: String, isTag: Bool) {
         #expect((EntityTag(text) != nil) == isTag)
     }
 
-    @Test(
-        "8.8.3.2: strong and weak comparison",
-        arguments: [
-            ("W/\"1\"", "W/\"1\"", false, true), ("W/\"1\"", "W/\"2\"", false, false),
-            ("W/\"1\"", "\"1\"", false, true), ("\"1\"", "\"1\"", true, true),
-            ("\"a\"", "\"A\"", false, false), ("\"\u{e9}\"", "\"e\u{301}\"", false, false),
-        ])
-    func comparison(one: String, other: String, strong: Bool, weak: Bool) throws {
+    @Test(arguments: [
+        ("W/\"1\"", "W/\"1\"", false, true), ("W/\"1\"", "W/\"2\"", false, false),
+        ("W/\"1\"", "\"1\"", false, true), ("\"1\"", "\"1\"", true, true),
+        ("\"a\"", "\"A\"", false, false), ("\"\u{e9}\"", "\"e\u{301}\"", false, false),
+    ])
+    func `8.8.3.2: strong and weak comparison`(one: String, other: String, strong: Bool, weak: Bool) throws {
         let one = try #require(EntityTag(one))
         let other = try #require(EntityTag(other))
         #expect(one.matchesStrongly(other) == strong && other.matchesStrongly(one) == strong)
@@ -34,15 +30,13 @@ struct ValidatorTests {
         #expect(EntityTag(one.text) == one)
     }
 
-    @Test("8.8.3: a tag that is not UTF-8 is not known by its text, so it is taken for none")
-    func notText() {
+    @Test func `8.8.3: a tag that is not UTF-8 is not known by its text, so it is taken for none`() {
         var answer = HTTPFields()
         answer.append(HTTPField(name: .eTag, value: [0x22, 0xFF, 0x22]))
         #expect(ValidatorFields(answer).entityTag == nil)
     }
 
-    @Test("8.8.2.2: Last-Modified counts as strong when Date is at least a second later")
-    func strongDates() {
+    @Test func `8.8.2.2: Last-Modified counts as strong when Date is at least a second later`() {
         #expect(!ValidatorFields.isStrong(lastModified: now, date: now))
         #expect(!ValidatorFields.isStrong(lastModified: now + 1, date: now))
         #expect(ValidatorFields.isStrong(lastModified: now - 1, date: now))
@@ -51,13 +45,12 @@ struct ValidatorTests {
         #expect(!ValidatorFields(fields([("Last-Modified", "x"), ("Date", date(0))])).exists)
     }
 
-    @Test("13.1.5: the tag decides where there is one, weak or not")
-    func tagBeforeDate() {
+    @Test func `13.1.5: the tag decides where there is one, weak or not`() {
         let dates = [("Last-Modified", date(-60)), ("Date", date(0))]
         #expect(ValidatorFields(fields(dates + [("ETag", "\"a\"")])).strongText == "\"a\"")
         #expect(ValidatorFields(fields(dates + [("ETag", "W/\"a\"")])).strongText == nil)
         #expect(ValidatorFields(fields(dates)).isStrong)
-        // What stands there is no tag, and says nothing of what the date is worth.
+        // The value is not a tag, and does not affect the strength of the date.
         #expect(ValidatorFields(fields(dates + [("ETag", "a")])).strongText == nil)
     }
 

@@ -1,9 +1,10 @@
 import ConcurrencyPrimitives
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
-struct AdmissionTests {
+@Suite(.timeLimit(.minutes(30))) struct AdmissionTests {
     private func limits(
         _ running: Int, perClient: Int = 100, waiting: Int = 100, waitingPerClient: Int = 100
     ) -> Admission.Limits {
@@ -23,12 +24,11 @@ struct AdmissionTests {
                 return false
             }
         }
-        while admission.counts == before { await Task.yield() }
+        await eventually { admission.counts != before }
         return task
     }
 
-    @Test("those who wait are let in in the order in which they came")
-    func order() async throws {
+    @Test func `those who wait are let in in the order in which they came`() async throws {
         let admission = Admission(limits(1))
         try await admission.enter("a")
         let first = await enters(admission, "b")
@@ -43,8 +43,7 @@ struct AdmissionTests {
         #expect(admission.counts == (running: 0, waiting: 0))
     }
 
-    @Test("a client at its own limit waits, and does not hold up those behind it")
-    func perClient() async throws {
+    @Test func `a client at its own limit waits, and does not hold up those behind it`() async throws {
         let admission = Admission(limits(3, perClient: 1))
         try await admission.enter("a")
         let again = await enters(admission, "a")
@@ -54,8 +53,7 @@ struct AdmissionTests {
         #expect(await again.value)
     }
 
-    @Test("a full queue refuses, and one client cannot fill it for all")
-    func full() async throws {
+    @Test func `a full queue refuses, and one client cannot fill it for all`() async throws {
         let admission = Admission(limits(1, perClient: 2, waiting: 3, waitingPerClient: 2))
         try await admission.enter("a")
         let waiting = [await enters(admission, "b"), await enters(admission, "b")]
@@ -86,8 +84,7 @@ struct AdmissionTests {
         #expect(admission.counts == (running: 0, waiting: 0))
     }
 
-    @Test("who gives up while waiting takes no place")
-    func cancelled() async throws {
+    @Test func `who gives up while waiting takes no place`() async throws {
         let admission = Admission(limits(1))
         try await admission.enter("a")
         let task = await enters(admission, "b")
@@ -98,8 +95,7 @@ struct AdmissionTests {
         try await admission.enter("c")
     }
 
-    @Test("higher limits let those in who wait")
-    func raised() async throws {
+    @Test func `higher limits let those in who wait`() async throws {
         let admission = Admission(limits(1))
         try await admission.enter("a")
         let task = await enters(admission, "b")

@@ -9,7 +9,7 @@ struct HostFieldTests {
         "[v1.a]", "127.0.0.1:8081@evil.example", "a@b", "a/b", "a?b", "a,b", "a b", "a..b", ".", ".a", "a:b", "a:1:2",
         "a:99999",
         "a:+1", "256.1.1.1", "1.2.3", "1.2.3.4.5", "127.1", "0x7f.1", "a.0x7f", "2130706433", "017700000001",
-        "ä.example", "a%2eb",
+        "ä.example", "a%2eb", ":", ":80",
         "a\\b", String(repeating: "a", count: 64),
     ])
     func `what is no host is no Host field`(text: String) {

@@ -5,10 +5,10 @@ import Testing
 
 @testable import HTTPServer
 
-/// What comes out of a connection's bytes.
+/// The requests in a connection's bytes.
 private func read(
     _ bytes: String, limits: RequestLimits = RequestLimits(), cut: Int? = nil
-) throws(RequestFault) -> [(head: RequestHead, content: [UInt8])] {
+) throws(RequestError) -> [(head: RequestHead, content: [UInt8])] {
     var reader = RequestReader(limits: limits)
     var requests: [(RequestHead, [UInt8])] = []
     var head: RequestHead?
@@ -37,8 +37,8 @@ private func status(_ bytes: String, limits: RequestLimits = RequestLimits(), cu
 }
 
 struct RequestReaderTests {
-    @Test("a request is read the same however its bytes are cut up", arguments: [1, 2, 3, 7, 1000])
-    func cutting(cut: Int) throws {
+    @Test(arguments: [1, 2, 3, 7, 1000])
+    func `a request is read the same however its bytes are cut up`(cut: Int) throws {
         let requests = try read(
             "POST /a?b=c HTTP/1.1\r\nHost: x:80\r\nContent-Length: 5\r\n\r\nhelloGET /d HTTP/1.0\r\n\r\n"
                 + "PUT /e HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n"
@@ -49,23 +49,20 @@ struct RequestReaderTests {
         #expect(requests.map(\.head.keepsAlive) == [true, false, true])
     }
 
-    @Test("an absolute URL as target is a path, and its host goes before Host")
-    func absoluteForm() throws {
+    @Test func `an absolute URL as target is a path, and its host goes before Host`() throws {
         let requests = try read("GET http://a.example:81?q HTTP/1.1\r\nHost: b\r\n\r\n")
         #expect(requests.first?.head.target == .path("/?q"))
         #expect(requests.first?.head.authority == "a.example:81")
         #expect(try read("OPTIONS http://a HTTP/1.1\r\nHost: a\r\n\r\n").first?.head.target == .server)
     }
 
-    @Test("a field's value is kept byte by byte, without the space around it")
-    func values() throws {
+    @Test func `a field's value is kept byte by byte, without the space around it`() throws {
         let requests = try read("GET / HTTP/1.1\r\nHost: x\r\nA:\t b  c \t\r\nB:\r\n\r\n")
         #expect(requests.first?.head.fields[HTTPField.Name("A")!] == "b  c")
         #expect(requests.first?.head.fields[HTTPField.Name("B")!] == "")
     }
 
-    @Test("one empty line before a request is skipped")
-    func emptyLine() throws {
+    @Test func `one empty line before a request is skipped`() throws {
         #expect(try read("\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n").count == 1)
         #expect(status("\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n") == 400)
     }
@@ -82,8 +79,7 @@ struct RequestReaderTests {
         #expect(requests.map(\.content) == [Array("abc".utf8)])
     }
 
-    @Test("connections live on as the version and Connection say")
-    func keepAlive() throws {
+    @Test func `connections live on as the version and Connection say`() throws {
         func keeps(_ version: String, _ fields: String) throws -> Bool? {
             try read("GET / HTTP/\(version)\r\nHost: x\r\n\(fields)\r\n").first?.head.keepsAlive
         }
@@ -94,8 +90,7 @@ struct RequestReaderTests {
         #expect(try keeps("1.0", "Connection: keep-alive, close\r\n") == false)
     }
 
-    @Test("limits answer with a status of their own")
-    func limits() {
+    @Test func `limits answer with a status of their own`() {
         let limits = RequestLimits(target: 100, head: 512, fields: 4, body: 10)
         let long = String(repeating: "a", count: 600)
         #expect(status("GET /\(long) HTTP/1.1\r\nHost: x\r\n\r\n", limits: limits) == 414)
@@ -111,8 +106,8 @@ struct RequestReaderTests {
                 == 413)
     }
 
-    @Test("what is no HTTP/1.1 request is refused", arguments: MalformedRequest.all)
-    func malformed(request: MalformedRequest) {
+    @Test(arguments: MalformedRequest.all)
+    func `what is no HTTP/1.1 request is refused`(request: MalformedRequest) {
         #expect(status(request.bytes) == request.status, "\(request)")
     }
 }

@@ -4,8 +4,7 @@ import Testing
 @testable import HTTPServer
 
 struct SmallPartTests {
-    @Test("text in JSON is escaped")
-    func json() {
+    @Test func `text in JSON is escaped`() {
         var line = JSONLine()
         line.add("a", "\"\\\n\u{7F}ä")
         line.add("b", 3)
@@ -16,8 +15,7 @@ struct SmallPartTests {
                 == #"{"a":"\"\\\u000a\u007fä","b":3,"c":1.042,"d":true}"#)
     }
 
-    @Test("an IPv6 client is counted by its /64, and written as RFC 7239 wants it")
-    func clients() {
+    @Test func `an IPv6 client is counted by its /64, and written as RFC 7239 wants it`() {
         let one = ClientAddress("2001:db8:1:2::1")
         #expect(one.subscriber == ClientAddress("2001:db8:1:2:ffff::9").subscriber)
         #expect(one.subscriber != ClientAddress("2001:db8:1:3::1").subscriber)
@@ -26,8 +24,7 @@ struct SmallPartTests {
         #expect(ClientAddress("192.0.2.1").forwardedNode == "192.0.2.1")
     }
 
-    @Test("the words of a list, without empty ones")
-    func lists() {
+    @Test func `the words of a list, without empty ones`() {
         #expect(Array(ListedTokens(" a,b ,\t c,,  ,d")) == ["a", "b", "c", "d"])
         #expect(Array(ListedTokens("")).isEmpty)
     }

@@ -34,8 +34,8 @@ struct WriteFairnessTests {
         }
     }
 
-    @Test("a loop that always has another piece to write reads from its other sockets all the same")
-    func fairness() async throws {
+    @Test
+    func `a loop that always has another piece to write reads from its other sockets all the same`() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let turns = try await WriteFairness.start(on: loop)

@@ -18,6 +18,7 @@ import Testing
                     while !isClosed.withLock({ $0 }) {}
                 }
             }
+            // Ends: the task above runs at once. A sleep would let its thread end before it is closed.
             while waiting.withLock({ $0 == nil }) { await Task.yield() }
             executor?.close()
             executor = nil

@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
-import Glibc
 import HTTPCaching
+import TestSupport
 import Testing
 import Transfer
 
@@ -21,17 +21,17 @@ import Transfer
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 _ = try? await slots.run(held, memory: { 1 }, on: executor) {
-                    while isHeld.withLock({ $0 }) { usleepBriefly() }
+                    block { !isHeld.withLock { $0 } }
                 }
             }
-            while slots.waiting + slots.running < 1 { await Task.yield() }
+            await eventually { slots.waiting + slots.running >= 1 }
             for (index, one) in turns.enumerated() {
                 group.addTask {
                     _ = try? await slots.run(one.turn, memory: { one.memory }, on: executor) {
                         order.withLock { $0.append(one.name) }
                     }
                 }
-                while slots.waiting < index + 1 { await Task.yield() }
+                await eventually { slots.waiting > index }
             }
             isHeld.withLock { $0 = false }
         }
@@ -70,7 +70,7 @@ import Transfer
         let slots = DecodingSlots(width: 4, memoryLimit: 1000)
         let (begun, ended) = (Locked<[String]>([]), Locked<Set<String>>([]))
         func reaches(_ count: Int) async -> [String] {
-            while begun.withLock({ $0.count }) < count { await Task.yield() }
+            await eventually { begun.withLock { $0.count } >= count }
             return begun.withLock { $0 }
         }
         await withTaskGroup(of: Void.self) { group in
@@ -82,15 +82,15 @@ import Transfer
                     group.addTask { [turn] in
                         _ = try? await slots.run(turn, memory: { 1 }, on: executor) {
                             begun.withLock { $0.append(name) }
-                            while !ended.withLock({ $0.contains(name) }) { usleepBriefly() }
+                            block { ended.withLock { $0.contains(name) } }
                         }
                     }
-                    while slots.waiting + begun.withLock({ $0.count }) == all { await Task.yield() }
+                    await eventually { slots.waiting + begun.withLock { $0.count } != all }
                 }
             }
             func end(_ name: String) { ended.withLock { _ = $0.insert(name) } }
 
-            // What a asks for looks cheap: by turns alone it would come before whatever else b wants.
+            // The work of `a` seems cheap: without shares it would precede all further work of `b`.
             await add(["a1", "a2", "a3", "a4"], cost: 1)
             #expect(await reaches(4).count == 4)
             await add(["a5", "a6", "a7"], cost: 1)
@@ -139,9 +139,4 @@ import Transfer
             last = starts[0]
         }
     }
-}
-
-private func usleepBriefly() {
-    var request = timespec(tv_sec: 0, tv_nsec: 1_000_000)
-    nanosleep(&request, nil)
 }

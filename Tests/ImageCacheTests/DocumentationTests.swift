@@ -9,10 +9,15 @@ struct DocumentationTests {
         return try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
     }
 
-    @Test(arguments: ["ReadmeExample", "GettingStartedExample", "ServerExample"])
-    func `a page shows the example that is compiled here, word for word`(name: String) throws {
-        let example = try String(
-            contentsOf: here.appendingPathComponent("Documentation/\(name).swift"), encoding: .utf8)
+    @Test(arguments: [
+        "ImageCacheTests/Documentation/ReadmeExample", "ImageCacheTests/Documentation/GettingStartedExample",
+        "ImageCacheTests/Documentation/ServerExample", "ImageCacheTests/Documentation/TestingExample",
+        "ImageCacheTests/Documentation/DecoderExample", "ImageCacheTests/Documentation/EncoderExample",
+        "ImageCacheTests/Documentation/ProcessorExample", "ImageCacheTests/Documentation/TransportExample",
+        "MemoryCacheTests/Documentation/MemoryCacheExample", "HTTPSemanticsTests/Documentation/HTTPSemanticsExample",
+    ])
+    func `a page shows the example that its module's tests compile, word for word`(file: String) throws {
+        let example = try text(of: "Tests/\(file).swift")
         // "// PAGE shows this file …"
         let page = try #require(example.split(separator: " ").dropFirst().first.map(String.init))
         let body = example.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().joined(separator: "\n")
@@ -26,6 +31,10 @@ struct DocumentationTests {
             let path = String(link.output.1)
             #expect(FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path), "\(path)")
         }
+    }
+
+    @Test func `a downloader is forty lines on the library`() throws {
+        #expect(try text(of: "Examples/Downloader/Downloader.swift").split(separator: "\n").count <= 40)
     }
 
     @Test func `the README is one screen`() throws {

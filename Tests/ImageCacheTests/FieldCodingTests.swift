@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPCaching
 import HTTPTypes
 import Testing
 
@@ -17,14 +18,12 @@ struct ResponseRecordTests {
         return ResponseRecord(url: "https://example.com/a", response: response)
     }
 
-    @Test("comes back from its bytes as it was")
-    func roundTrip() throws {
+    @Test func `comes back from its bytes as it was`() throws {
         let decoded = try #require(ResponseRecord(decoding: record.encoded))
         #expect(decoded == record)
     }
 
-    @Test("keeps values that are no text byte by byte")
-    func bytes() throws {
+    @Test func `keeps values that are no text byte by byte`() throws {
         let value: [UInt8] = [0xFF, 0xE9, 0x61, 0xC3]
         var record = record
         record.response.fields.append(HTTPField(name: .server, lenientValue: value))
@@ -33,15 +32,13 @@ struct ResponseRecordTests {
         #expect(field.withUnsafeBytesOfValue { Array($0) } == value)
     }
 
-    @Test("is absent, never a trap, when its bytes are cut anywhere")
-    func truncated() {
+    @Test func `is absent, never a trap, when its bytes are cut anywhere`() {
         let bytes = record.encoded
         for count in 0..<bytes.count { #expect(ResponseRecord(decoding: Array(bytes[..<count])) == nil) }
         #expect(ResponseRecord(decoding: bytes + [0]) == nil)
     }
 
-    @Test("survives any change of any byte without a trap")
-    func damaged() {
+    @Test func `survives any change of any byte without a trap`() {
         var generator = SystemRandomNumberGenerator()
         let bytes = record.encoded
         for index in bytes.indices {

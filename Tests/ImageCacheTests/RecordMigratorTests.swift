@@ -58,10 +58,10 @@ import Testing
         writer.write(0x81 as UInt8)
         for number in [7, 100, 50] as [Int64] { writer.write(number) }
         let metadata = writer.bytes + old([.cookie: token], vary: "Cookie")
-        let key = EntryKey("GET - - https://example.com/a").ofMadeImages
+        let key = EntryKey("GET - - https://example.com/a").ofDerivedImages
         let after = try #require(migrator.migrated(entry(key.value, variant: "100x50", metadata), from: 1))
         #expect(after.variant == "100x50" && !String(decoding: after.metadata, as: UTF8.self).contains(token))
-        #expect(MadeImageRecord(decoding: after.metadata)?.original == 7)
+        #expect(DerivedImageRecord(decoding: after.metadata)?.original == 7)
     }
 
     @Test func `what was stored for an Authorization goes, and what cannot be read`() {

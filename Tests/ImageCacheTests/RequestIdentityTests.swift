@@ -11,14 +11,12 @@ struct RequestIdentityTests {
         return request
     }
 
-    @Test("Requests whose fields differ in bytes that are no text share no load")
-    func loads() {
+    @Test func `requests whose fields differ in bytes that are no text share no load`() {
         #expect(FileKey(request(.cookie, [0xFF]), in: nil) != FileKey(request(.cookie, [0xFE]), in: nil))
         #expect(FileKey(request(.cookie, [0xFF]), in: nil) == FileKey(request(.cookie, [0xFF]), in: nil))
     }
 
-    @Test("Credentials that differ in such bytes have namespaces of their own")
-    func owners() {
+    @Test func `credentials that differ in such bytes have namespaces of their own`() {
         let owners = [[0xFF], [0xFE], Array("a".utf8)].map {
             ResolvedRequest.owner(of: request(.authorization, $0), userinfo: nil)
         }
@@ -32,7 +30,7 @@ struct RequestIdentityTests {
         { $0 }, { $0.with { $0.policy = .reloadIgnoringLocalCacheData } },
         { $0.with { $0.policy = .maxStale(seconds: 5) } },
         { $0.with { $0.sha256 = String(repeating: "a", count: 64) } },
-        { $0.with { $0.ownLifetime = OwnLifetime(seconds: 60) } },
+        { $0.with { $0.freshnessOverride = FreshnessOverride(seconds: 60) } },
         { $0.with { $0.fields[.cacheControl] = "no-cache" } },
         { $0.with { $0.fields[HTTPField.Name("Pragma") ?? .accept] = "no-cache" } },
         { $0.with { $0.transfer.maxFileSize = 5 } },
@@ -45,7 +43,7 @@ struct RequestIdentityTests {
         let terms = try requests.map { FetchTerms(try ResolvedRequest($0)) }
         #expect(Set(terms).count == terms.count)
         #expect(Set(requests.map { FileKey($0, in: nil) }).count == terms.count)
-        // Who asks for something newer, or for certain bytes, follows nobody who began before.
+        // A request for something newer, or for certain bytes, does not join an earlier one.
         #expect(
             terms.map { $0.mayFollow(terms[0], length: 1) } == [true, false, false, false, false, false, false, true])
         #expect(!terms[0].mayFollow(terms[3], length: 1))

@@ -9,8 +9,7 @@ import Testing
         return try decoder.decode(Corpus.shared.source(path))
     }
 
-    @Test("gAMA is applied as browsers do, and 1/2.2 counts as sRGB")
-    func gamma() throws {
+    @Test func `gAMA is applied as browsers do, and 1/2.2 counts as sRGB`() throws {
         // The same picture, written for six gammas: PngSuite's g* images look alike when theirs are applied.
         let names = ["g03", "g04", "g05", "g07", "g10", "g25"].map { "png/PngSuite__\($0)n2c08.png" }
         let reference = try decode("png/PngSuite__g04n2c08.png", keeping: false)
@@ -24,8 +23,7 @@ import Testing
         #expect(near.meanDifference(from: try decode("png/PngSuite__g05n2c08.png", keeping: false)) > 0)
     }
 
-    @Test("A profile of swapped colours is converted; kept, it is handed on with pixels as stored")
-    func profile() throws {
+    @Test func `a profile of swapped colours is converted; kept, it is handed on with pixels as stored`() throws {
         let big = "jpeg/Pillow__icc_profile_big.jpg"
         let kept = try decode(big, keeping: true)
         let converted = try decode(big, keeping: false)
@@ -34,8 +32,7 @@ import Testing
         #expect(try ImageInfo.read(Corpus.shared.source(big)).profile != nil)
     }
 
-    @Test("A broken profile is no profile")
-    func broken() throws {
+    @Test func `a broken profile is no profile`() throws {
         for name in ["gen__jpg_icc_garbage", "gen__jpg_icc_255_parts_missing"] {
             let path = "hostile/\(name).jpg"
             let kept = try decode(path, keeping: true)
@@ -44,8 +41,7 @@ import Testing
         }
     }
 
-    @Test("A thumbnail has the colours of the whole image")
-    func thumbnail() throws {
+    @Test func `a thumbnail has the colours of the whole image`() throws {
         let source = try Corpus.shared.source("jpeg/Pillow__icc_profile_big.jpg")
         let whole = try ImageDecoder().decode(source).resized(to: .fit(60, 60))
         #expect(try ImageDecoder().decode(source, to: .fit(60, 60)).meanDifference(from: whole) < 2)

@@ -54,7 +54,7 @@ struct Corpus: Sendable {
         expectations = read("expected.json", as: Expected.self)?.files ?? [:]
     }
 
-    /// Where a file lies.
+    /// The location of a file.
     func place(_ path: String) -> String { root.appending(path: path).path }
 
     func source(_ path: String) throws -> ImageSource { try ImageSource(path: place(path)) }

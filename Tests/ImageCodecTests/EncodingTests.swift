@@ -16,8 +16,8 @@ import Testing
         }
     }
 
-    @Test("PNG and lossless WebP give every pixel back", arguments: [1, 2, 4, 16, 200, 2000], [true, false])
-    func lossless(_ colors: Int, _ opaque: Bool) throws {
+    @Test(arguments: [1, 2, 4, 16, 200, 2000], [true, false])
+    func `PNG and lossless WebP give every pixel back`(_ colors: Int, _ opaque: Bool) throws {
         let image = try picture(colors: colors, opaque: opaque)
         var plain = ImageEncoder.PNGOptions(level: 1)
         plain.usesPalette = false
@@ -27,8 +27,7 @@ import Testing
         }
     }
 
-    @Test("A palette takes as few bits as its colours need")
-    func palette() throws {
+    @Test func `a palette takes as few bits as its colours need`() throws {
         for (colors, depth) in [(2, 1), (4, 2), (16, 4), (200, 8)] {
             let info = try ImageInfo.read(ImageSource(ImageEncoder.png().encode(picture(colors: colors, opaque: true))))
             #expect(info.bitDepth == depth && info.components == 1)
@@ -37,8 +36,7 @@ import Testing
         #expect(many.components == 3 && many.bitDepth == 8)
     }
 
-    @Test("A higher quality is nearer and larger, in JPEG and WebP")
-    func quality() throws {
+    @Test func `a higher quality is nearer and larger, in JPEG and WebP`() throws {
         let photo = try ImageDecoder().decode(
             Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"), to: .fit(128, 128))
         for (coarse, fine) in [
@@ -54,8 +52,7 @@ import Testing
         }
     }
 
-    @Test("JPEG is progressive and subsampled as asked")
-    func jpegOptions() throws {
+    @Test func `JPEG is progressive and subsampled as asked`() throws {
         let image = try picture(colors: 2000, opaque: true)
         var options = ImageEncoder.JPEGOptions(quality: 90)
         let small = try ImageEncoder(.jpeg(options)).encode(image)
@@ -68,8 +65,7 @@ import Testing
         #expect(try near < ImageDecoder().decode(ImageSource(small)).meanDifference(from: image))
     }
 
-    @Test("Transparency goes upon the background in a JPEG")
-    func background() throws {
+    @Test func `transparency goes upon the background in a JPEG`() throws {
         let clear = try DecodedImage.plain(16, 16, [255, 0, 0, 0])
         var options = ImageEncoder.JPEGOptions(quality: 100)
         let white = try ImageDecoder().decode(ImageSource(ImageEncoder(.jpeg(options)).encode(clear)))
@@ -79,8 +75,7 @@ import Testing
         #expect(abs(Int(green[8, 8].y) - 128) <= 2 && green[8, 8].x <= 2)
     }
 
-    @Test("Options out of range and sizes that a format cannot hold are errors")
-    func outOfRange() throws {
+    @Test func `options out of range and sizes that a format cannot hold are errors`() throws {
         let image = try DecodedImage.plain(4, 4, [1, 1, 1, 255])
         let wide = try DecodedImage.plain(16384, 1, [1, 1, 1, 255])
         var effort = ImageEncoder.WebPOptions()
@@ -95,8 +90,7 @@ import Testing
         }
     }
 
-    @Test("A kept profile and kept metadata go through every format")
-    func profileAndMetadata() throws {
+    @Test func `a kept profile and kept metadata go through every format`() throws {
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
         decoder.keepsMetadata = true

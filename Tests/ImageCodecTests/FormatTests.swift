@@ -3,8 +3,8 @@ import Testing
 @testable import ImageCodec
 
 @Suite struct FormatTests {
-    @Test("The format comes from the bytes", arguments: Corpus.shared.files("good", []))
-    func detected(_ file: Corpus.File) throws {
+    @Test(arguments: Corpus.shared.files("good", []))
+    func `the format comes from the bytes`(_ file: Corpus.File) throws {
         guard let named = file.format else { return }
         let format = try #require(ImageFormat.detect(Corpus.shared.bytes(file.path)))
         let expected: ImageFormat =
@@ -26,8 +26,7 @@ import Testing
         #expect(error?.description == "unsupported format: \(format)")
     }
 
-    @Test("Other signatures are known by name")
-    func others() {
+    @Test func `other signatures are known by name`() {
         #expect(ImageFormat.detect([0x49, 0x49, 0x2A, 0, 8, 0, 0, 0]) == .tiff)
         #expect(ImageFormat.detect([0x4D, 0x4D, 0, 0x2A]) == .tiff)
         #expect(ImageFormat.detect(Array("<?xml version=\"1.0\"?>\n<!-- a -->\n<svg xmlns='…'>".utf8)) == .svg)
@@ -38,8 +37,15 @@ import Testing
         #expect(ImageFormat.detect([0, 0, 0, 4] + Array("ftyp".utf8)) == nil)
     }
 
-    @Test("The header tells what an image is")
-    func info() throws {
+    @Test(arguments: ImageFormat.allCases.filter(\.isSupported))
+    func `each format that is read has files in TestAssets, and can be written`(format: ImageFormat) {
+        let folder = format.mediaType.split(separator: "/").last.map(String.init) ?? ""
+        #expect(!Corpus.shared.files("good", [folder]).isEmpty, "TestAssets/\(folder) has no good files")
+        let encoders = [ImageEncoder.jpeg(), .png(), .webp()]
+        #expect(encoders.contains { $0.format == format }, "ImageEncoder.swift has no case for \(format)")
+    }
+
+    @Test func `the header tells what an image is`() throws {
         let photo = try ImageInfo.read(Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"))
         #expect(photo.format == .jpeg && photo.width == 1200 && photo.height == 1800 && photo.orientation == .right)
         #expect(photo.bitDepth == 8 && photo.components == 3 && !photo.hasAlpha && photo.frames == 1)
@@ -49,8 +55,7 @@ import Testing
         #expect(frames.frames == 5000)
     }
 
-    @Test("A file that is none, a folder and a missing file are typed errors")
-    func unreadable() throws {
+    @Test func `a file that is none, a folder and a missing file are typed errors`() throws {
         for path in [Corpus.shared.place("jpeg"), Corpus.shared.place("none")] {
             let error = #expect(throws: ImageCodecError.self) { try ImageSource(path: path) }
             #expect(error?.code == .unreadable)
@@ -59,8 +64,8 @@ import Testing
         #expect(empty?.code == .truncated)
     }
 
-    @Test("A file is read the same from memory and from disk", arguments: ["jpeg", "png", "webp"])
-    func sources(_ folder: String) throws {
+    @Test(arguments: ["jpeg", "png", "webp"])
+    func `a file is read the same from memory and from disk`(_ folder: String) throws {
         let file = try #require(
             Corpus.shared.files("good", [folder]).first {
                 (try? ImageDecoder().decode(Corpus.shared.source($0.path))) != nil

@@ -50,7 +50,7 @@ import Testing
         do throws(ImageCodecError) {
             let image = try decoder.decode(source, to: sizing, within: budget)
             #expect(image.width * image.height <= decoder.limits.pixels, "\(sizing)")
-            // What is made of pixels has the same limits as what is made of a file.
+            // The same limits apply to pixels and to files.
             let resized = try pixels.resized(to: sizing, within: ImageBudget(limits: decoder.limits))
             #expect(resized.width == image.width && resized.height == image.height)
             _ = try image.blurred(sigma: 125, within: budget)

@@ -4,10 +4,8 @@ import Testing
 
 /// Broken and malicious files: a typed error or an image, whatever they say.
 @Suite struct HostileTests {
-    @Test(
-        "A hostile file gives an error or an image, as its manifest asks", arguments: Corpus.shared.files("hostile", [])
-    )
-    func outcome(_ file: Corpus.File) throws {
+    @Test(arguments: Corpus.shared.files("hostile", []))
+    func `a hostile file gives an error or an image, as its manifest asks`(_ file: Corpus.File) throws {
         let source = try Corpus.shared.source(file.path)
         let whole = outcome(ImageDecoder(), source, nil)
         let small = outcome(ImageDecoder(), source, .fit(64, 64))
@@ -15,7 +13,7 @@ import Testing
         patient.allowTruncated = true
         let partial = outcome(patient, source, nil)
         _ = try? ImageInfo.read(source)
-        // What is refused is refused at every size, and never for want of patience only.
+        // A refused file is refused at every size, and not only by the time limit.
         #expect((whole == nil) == (small == nil))
         #expect(whole != nil || partial == nil)
         let isRead = file.format == nil || file.format.map { ["jpeg", "png", "webp"].contains($0) } == true
@@ -39,10 +37,8 @@ import Testing
         }
     }
 
-    @Test(
-        "A truncated image is an error, and with allowTruncated what there is",
-        arguments: ["jpg_trunc_base", "jpg_trunc_prog", "png_trunc", "webp_trunc"])
-    func truncated(_ name: String) throws {
+    @Test(arguments: ["jpg_trunc_base", "jpg_trunc_prog", "png_trunc", "webp_trunc"])
+    func `a truncated image is an error, and with allowTruncated what there is`(_ name: String) throws {
         let file = try #require(Corpus.shared.files.first { $0.path.hasPrefix("hostile/gen__\(name)_50") })
         let source = try Corpus.shared.source(file.path)
         let error = #expect(throws: ImageCodecError.self) { try ImageDecoder().decode(source) }

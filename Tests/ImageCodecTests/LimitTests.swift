@@ -18,8 +18,7 @@ import Testing
         }
     }
 
-    @Test("Each limit refuses what exceeds it")
-    func limits() throws {
+    @Test func `each limit refuses what exceeds it`() throws {
         for file in files {
             #expect(try outcome(file) { _ in } == nil)
             #expect(try outcome(file) { $0.pixels = 128 * 128 - 1 } == .limitExceeded)
@@ -32,8 +31,7 @@ import Testing
         #expect(try outcome("jpeg/Pillow__icc_profile_big.jpg") { $0.ancillary = 10_000 } == .limitExceeded)
     }
 
-    @Test("A result larger than the limit is refused before it is made")
-    func result() throws {
+    @Test func `a result larger than the limit is refused before it is made`() throws {
         var sizing = ImageSizing(width: 60_000, height: 60_000, fit: .fill)
         sizing.allowsEnlargement = true
         let error = #expect(throws: ImageCodecError.self) {

@@ -12,10 +12,8 @@ import Testing
         return (try ImageEncoder(.jpeg(options)).encode(photo), photo)
     }
 
-    @Test(
-        "A progressive JPEG gives ever better images as it arrives, the last one the file's own",
-        arguments: [1, 700, 1 << 20])
-    func betterAndBetter(_ size: Int) throws {
+    @Test(arguments: [1, 700, 1 << 20])
+    func `a progressive JPEG gives ever better images as it arrives, the last one the file's own`(_ size: Int) throws {
         let (bytes, _) = try progressive()
         #expect(try ImageInfo.read(ImageSource(bytes)).isProgressive)
         let final = try ImageDecoder().decode(ImageSource(bytes))
@@ -30,8 +28,7 @@ import Testing
         if size < 1000 { #expect(distances.count > 4) }
     }
 
-    @Test("Previews come in the size that is asked for")
-    func sized() throws {
+    @Test func `previews come in the size that is asked for`() throws {
         let (bytes, _) = try progressive()
         let preview = ProgressiveJPEGPreview(sizing: .cover(50, 50))
         #expect(try preview.append(Array(bytes.prefix(bytes.count / 2))))
@@ -39,8 +36,7 @@ import Testing
         #expect(image.width == 50 && image.height == 50)
     }
 
-    @Test("What is no progressive JPEG gives no previews, and no error")
-    func others() throws {
+    @Test func `what is no progressive JPEG gives no previews, and no error`() throws {
         let (_, image) = try progressive()
         for bytes in [try ImageEncoder.jpeg().encode(image), try ImageEncoder.png().encode(image)] {
             let preview = ProgressiveJPEGPreview()
@@ -49,8 +45,7 @@ import Testing
         }
     }
 
-    @Test("A preview obeys the limits")
-    func limits() throws {
+    @Test func `a preview obeys the limits`() throws {
         let (bytes, _) = try progressive()
         var decoder = ImageDecoder()
         decoder.limits.pixels = 1000
@@ -63,8 +58,8 @@ import Testing
 
 /// Progressive files at 1/8, where most of the scans are left out.
 @Suite struct CoarseDecodingTests {
-    @Test("A progressive JPEG gives at 1/8 the pixels of the baseline file it was made with", arguments: [0, 1, 2])
-    func same(_ sampling: Int) throws {
+    @Test(arguments: [0, 1, 2])
+    func `a progressive JPEG gives at 1/8 the pixels of the baseline file it was made with`(_ sampling: Int) throws {
         let photo = try ImageDecoder().decode(
             Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"), to: .fit(801, 801))
         var options = ImageEncoder.JPEGOptions(quality: 85)
@@ -77,8 +72,7 @@ import Testing
             try ImageDecoder().decode(ImageSource(progressive), to: .fit(40, 40)).meanDifference(from: expected) == 0)
     }
 
-    @Test("A progressive JPEG that is cut is an error at 1/8 too, wherever it is cut")
-    func cut() throws {
+    @Test func `a progressive JPEG that is cut is an error at 1/8 too, wherever it is cut`() throws {
         let photo = try DecodedImage(width: 200, height: 160) { pixels in
             for index in 0..<pixels.count { pixels[index] = index % 4 == 3 ? 255 : UInt8(index * index / 800 % 251) }
         }

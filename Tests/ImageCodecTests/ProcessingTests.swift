@@ -14,8 +14,7 @@ import Testing
         }
     }
 
-    @Test("A crop is that part, and one that reaches out is an error")
-    func crop() throws {
+    @Test func `a crop is that part, and one that reaches out is an error`() throws {
         let image = try grid(20, 10)
         let part = try image.cropped(x: 3, y: 4, width: 5, height: 2)
         #expect(part.width == 5 && part.height == 2 && part[0, 0] == [3, 4, 0, 255] && part[4, 1] == [7, 5, 0, 255])
@@ -24,10 +23,9 @@ import Testing
         }
     }
 
-    @Test("Each orientation puts the stored corner where Exif says")
-    func orientation() throws {
+    @Test func `each orientation puts the stored corner where Exif says`() throws {
         let image = try grid(4, 3)
-        // Where the stored upper left is to be seen.
+        // The displayed position of the stored upper left.
         let corners: [ImageOrientation: (Int, Int)] = [
             .up: (0, 0), .upMirrored: (3, 0), .down: (3, 2), .downMirrored: (0, 2), .leftMirrored: (0, 0),
             .right: (2, 0), .rightMirrored: (2, 3), .left: (0, 3),
@@ -39,8 +37,7 @@ import Testing
         }
     }
 
-    @Test("Rounded corners are transparent outside, opaque inside and soft between")
-    func corners() throws {
+    @Test func `rounded corners are transparent outside, opaque inside and soft between`() throws {
         let image = try DecodedImage.plain(40, 30, [10, 20, 30, 255])
         let round = try image.roundingCorners(radius: 10)
         #expect(round[0, 0] == [0, 0, 0, 0] && round[39, 29].w == 0 && round[20, 0].w == 255 && round[0, 15].w == 255)
@@ -53,15 +50,13 @@ import Testing
         #expect(try DecodedImage.plain(1, 1, [1, 2, 3, 255]).circled().width == 1)
     }
 
-    @Test("Gray has the luma of the colour, and keeps alpha")
-    func gray() throws {
+    @Test func `gray has the luma of the colour, and keeps alpha`() throws {
         #expect(try DecodedImage.plain(3, 3, [255, 255, 255, 7]).grayscaled()[1, 1] == [255, 255, 255, 7])
         let green = try DecodedImage.plain(3, 3, [0, 255, 0, 255]).grayscaled()[1, 1]
         #expect(green.x == green.y && green.y == green.z && abs(Int(green.x) - 182) <= 1)
     }
 
-    @Test("A blur spreads a point like a Gaussian and keeps the sum; a plain colour stays")
-    func blur() throws {
+    @Test func `a blur spreads a point like a Gaussian and keeps the sum; a plain colour stays`() throws {
         let plain = try DecodedImage.plain(9, 5, [40, 50, 60, 255])
         #expect(try plain.blurred(sigma: 30).meanDifference(from: plain) == 0)
         #expect(try plain.blurred(sigma: 0).meanDifference(from: plain) == 0)

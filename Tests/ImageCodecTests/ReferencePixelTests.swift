@@ -4,8 +4,8 @@ import Testing
 
 /// Pixels on which independent decoders agree, of every still image of the corpus.
 @Suite struct ReferencePixelTests {
-    @Test("Every byte of a decoded image is what independent decoders say", arguments: Corpus.shared.files("good"))
-    func pixels(_ file: Corpus.File) throws {
+    @Test(arguments: Corpus.shared.files("good"))
+    func `every byte of a decoded image is what independent decoders say`(_ file: Corpus.File) throws {
         let expected = try #require(Corpus.shared.expectations[file.path])
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
@@ -21,7 +21,7 @@ import Testing
         do throws(ImageCodecError) {
             image = try decoder.decode(source)
         } catch {
-            // Where one of the decoders shows what there is, an error is as good. Lossless JPEG needs libjpeg-turbo 3.
+            // If one of the decoders displays a part, an error is acceptable. Lossless JPEG needs libjpeg-turbo 3.
             let isLossless = error.code == .unsupportedFormat && error.reason.contains("SOF type 0xc3")
             #expect(expected.status == "lenient" || isLossless, "\(error)")
             return
@@ -30,10 +30,8 @@ import Testing
         if image.hash != expected.sha256 { #expect(try image.withoutHiddenColors.hash == expected.sha256_a0) }
     }
 
-    @Test(
-        "An image with an Exif orientation is turned to be seen",
-        arguments: Corpus.shared.files("good").filter { ($0.orientation ?? 1) != 1 })
-    func orientation(_ file: Corpus.File) throws {
+    @Test(arguments: Corpus.shared.files("good").filter { ($0.orientation ?? 1) != 1 })
+    func `an image with an Exif orientation is turned to be seen`(_ file: Corpus.File) throws {
         let expected = try #require(Corpus.shared.expectations[file.path]?.oriented)
         var decoder = ImageDecoder()
         decoder.color = .keepProfile

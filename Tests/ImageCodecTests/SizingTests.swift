@@ -48,8 +48,8 @@ import Testing
         Case(image: (3000, 1), sizing: box(100, 100, .inside), result: (100, 1), scaled: (100, 1)),
     ]
 
-    @Test("A box and a fit come to a size and a place", arguments: cases)
-    func plan(_ test: Case) throws {
+    @Test(arguments: cases)
+    func `a box and a fit come to a size and a place`(_ test: Case) throws {
         let plan = try ResizePlan(test.sizing, of: .init(width: test.image.0, height: test.image.1))
         #expect(plan.result == .init(width: test.result.0, height: test.result.1))
         #expect(plan.scaled == .init(width: test.scaled.0, height: test.scaled.1))
@@ -59,8 +59,7 @@ import Testing
         #expect(image.width == test.result.0 && image.height == test.result.1)
     }
 
-    @Test("A box without sides, below one pixel or with a senseless ratio is an error")
-    func senseless() {
+    @Test func `a box without sides, below one pixel or with a senseless ratio is an error`() {
         for sizing in [
             Self.box(nil, nil, .inside), Self.box(0, 5, .inside), Self.box(5, -1, .fill), Self.box(5, 5, .fill, dpr: 0),
             Self.box(5, 5, .fill, dpr: .nan), Self.box(.max, 1, .fill, enlarging: true),
@@ -72,8 +71,7 @@ import Testing
         }
     }
 
-    @Test("Entropy and attention find the part with something to see")
-    func bySight() throws {
+    @Test func `entropy and attention find the part with something to see`() throws {
         // Plain, but for a coloured pattern at the right.
         let image = try DecodedImage(width: 120, height: 40) { pixels in
             for y in 0..<40 {
@@ -91,8 +89,7 @@ import Testing
         }
     }
 
-    @Test("What contain leaves free is transparent, or of the background")
-    func background() throws {
+    @Test func `what contain leaves free is transparent, or of the background`() throws {
         let image = try DecodedImage.plain(40, 20, [1, 2, 3, 255])
         var sizing = ImageSizing(width: 40, height: 40, fit: .contain)
         let clear = try image.resized(to: sizing)

@@ -7,7 +7,7 @@ import Testing
     /// A step, on an image of 1024 × 1024 pixels or its file.
     struct Stage: Sendable, CustomTestStringConvertible {
         let name: String
-        /// Whether pixels are made that count for the limit on memory.
+        /// True if pixels are created that count for the limit on memory.
         var takesMemory = true
         let run: @Sendable (Inputs, ImageBudget) throws(ImageCodecError) -> Void
 
@@ -149,7 +149,7 @@ import Testing
         #expect(try code(stage, ImageBudget(cancellation: cancellation)) == .cancelled)
         // It looks at the start, and again and again.
         let later = ImageCancellation()
-        later.cancel(afterLooks: 3)
+        later.cancel(afterChecks: 3)
         #expect(try code(stage, ImageBudget(cancellation: later)) == .cancelled)
     }
 

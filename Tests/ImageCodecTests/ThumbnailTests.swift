@@ -6,8 +6,7 @@ import Testing
 @Suite struct ThumbnailTests {
     private let photo = "jpeg/exif-orientation-examples__Landscape_6.jpg"
 
-    @Test("A photo becomes a small JPEG of its own proportions, upright")
-    func jpeg() throws {
+    @Test func `a photo becomes a small JPEG of its own proportions, upright`() throws {
         let image = try ImageDecoder().decode(Corpus.shared.source(photo), to: .fit(256, 256))
         #expect(image.width == 256 && image.height == 171)
         let bytes = try ImageEncoder.jpeg(quality: 80).encode(image)
@@ -17,8 +16,7 @@ import Testing
         #expect(again.meanDifference(from: image) < 6)
     }
 
-    @Test("A thumbnail is near the one made from all pixels")
-    func scaledDecoding() throws {
+    @Test func `a thumbnail is near the one made from all pixels`() throws {
         let source = try Corpus.shared.source(photo)
         let whole = try ImageDecoder().decode(source)
         let slow = try whole.resized(to: .fit(200, 200))
@@ -27,8 +25,7 @@ import Testing
         #expect(fast.meanDifference(from: slow) < 1.5)
     }
 
-    @Test("A thumbnail of a turned image is the turned thumbnail, for each of the eight orientations")
-    func orientations() throws {
+    @Test func `a thumbnail of a turned image is the turned thumbnail, for each of the eight orientations`() throws {
         let source = try Corpus.shared.source(photo)
         var decoder = ImageDecoder()
         decoder.appliesOrientation = false
@@ -46,8 +43,7 @@ import Testing
         }
     }
 
-    @Test("Kept metadata says that the image is upright")
-    func metadata() throws {
+    @Test func `kept metadata says that the image is upright`() throws {
         var decoder = ImageDecoder()
         let source = try Corpus.shared.source(photo)
         #expect(try decoder.info(source).orientation == .right)

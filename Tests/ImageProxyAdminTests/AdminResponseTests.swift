@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPCaching
 import HTTPServer
 import HTTPTypes
 import ImageCache
@@ -12,7 +13,6 @@ import Testing
     }
 
     @Test(
-        "Addresses, localhost and configured names are the listener's, other names are not",
         arguments: [
             ("127.0.0.1:8081", true), ("10.1.2.3", true), ("[::1]:8081", true), ("[fe80::1]", true),
             ("localhost", true),
@@ -20,24 +20,25 @@ import Testing
             ("evil.example", false), ("127.0.0.1.evil.example", false), ("localhost.evil.example", false),
             ("admin.example.evil", false), ("evil-localhost", false),
         ] as [(String, Bool)])
-    func hosts(host: String, isAdmitted: Bool) throws {
+    func `addresses, localhost and configured names are the listener's, other names are not`(
+        host: String, isAdmitted: Bool
+    ) throws {
         #expect(admission().admits(try #require(HostField(host.utf8))) == isAdmitted)
     }
 
     @Test(
-        "Only the token lets anything be changed",
         arguments: [
             ("Bearer secret", nil), ("bearer  secret", nil), ("Bearer secre", .wrong), ("Bearer secrets", .wrong),
             ("Bearer Secret", .wrong), ("Bearer secretsecret", .wrong), ("Bearer ", .missing),
             ("Basic secret", .missing),
             ("secret", .missing), (nil, .missing),
         ] as [(String?, AdminGuard.AuthorizationError?)])
-    func tokens(authorization: String?, error: AdminGuard.AuthorizationError?) {
+    func `only the token lets anything be changed`(authorization: String?, error: AdminGuard.AuthorizationError?) {
         #expect(admission().authorizationError(authorization: authorization) == error)
     }
 
-    @Test("Without a token nothing may be changed, whatever is sent", arguments: [nil, "Bearer ", "Bearer secret"])
-    func noToken(authorization: String?) {
+    @Test(arguments: [nil, "Bearer ", "Bearer secret"])
+    func `without a token nothing may be changed, whatever is sent`(authorization: String?) {
         #expect(admission(nil).authorizationError(authorization: authorization) == .notConfigured)
         #expect(admission("").authorizationError(authorization: "Bearer x") == .wrong)
     }
@@ -57,8 +58,7 @@ import Testing
         return FreshnessSummary(rules.explain(stored, now: now))
     }
 
-    @Test("What is fresh says for how long, what is stale what becomes of it")
-    func states() {
+    @Test func `what is fresh says for how long, what is stale what becomes of it`() {
         #expect(words("max-age=11520", age: 0).words == "Fresh for 3 h 12 min")
         #expect(words("max-age=60", age: 60).state == .stale)
         #expect(
@@ -77,31 +77,30 @@ import Testing
 
 @Suite struct AdminResponseTests {
     @Test(
-        "A purge names exactly one thing",
         arguments: [
-            (#"{"url":"http://a/b"}"#, .url("http://a/b")), (#"{"prefix":"https://a/"}"#, .prefix("https://a/")),
-            (#"{"host":"a.example"}"#, .host("a.example")), (#"{"all":true}"#, .everything),
-            (#"{"all":false,"host":"a"}"#, .host("a")),
-        ] as [(String, PurgeTarget)])
-    func orders(text: String, target: PurgeTarget) throws {
-        #expect(try PurgeCommand.target(of: Array(text.utf8)) == target)
+            (#"{"url":"http://a/b"}"#, .target(.url("http://a/b"))),
+            (#"{"prefix":"https://a/"}"#, .target(.prefix("https://a/"))),
+            (#"{"host":"a.example"}"#, .target(.host("a.example"))), (#"{"all":true}"#, .everything),
+            (#"{"all":false,"host":"a"}"#, .target(.host("a"))),
+        ] as [(String, PurgeCommand.Scope)])
+    func `a purge names exactly one thing`(text: String, scope: PurgeCommand.Scope) throws {
+        #expect(try PurgeCommand.scope(of: Array(text.utf8)) == scope)
     }
 
-    @Test(
-        "Everything else is refused, and an empty beginning is not everything",
-        arguments: [
-            ("", PurgeCommand.ParsingError.notJSON), ("[]", .notJSON), (#"{"url":1}"#, .notJSON), ("{}", .notOne),
-            (#"{"all":false}"#, .notOne), (#"{"url":"http://a/","all":true}"#, .notOne),
-            (#"{"prefix":""}"#, .notURL("")),
-            (#"{"prefix":"/a"}"#, .notURL("/a")), (#"{"host":""}"#, .notURL("")),
-            (#"{"host":"http://a"}"#, .notURL("http://a")),
-        ])
-    func mistakes(text: String, mistake: PurgeCommand.ParsingError) {
-        #expect(throws: mistake) { try PurgeCommand.target(of: Array(text.utf8)) }
+    @Test(arguments: [
+        ("", PurgeCommand.ParsingError.notJSON), ("[]", .notJSON), (#"{"url":1}"#, .notJSON), ("{}", .notOne),
+        (#"{"all":false}"#, .notOne), (#"{"url":"http://a/","all":true}"#, .notOne),
+        (#"{"prefix":""}"#, .notURL("")),
+        (#"{"prefix":"/a"}"#, .notURL("/a")), (#"{"host":""}"#, .notURL("")),
+        (#"{"host":"http://a"}"#, .notURL("http://a")),
+    ])
+    func `everything else is refused, and an empty beginning is not everything`(
+        text: String, mistake: PurgeCommand.ParsingError
+    ) {
+        #expect(throws: mistake) { try PurgeCommand.scope(of: Array(text.utf8)) }
     }
 
-    @Test("An entry's number survives being a text, and nothing else is one")
-    func entryIDs() {
+    @Test func `an entry's number survives being a text, and nothing else is one`() {
         for id in [0, 1, .max, .min, 0x024d_bc2c_8000_0000] as [Int64] {
             #expect(EntryID.number(EntryID.text(id)) == id)
         }
@@ -110,8 +109,7 @@ import Testing
         }
     }
 
-    @Test("Transfers keep their names, also two of one URL, and the furthest comes first")
-    func transfers() {
+    @Test func `transfers keep their names, also two of one URL, and the furthest comes first`() {
         func progress(_ received: Int64, _ change: (inout DownloadProgress) -> Void = { _ in }) -> DownloadProgress {
             var progress = DownloadProgress()
             progress.received = received
@@ -137,8 +135,7 @@ import Testing
         #expect(TransfersResponse([("http://a/1", progress(1)), ("http://a/2", progress(2))], limit: 1).more == 1)
     }
 
-    @Test("The page's files are in the binary, and each has its type")
-    func page() throws {
+    @Test func `the page's files are in the binary, and each has its type`() throws {
         #expect(PageFile.all.count == 14)
         for file in PageFile.all {
             #expect(file.content.count > 100, "\(file.name)")

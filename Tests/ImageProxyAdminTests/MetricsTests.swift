@@ -1,11 +1,11 @@
+import Foundation
 import Metrics
 import Testing
 
 @testable import ImageProxyAdmin
 
 @Suite struct DurationHistogramTests {
-    @Test("Bounds ascend, ten a decade, and 1, 2.5 and 5 of each are exported")
-    func bounds() {
+    @Test func `bounds ascend, ten a decade, and 1, 2.5 and 5 of each are exported`() {
         let bounds = DurationHistogram.bounds
         #expect(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 })
         #expect(bounds.first == 10_000)
@@ -15,8 +15,7 @@ import Testing
         #expect(exported.last == 100_000_000_000)
     }
 
-    @Test("A value that is on a bound counts below it, one above the last bound only in all")
-    func onBound() {
+    @Test func `a value that is on a bound counts below it, one above the last bound only in all`() {
         var histogram = DurationHistogram()
         for value in [-5, 10_000, 10_001, 200_000_000_000] as [Int64] { histogram.note(value) }
         #expect(histogram.cumulative(at: 0) == 2)
@@ -26,8 +25,7 @@ import Testing
         #expect(histogram.sum == 200_000_020_001)
     }
 
-    @Test("Percentiles are off by no more than their bucket")
-    func percentiles() throws {
+    @Test func `percentiles are off by no more than their bucket`() throws {
         var histogram = DurationHistogram()
         #expect(histogram.percentile(0.5) == nil)
         for milliseconds in 1...1000 { histogram.note(Int64(milliseconds) * 1_000_000) }
@@ -41,8 +39,7 @@ import Testing
         #expect(slow.percentile(0.5) == 100e9)
     }
 
-    @Test("What was noted since is a histogram of its own")
-    func since() {
+    @Test func `what was noted since is a histogram of its own`() {
         var histogram = DurationHistogram()
         histogram.note(1_000_000)
         let earlier = histogram
@@ -60,8 +57,23 @@ import Testing
         #expect(Set(registry.all.keys.map(\.label)) == Set(MetricHelp.texts.keys))
     }
 
-    @Test("Counters, gauges and histograms come out as Prometheus reads them")
-    func format() {
+    @Test func `the page on administering has a row for each metric`() throws {
+        var root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        for _ in 0..<3 { root.deleteLastPathComponent() }
+        let page = try String(
+            contentsOf: root.appendingPathComponent("Sources/ImageProxy/ImageProxy.docc/Administering.md"),
+            encoding: .utf8)
+        let folder = root.appendingPathComponent("Sources/ImageProxyAdmin/Metrics")
+        var names: Set<String> = []
+        for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+            let source = try String(contentsOf: file, encoding: .utf8)
+            names.formUnion(source.matches(of: #/"(imgcache_\w+)"/#).map { String($0.output.1) })
+        }
+        #expect(names.count > 25)
+        for name in names.sorted() { #expect(page.contains("`\(name)"), "Administering.md lacks \(name)") }
+    }
+
+    @Test func `counters, gauges and histograms come out as Prometheus reads them`() {
         let registry = MetricsRegistry()
         Counter(label: "b.total", dimensions: [("z", "1"), ("a", "x\"\\\ny")], factory: registry).increment(by: 3)
         Counter(label: "b.total", dimensions: [("z", "0"), ("a", "w")], factory: registry).increment()
@@ -85,8 +97,7 @@ import Testing
                 """)
     }
 
-    @Test("A timer is a histogram in seconds whose buckets add up")
-    func histogram() {
+    @Test func `a timer is a histogram in seconds whose buckets add up`() {
         let registry = MetricsRegistry()
         let timer = Timer(label: "imgcache_request_duration_seconds", dimensions: [("cache", "hit")], factory: registry)
         timer.recordNanoseconds(20_000)
@@ -105,24 +116,20 @@ import Testing
         #expect(lines.contains("\(name)_count{cache=\"hit\"} 3"))
     }
 
-    @Test(
-        "Numbers and names are what the format allows",
-        arguments: [
-            (1.0, "1"), (0.000025, "2.5e-05"), (0.1, "0.1"), (.infinity, "+Inf"), (1e20, "1e+20"), (-2, "-2"),
-        ])
-    func numbers(value: Double, text: String) {
+    @Test(arguments: [
+        (1.0, "1"), (0.000025, "2.5e-05"), (0.1, "0.1"), (.infinity, "+Inf"), (1e20, "1e+20"), (-2, "-2"),
+    ])
+    func `numbers and names are what the format allows`(value: Double, text: String) {
         #expect(PrometheusText.number(value) == text)
     }
 
-    @Test("A metric's name has letters, digits and underscores alone")
-    func names() {
+    @Test func `a metric's name has letters, digits and underscores alone`() {
         #expect(PrometheusText.sanitized("http.requests-2") == "http_requests_2")
         #expect(PrometheusText.sanitized("2x") == "_2x")
         #expect(PrometheusText.sanitized("") == "_")
     }
 
-    @Test("The same label and dimensions are one metric, whoever asks for it")
-    func identity() {
+    @Test func `the same label and dimensions are one metric, whoever asks for it`() {
         let registry = MetricsRegistry()
         Counter(label: "x", dimensions: [("a", "1"), ("b", "2")], factory: registry).increment()
         let again = Counter(label: "x", dimensions: [("b", "2"), ("a", "1")], factory: registry)

@@ -12,8 +12,7 @@ import Testing
         return ring
     }
 
-    @Test("The newest values stay, and what is not known is nil")
-    func slices() {
+    @Test func `the newest values stay, and what is not known is nil`() {
         let young = ring([(1, 100), (2, 101)]).slice(since: nil, now: 101)
         #expect(young.start == 97)
         #expect(young.values == [nil, nil, 1, 2])
@@ -22,8 +21,7 @@ import Testing
         #expect(full.values == [6, 7, 8, 9])
     }
 
-    @Test("Only what is new is given when it is asked for, and never more than there is")
-    func since() {
+    @Test func `only what is new is given when it is asked for, and never more than there is`() {
         let ring = ring((1...9).map { ($0, 100 + $0) })
         #expect(ring.slice(since: 107, now: 0).values == [8, 9])
         #expect(ring.slice(since: 109, now: 0).values == [])
@@ -31,24 +29,21 @@ import Testing
         #expect(ring.slice(since: 3, now: 0).start == 105)
     }
 
-    @Test("Steps that were slept through have the average")
-    func gaps() {
+    @Test func `steps that were slept through have the average`() {
         #expect(ring([(1, 100), (5, 103)]).slice(since: nil, now: 0).values == [1, 5, 5, 5])
     }
 
-    @Test("A second note in the same step changes nothing")
-    func sameStep() {
+    @Test func `a second note in the same step changes nothing`() {
         #expect(
             ring([(1, 60), (2, 61), (3, 119), (4, 120)], step: 60).slice(since: nil, now: 0).values == [nil, nil, 1, 4])
     }
 
-    @Test("After a step of the clock the series begins anew", arguments: [50, 10_000])
-    func clockSteps(time: Int) {
+    @Test(arguments: [50, 10_000])
+    func `after a step of the clock the series begins anew`(time: Int) {
         #expect(ring([(1, 100), (2, 101), (9, time)]).slice(since: nil, now: 0).values == [nil, nil, nil, 9])
     }
 
-    @Test("Before the first note nothing is known")
-    func empty() {
+    @Test func `before the first note nothing is known`() {
         let slice = ring([], step: 60).slice(since: nil, now: 6_000)
         #expect(slice.start == 6_000 - 240)
         #expect(slice.values == [nil, nil, nil, nil])
@@ -65,8 +60,7 @@ import Testing
         return totals
     }
 
-    @Test("The totals are those of the metrics, by what the cache said and what was an error")
-    func fromMetrics() {
+    @Test func `the totals are those of the metrics, by what the cache said and what was an error`() {
         let registry = MetricsRegistry()
         for (outcome, status, count) in [
             ("hit", "2xx", 5), ("stale", "2xx", 1), ("revalidated", "3xx", 1), ("collapsed", "2xx", 2),
@@ -97,8 +91,7 @@ import Testing
         #expect(totals.latency.count == 1)
     }
 
-    @Test("Each second has its rates, and each minute its own")
-    func history() throws {
+    @Test func `each second has its rates, and each minute its own`() throws {
         let history = TrafficHistory()
         // GIVEN ten requests a second, eight of them hits, for two minutes
         for second in 0...120 {
@@ -123,8 +116,7 @@ import Testing
         #expect(history.totals.requests == 1200)
     }
 
-    @Test("A clock that is set back, and counters that are, make nothing negative")
-    func steps() {
+    @Test func `a clock that is set back, and counters that are, make nothing negative`() {
         let history = TrafficHistory()
         history.note(totals(requests: 100, hits: 100), at: start)
         history.note(totals(requests: 200, hits: 200), at: start.addingTimeInterval(1))

@@ -15,25 +15,25 @@ struct ImageRulesTests {
         return rules
     }
 
-    private func order(_ target: String, _ rules: ImageRules, accept: String = "*/*") throws(ImageRequestError)
+    private func operation(_ target: String, _ rules: ImageRules, accept: String = "*/*") throws(ImageRequestError)
         -> ImageOperation
     {
-        try rules.order(target: target, accept: [accept], now: 1000)
+        try rules.operation(target: target, accept: [accept], now: 1000)
     }
 
-    @Test("those of the origin, whose path stands behind the options")
-    func origin() throws {
-        let order = try order("/image/w=9/a.jpg?v=1", rules)
-        #expect(order.request.file.url == "https://origin.example/base/a.jpg?v=1")
-        #expect(order.request.sizing == .init(width: 9, height: 8192))
-        #expect(order.variesOnAccept && order.expiry == nil)
-        #expect(order.encoding == .likeOriginal(.init(quality: 80)))
+    @Test func `those of the origin, whose path stands behind the options`() throws {
+        let operation = try operation("/image/w=9/a.jpg?v=1", rules)
+        #expect(operation.request.file.url == "https://origin.example/base/a.jpg?v=1")
+        #expect(operation.request.sizing == .init(width: 9, height: 8192))
+        #expect(operation.variesOnAccept && operation.expiry == nil)
+        #expect(operation.encoding == .likeOriginal(.init(quality: 80)))
         #expect(
-            try self.order("/image/w=9/a.jpg", rules, accept: "image/webp").encoding == .encoder(.webp(quality: 80)))
-        let fixed = try self.order("/image/w=9,f=png/a.jpg", rules, accept: "image/webp")
+            try self.operation("/image/w=9/a.jpg", rules, accept: "image/webp").encoding == .encoder(.webp(quality: 80))
+        )
+        let fixed = try self.operation("/image/w=9,f=png/a.jpg", rules, accept: "image/webp")
         #expect(!fixed.variesOnAccept && fixed.encoding == .encoder(.png()))
         #expect(
-            try self.order("/image/w=9/https://origin.example/base/x.jpg", rules).request.file.url
+            try self.operation("/image/w=9/https://origin.example/base/x.jpg", rules).request.file.url
                 == "https://origin.example/base/x.jpg")
     }
 
@@ -46,48 +46,45 @@ struct ImageRulesTests {
         var rules = rules
         // Nor where a pattern would allow it.
         rules.allowedHosts = AllowedHosts(["*.example", "origin.example"])
-        #expect(throws: ImageRequestError.self) { try order("/image/w=9/\(original)", rules) }
+        #expect(throws: ImageRequestError.self) { try operation("/image/w=9/\(original)", rules) }
     }
 
-    @Test("and those of the hosts that are allowed")
-    func hosts() throws {
+    @Test func `and those of the hosts that are allowed`() throws {
         var rules = rules
-        #expect(throws: ImageRequestError.host) { try order("/image/w=9/https://b.example/a.jpg", rules) }
-        #expect(throws: ImageRequestError.host) { try order("/image/w=9/https://origin.example:8443/a.jpg", rules) }
+        #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://b.example/a.jpg", rules) }
+        #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://origin.example:8443/a.jpg", rules) }
         rules.allowedHosts = AllowedHosts(["b.example"])
-        #expect(try order("/image/w=9/https://b.example/a.jpg", rules).request.file.url == "https://b.example/a.jpg")
-        #expect(throws: ImageRequestError.host) { try order("/image/w=9/https://c.example/a.jpg", rules) }
-        #expect(throws: ImageRequestError.host) { try order("/image/w=9/http://169.254.169.254/", rules) }
+        #expect(
+            try operation("/image/w=9/https://b.example/a.jpg", rules).request.file.url == "https://b.example/a.jpg")
+        #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://c.example/a.jpg", rules) }
+        #expect(throws: ImageRequestError.host) { try operation("/image/w=9/http://169.254.169.254/", rules) }
     }
 
-    @Test("only in the widths that are allowed, where some are")
-    func widths() throws {
+    @Test func `only in the widths that are allowed, where some are`() throws {
         var rules = rules
         rules.widths = [64, 128]
-        #expect(try order("/image/w=64,h=5/a.jpg", rules).request.sizing?.width == 64)
-        #expect(throws: ImageRequestError.width(65)) { try order("/image/w=65/a.jpg", rules) }
-        #expect(throws: ImageRequestError.width(nil)) { try order("/image/h=64/a.jpg", rules) }
+        #expect(try operation("/image/w=64,h=5/a.jpg", rules).request.sizing?.width == 64)
+        #expect(throws: ImageRequestError.width(65)) { try operation("/image/w=65/a.jpg", rules) }
+        #expect(throws: ImageRequestError.width(nil)) { try operation("/image/h=64/a.jpg", rules) }
     }
 
-    @Test("only by URLs that are signed, where there are keys")
-    func signatures() throws {
+    @Test func `only by URLs that are signed, where there are keys`() throws {
         var rules = rules
         let signer = URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw=="))
         rules.signer = signer
-        #expect(throws: ImageRequestError.signature(.missing)) { try self.order("/image/w=9/a.jpg", rules) }
+        #expect(throws: ImageRequestError.signature(.missing)) { try self.operation("/image/w=9/a.jpg", rules) }
         let signed = try signer.sign(target: "/image/w=9/a.jpg?v=1", expiry: 1000)
-        let order = try self.order(signed, rules)
-        #expect(order.request.file.url == "https://origin.example/base/a.jpg?v=1")
-        #expect(order.expiry == 1000)
+        let operation = try self.operation(signed, rules)
+        #expect(operation.request.file.url == "https://origin.example/base/a.jpg?v=1")
+        #expect(operation.expiry == 1000)
         #expect(throws: ImageRequestError.signature(.expired(at: 1000))) {
-            try rules.order(target: signed, accept: [], now: 1001)
+            try rules.operation(target: signed, accept: [], now: 1001)
         }
         let other = signed.replacingOccurrences(of: "w=9", with: "w=8")
-        #expect(throws: ImageRequestError.signature(.wrong)) { try self.order(other, rules) }
+        #expect(throws: ImageRequestError.signature(.wrong)) { try self.operation(other, rules) }
     }
 
-    @Test("whatever stands in a URL, it is an order for a host that is allowed, or a refusal")
-    func nonsense() throws {
+    @Test func `whatever stands in a URL, it is an order for a host that is allowed, or a refusal`() throws {
         var generator = SeededGenerator(seed: 5)
         let pieces = [
             "w=", "h=", "fit=", "cover", "f=", "auto", "dpr=", "g=", "0.5x0.5", "bg=", "fff", "blur=", "1", "64",
@@ -106,18 +103,17 @@ struct ImageRulesTests {
             }
             rules.signer =
                 round % 10 == 0 ? URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw==")) : nil
-            guard let order = try? order(target, rules) else { continue }
+            guard let operation = try? operation(target, rules) else { continue }
             orders += 1
-            #expect(order.request.file.url.hasPrefix("https://origin.example/base/"), "\(target)")
+            #expect(operation.request.file.url.hasPrefix("https://origin.example/base/"), "\(target)")
             #expect(rules.signer == nil, "\(target)")
         }
         #expect(orders > 1000)
     }
 
-    @Test("nothing of a client's own fields goes to the origin, so that all share one image")
-    func fields() throws {
-        let order = try order("/image/w=9/a.jpg", rules, accept: "image/png")
-        #expect(order.request.file.fields == [.accept: "image/webp, image/png, image/jpeg"])
+    @Test func `nothing of a client's own fields goes to the origin, so that all share one image`() throws {
+        let operation = try operation("/image/w=9/a.jpg", rules, accept: "image/png")
+        #expect(operation.request.file.fields == [.accept: "image/webp, image/png, image/jpeg"])
     }
 }
 
@@ -127,14 +123,13 @@ extension String {
     }
 }
 
-@Suite("What is said when there is no image")
+@Suite("Responses without an image")
 struct ImageFailureTests {
     private func response(_ code: ImageCacheError.Code) -> Response {
         Response(imageFailure: ImageCacheError(code, url: "http://10.0.0.1/secret", message: "reason"))
     }
 
-    @Test("the right status, a short JSON body, and nothing to be cached")
-    func statuses() {
+    @Test func `the right status, a short JSON body, and nothing to be cached`() {
         let table: [(ImageCacheError.Code, Int, String)] = [
             (.status(404), 404, "not-found"), (.status(410), 410, "gone"), (.status(401), 403, "origin-forbids"),
             (.status(403), 403, "origin-forbids"), (.status(500), 502, "origin-status"),
@@ -165,13 +160,12 @@ struct ImageFailureTests {
         }
     }
 
-    @Test("who may not have it is told so by 403, who asked wrongly by 400")
-    func refusals() {
+    @Test func `who may not have it is told so by 403, who asked wrongly by 400`() {
         let table: [(ImageRequestError, Int)] = [
             (.host, 403), (.signature(.missing), 403), (.signature(.malformed), 403),
             (.signature(.unknownKey("k")), 403),
             (.signature(.expired(at: 5)), 403), (.signature(.wrong), 403), (.signature(.unavailable), 503),
-            (.width(5), 400), (.width(nil), 400), (.mistake(.init(code: "bad-option", message: "m")), 400),
+            (.width(5), 400), (.width(nil), 400), (.invalidOption(.init(code: "bad-option", message: "m")), 400),
         ]
         for (refusal, status) in table {
             #expect(Response(refusal).head.status.code == status, "\(refusal)")

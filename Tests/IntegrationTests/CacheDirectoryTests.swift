@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 /// Which folders the command takes for its cache, and which it leaves alone.
-@Suite(.fewAtATime) struct CacheDirectoryTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct CacheDirectoryTests {
+    private let work: TestWorkspace
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     @Test(arguments: [["prune"], ["fetch", "URL"], ["ls"], ["clear"], ["verify"], ["fetch", "-o", "file", "URL"]])

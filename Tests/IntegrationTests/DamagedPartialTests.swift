@@ -5,16 +5,16 @@ import Testing
 
 /// A block of a partial counts only if its checksum says that it is what came: whatever happened to the file, only the
 /// bad blocks are fetched again.
-@Suite(.fewAtATime) struct DamagedPartialTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DamagedPartialTests {
     private static let representation = Representation(seed: 61, size: 3_000_000)
     private static let cut: Int64 = 2_000_000
     /// The whole blocks before the cut; the one that was cut is kept too, unless something is wrong with the partial.
     private static let held = cut / blockSize * blockSize
-    private let work: Workplace
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin { request in
             Behaviour(Self.representation).with { if request.number == 1 { $0.cutAfter = Self.cut } }
         }
@@ -122,7 +122,7 @@ import Testing
         gate.open()
         let outcome = await CommandRunner.outcome(of: process)
         #expect(outcome.ending == .exited(0), "\(outcome)")
-        let answer = try Answer(outcome)
+        let answer = try FetchReport(outcome)
         #expect(
             Self.representation.content.equalsFile(at: answer.path ?? ""), "a wrong file was handed out: \(outcome)")
         try await work.expectSoundStore()

@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 /// No path is printed that is not there when the command ends; and the store keeps to the capacity that it was given once.
-@Suite(.fewAtATime) struct DeliveredPathTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DeliveredPathTests {
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
     private let gate = Gate()
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin { [gate] request in
             // "/SIZE/name"
             let parts = request.path.split(separator: "/")
@@ -42,7 +42,7 @@ import Testing
         #expect(sentences.count == 2, "\(outcome)")
         #expect(sentences.first?.contains("4.00 MiB") == true && sentences.first?.contains("--capacity") == true)
         #expect(sentences.last?.contains("\(count - paths.count - 1) more") == true, "\(outcome)")
-        // What is refused is refused at its head; some of it is on the way by then.
+        // A refused body is refused at its head; some of it is in transit by then.
         if size > 100_000 { #expect(origin.bodyBytesSent < 11_000_000) }
         #expect(DiskUsage.bytes(at: work.cache) <= 4 << 20)
     }
@@ -100,7 +100,7 @@ import Testing
         let small = try await work.fetch(origin.url("/23/small"))
         #expect(small.errorOutput.isEmpty, "\(small)")
         #expect(try await work.run("ls").lines.count == 11)
-        // Who only looks changes nothing.
+        // A command that only reads changes nothing.
         _ = try await work.run("stats", "--capacity", "2MiB")
         #expect(try await work.run("stats", "--json").objects.first?["capacity"] as? Int == 12 << 20)
 
@@ -132,7 +132,7 @@ import Testing
             let fetch = try work.command.start(["fetch", "-i", list])
             while fetch.ending == nil { _ = try await work.command.shell("rm -rf \(work.cache)") }
             let outcome = await CommandRunner.outcome(of: fetch)
-            // What was printed and deleted is told.
+            // A printed path that was deleted is reported.
             if outcome.lines.contains(where: { !isThere($0[...]) }) {
                 #expect(outcome.ending == .exited(6), "\(outcome)")
             }

@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 /// The exit codes that README and `imgcache fetch --help` promise.
-@Suite(.fewAtATime) struct ExitCodeTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ExitCodeTests {
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin { request in
             switch request.path {
             case "/missing": .status(404)

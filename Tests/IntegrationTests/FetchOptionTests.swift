@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 /// The options of `imgcache fetch` that shape the request and the answer.
-@Suite(.fewAtATime) struct FetchOptionTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct FetchOptionTests {
+    private let work: TestWorkspace
     private let representation = Representation(
         seed: 21, size: 5000, lastModified: Date(timeIntervalSince1970: 1_700_000_000))
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     private func origin() throws -> ScriptedOrigin { try ScriptedOrigin(serving: representation) }
@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test func `-A is the User-Agent that Vary means`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             var representation = Representation(seed: request["User-Agent"] == "other/1.0" ? 2 : 1, size: 3000)
             representation.fields = [("Vary", "User-Agent")]
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test func `stale-while-revalidate is asked for at once, as nobody stays behind to do it`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let control = "max-age=0, stale-while-revalidate=1000"
         let origin = try ScriptedOrigin { request in
             if request.number == 3 { return .status(503) }

@@ -3,7 +3,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What nobody says to be fresh: `imgcache fetch` asks.
+/// Responses without explicit freshness: `imgcache fetch` validates them.
 @Suite(.timeLimit(.minutes(20))) struct HeuristicFreshnessTests {
     private func origin(cacheControl: String? = nil) throws -> ScriptedOrigin {
         try ScriptedOrigin(
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func `fetch confirms what only a heuristic calls fresh, by one conditional request`() async throws {
-        let (place, origin) = (try Workplace(), try origin())
+        let (place, origin) = (try TestWorkspace(), try origin())
         for count in 1...3 {
             #expect(try await place.fetch(origin.url()).ending == .exited(0))
             #expect(origin.requests.count == count)
@@ -31,7 +31,7 @@ import Testing
     @Test func `fetch takes what is explicitly fresh, and what is stale when the origin cannot be reached`()
         async throws
     {
-        let place = try Workplace()
+        let place = try TestWorkspace()
         let explicit = try origin(cacheControl: "max-age=600")
         for _ in 0..<2 { _ = try await place.fetch(explicit.url()) }
         #expect(explicit.requests.count == 1)
@@ -54,11 +54,11 @@ import Testing
     }
 
     @Test func `the path of a stored error is nobody's file, and info tells its status`() async throws {
-        let place = try Workplace()
+        let place = try TestWorkspace()
         let origin = try ScriptedOrigin(behaviour: { _ in .status(404, fields: [("Cache-Control", "max-age=600")]) })
         let cache = try DownloadCache(directory: place.cache)
-        let answer = try await cache.exchange(FileRequest(origin.url()))
-        if let content = answer.content { for try await _ in content {} }
+        let answer = try await cache.forward(FileRequest(origin.url()))
+        if let content = answer.body { for try await _ in content {} }
         await cache.close()
         let path = try await place.run("path", origin.url())
         #expect(path.ending == .exited(7) && path.output.isEmpty && path.errorOutput.contains("404"), "\(path)")

@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 /// A hostile or broken origin gets a clear error out of the command: no crash, no hang, no unbounded memory or disk.
-@Suite(.fewAtATime) struct HostileFetchTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HostileFetchTests {
+    private let work: TestWorkspace
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     /// Fetches from an origin that answers with these steps, and expects a failure that names the URL.

@@ -1,5 +1,6 @@
 import Foundation
 import ImageCache
+import ImageCodec
 import TestSupport
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 /// `IMGCACHE_IMAGES` names.
 @Suite(
     .enabled(if: MemoryCgroup.unavailableReason == nil, "\(MemoryCgroup.unavailableReason ?? "")"),
-    .disabled(if: isSanitized(), "a sanitizer needs memory of its own"), .fewAtATime)
+    .disabled(if: isSanitized(), "a sanitizer needs memory of its own"), .fewAtATime, .timeLimit(.minutes(60)))
 struct HostileImageTests {
     private static let folder: String = {
         let own = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TestAssets")
@@ -20,7 +21,7 @@ struct HostileImageTests {
     @Test(arguments: names) func `a thumbnail or one sentence that says why not, within 512 MiB`(name: String)
         async throws
     {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let memory = try MemoryCgroup(limit: 512 << 20)
         var command = work.command
         command.environment["MEMORY"] = memory.folder

@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 /// Ctrl-C and SIGTERM: what arrived is kept, one line says so, and the next run continues.
-@Suite(.fewAtATime) struct InterruptTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct InterruptTests {
+    private let work: TestWorkspace
     private let representation = Representation(seed: 41, size: 3_000_000)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
@@ -65,7 +65,7 @@ import Testing
         #expect(outcome.ending == .exited(130), "\(outcome)")
         #expect(outcome.lines.count == 1)
         #expect(origin.requests(to: "/never").isEmpty)
-        #expect(outcome.errorOutput.contains("not begun"), "\(outcome)")
+        #expect(outcome.errorOutput.contains("not started"), "\(outcome)")
     }
 
     @Test func `a signal during a retry's delay ends at once`() async throws {

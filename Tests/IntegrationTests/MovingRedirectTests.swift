@@ -6,7 +6,7 @@ import Testing
 
 /// A redirect that moves from one release to the next, at an origin whose ETags are made of time and size, as nginx's: two files
 /// of equal size and time have one. Only the final URL tells them apart.
-@Suite(.fewAtATime) struct MovingRedirectTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct MovingRedirectTests {
     private static let size: Int64 = 3_000_000
     private static let cut: Int64 = 1_500_000
     private static let date = Date(timeIntervalSince1970: 1_700_000_000)
@@ -15,9 +15,9 @@ import Testing
     private static let new = Representation(
         seed: 62, size: size, etag: "\"same\"", lastModified: date, cacheControl: nil)
 
-    private let work: Workplace
+    private let work: TestWorkspace
 
-    init() throws { work = try Workplace() }
+    init() throws { work = try TestWorkspace() }
 
     /// Both files under their paths; `/latest` as `latest` says.
     private func origin(
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// What was asked of a path, about what is held or stored.
+    /// The preconditions in requests for a path.
     private func conditions(_ origin: ScriptedOrigin, _ path: String) -> [String] {
         origin.requests(to: path).flatMap { request in
             ["Range", "If-Range", "If-None-Match", "If-Modified-Since"].filter { request[$0] != nil }
@@ -135,7 +135,7 @@ import Testing
             let origin = try origin { .redirect(to: "/fw-1.0.img?verify=\($0.number)") }
             try await work.fetchUntilCut(origin.url("/latest"))
             let outcome = try await work.command.run(["fetch", "--json"] + arguments + [origin.url("/latest")])
-            let answer = try Answer(outcome)
+            let answer = try FetchReport(outcome)
             #expect(answer.resumedFrom == resumed, "\(outcome)")
             #expect(Self.old.content.equalsFile(at: answer.path ?? ""))
         }
@@ -158,7 +158,7 @@ import Testing
         var head = request
         head.method = .head
         head.policy = .reloadIgnoringLocalCacheData
-        #expect(try await cache.answer(to: head).head.status == .ok)
+        #expect(try await cache.response(for: head).head.status == .ok)
         let file = try await cache.file(for: request)
         #expect(Self.new.content.equalsFile(at: file.path))
     }

@@ -4,13 +4,15 @@ import TestSupport
 import Testing
 
 /// Killed and continued against a server that nobody wrote for these tests.
-@Suite(.fewAtATime, .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
+@Suite(
+    .fewAtATime, .timeLimit(.minutes(60)),
+    .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
 struct NginxTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let content = Content(seed: 81, size: 4_000_000)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     /// Starts a fetch, kills it when about half of the file is there, and returns the bytes that nginx sent for it.

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where a fetched file goes: `-o FILE`, `-o -`, `-d DIR`, `-O`.
-@Suite(.fewAtATime) struct OutputTests {
-    private let work: Workplace
+/// The destinations of a fetched file: `-o FILE`, `-o -`, `-d DIR`, `-O`.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct OutputTests {
+    private let work: TestWorkspace
     private let content = Content(seed: 11, size: 700_000)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     private func origin(disposition: String? = nil) throws -> ScriptedOrigin {

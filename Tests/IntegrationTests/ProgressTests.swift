@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 /// The progress bar: on a terminal only, and never in the way of the output.
-@Suite(.fewAtATime) struct ProgressTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ProgressTests {
+    private let work: TestWorkspace
     private let representation = Representation(seed: 101, size: 3_000_000)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     private func origin(_ change: @escaping @Sendable (inout Behaviour) -> Void = { _ in }) throws -> ScriptedOrigin {

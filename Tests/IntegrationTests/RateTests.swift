@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 /// `--limit-rate` holds whatever the origin's speed.
-@Suite(.fewAtATime) struct RateTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RateTests {
+    private let work: TestWorkspace
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     /// Bytes that the partial of a URL holds.

@@ -4,16 +4,16 @@ import TestSupport
 import Testing
 
 /// The real command, killed at any moment, and run again until it is done.
-@Suite(.serialized, .fewAtATime) struct ResumeAfterKillTests {
+@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(60))) struct ResumeAfterKillTests {
     private static let capacity: Int64 = 48 << 20
-    /// What may be between the origin and the command when it dies: in the sockets' buffers and in libcurl's.
+    /// The greatest number of bytes in transit when the command dies: in the sockets' buffers and in libcurl's.
     private static let inFlight: Int64 = 64 << 10
 
-    private let work: Workplace
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         // Each path is a file of its own: "/SEED/SIZE".
         origin = try ScriptedOrigin { request in
             let parts = request.path.split(separator: "/").compactMap { UInt64($0) }

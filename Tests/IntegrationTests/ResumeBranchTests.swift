@@ -4,29 +4,30 @@ import Testing
 
 /// Every answer that an origin may give to a download that continues an earlier one: the bytes are right in all cases,
 /// and fetched again only where they must be.
-@Suite(.fewAtATime) struct ResumeBranchTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ResumeBranchTests {
     static let size: Int64 = 3_000_000
-    /// Where the first answer is cut, in the middle of a block: a process that notices the cut keeps that block too.
+    /// The position at which the first response is cut, in the middle of a block: a process that detects the cut keeps
+    /// that block too.
     static let cut: Int64 = 1_500_000
     static let original = Representation(seed: 51, size: size)
 
     enum Expectation: Sendable {
-        /// What is held is continued: only the rest is fetched.
+        /// The held part is continued: only the rest is fetched.
         case continues
         /// The first answer is taken whole.
         case takenWhole
-        /// What is held is dropped, and the representation is asked for anew.
+        /// The held part is dropped, and the representation requested anew.
         case startsOver
     }
 
     struct Branch: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var expectation: Expectation
-        /// What the origin has while the partial comes to be.
+        /// The origin's behaviour while the partial is created.
         var first = Behaviour(original)
-        /// What it has when the download goes on.
+        /// The origin's behaviour when the download continues.
         var second = Behaviour(original)
-        /// Whether the second run asks for a range.
+        /// True if the second run requests a range.
         var asksForRange = true
 
         init(_ description: String, _ expectation: Expectation, _ change: (inout Branch) -> Void) {
@@ -111,7 +112,7 @@ import Testing
 
     @Test(arguments: branches)
     func `the answer to a continued download`(branch: Branch) async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             request.number == 1 ? branch.first.with { $0.cutAfter = Self.cut } : branch.second
         }
@@ -147,7 +148,7 @@ import Testing
 
     @Test(arguments: [404, 403, 410, 500, 503])
     func `an error status leaves the partial as it is`(status: Int) async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             switch request.number {
             case 1: Behaviour(Self.original).with { $0.cutAfter = Self.cut }
@@ -165,7 +166,7 @@ import Testing
 
     @Test func `416 whose total is what is held, by the same validator, means complete`() async throws {
         let whole = Representation(seed: 53, size: 12 * blockSize)
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(whole).with {
                 $0.framing = .chunked
@@ -182,7 +183,7 @@ import Testing
     }
 
     @Test func `an origin that answers 416 to everything is asked anew once, and is an error`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             request.number == 1 ? Behaviour(Self.original).with { $0.cutAfter = Self.cut } : .status(416)
         }
@@ -198,7 +199,7 @@ import Testing
         let elsewhere = Representation(seed: 54, size: Self.size, etag: "\"v51\"")
         let other = try ScriptedOrigin(serving: elsewhere)
         let third = try ScriptedOrigin { _ in Behaviour(Self.original).with { $0.cutAfter = Self.cut } }
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             if request.number > 1 { return .redirect(to: other.url()) }
             if redirected == "before" { return .redirect(to: third.url()) }
@@ -215,7 +216,7 @@ import Testing
         let place = try ScriptedOrigin { request in
             Behaviour(Self.original).with { if request.number == 1 { $0.cutAfter = Self.cut } }
         }
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in .redirect(to: place.url("/there")) }
         try await work.fetchUntilCut(origin.url())
         let answer = try await work.fetchJSON(origin.url()).answer
@@ -224,7 +225,7 @@ import Testing
     }
 
     @Test func `a Content-Length that promises more than comes is a cut, and nothing is stored`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in
             Behaviour(Self.original).with { $0.framing = .lyingContentLength(by: 100) }
         }
@@ -235,7 +236,7 @@ import Testing
     }
 
     @Test func `a Content-Length that promises less than comes is the length`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in
             Behaviour(Self.original).with { $0.framing = .lyingContentLength(by: -100) }
         }
@@ -247,7 +248,7 @@ import Testing
     }
 
     @Test func `a 206 that ends before its range does is a cut, judged against the total`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Self.original).with {
                 if request.number == 1 { $0.cutAfter = Self.cut }
@@ -262,7 +263,7 @@ import Testing
     }
 
     @Test func `cut again and again, each attempt continues where the last one stopped`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Self.original).with {
                 $0.cutAfter = 800_000
@@ -288,7 +289,7 @@ import Testing
         first.fields = [("Vary", "Accept-Language, User-Agent")]
         second.fields = first.fields
         let variants = [first, second]
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             let isOther = request["Accept-Language"] == "fr" || request["User-Agent"] == "other/1.0"
             if request.number == 2 { return .status(404) }
@@ -308,13 +309,13 @@ import Testing
         }
         try await work.fetchUntilCut(next.url())
         let outcome = try await work.command.run(["fetch", "--json"] + other + [next.url()])
-        let answer = try Answer(outcome)
+        let answer = try FetchReport(outcome)
         #expect(next.requests.last?["Range"] == nil)
         #expect(second.content.equalsFile(at: answer.path ?? ""), "spliced: \(outcome)")
     }
 
     @Test func `--no-resume drops what is there and starts over`() async throws {
-        let work = try Workplace()
+        let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Self.original).with { if request.number == 1 { $0.cutAfter = Self.cut } }
         }

@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 /// Which failures are tried again, how often, and not before which time.
-@Suite(.fewAtATime) struct RetryTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RetryTests {
+    private let work: TestWorkspace
     private let representation = Representation(seed: 71, size: 5000)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     private func origin(

@@ -4,14 +4,14 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What `fetch` and `thumb` print of several URLs.
-@Suite(.fewAtATime) struct RunOutputTests {
-    private let work: Workplace
+/// The output of `fetch` and `thumb` for several URLs.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RunOutputTests {
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
     private let gate = Gate()
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin { [gate] request in
             switch request.path {
             case "/missing": .status(404)

@@ -8,7 +8,7 @@ import Testing
     private static let secrets = ["c3VwZXItc2VjcmV0LXRva2Vu", "c2Vzc2lvbi1vZi1hbGljZQ"]
 
     /// The files below the cache directory that hold one of the secrets.
-    private func files(_ place: Workplace) throws -> [String] {
+    private func files(_ place: TestWorkspace) throws -> [String] {
         try DiskUsage.files(at: place.cache).filter { name in
             let bytes = try Data(contentsOf: URL(filePath: "\(place.cache)/\(name)"))
             return Self.secrets.contains { bytes.range(of: Data($0.utf8)) != nil }
@@ -27,7 +27,7 @@ import Testing
 
     @Test(arguments: ["Authorization", "Cookie", "Authorization, Cookie, User-Agent"])
     func `no value of a request's field is on the disk after fetch, cut, rm and clear`(vary: String) async throws {
-        let place = try Workplace()
+        let place = try TestWorkspace()
         let origin = try origin(vary: vary)
         let fields = [
             "-H", "Authorization: Bearer \(Self.secrets[0])", "-H", "Cookie: session=\(Self.secrets[1])",

@@ -4,8 +4,8 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// What a service needs of a thumbnail beside its bytes: at once, tagged, and with what is left of its original's life.
-@Suite(.fewAtATime) struct ServedThumbnailTests {
+/// A thumbnail as a service serves it: from memory, with an entity tag and the remaining lifetime of its original.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ServedThumbnailTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
 
@@ -47,21 +47,21 @@ import Testing
         let cache = try cache()
         let request = ImageRequest(origin.url("/a.jpg"), .fit(32, 32))
         let encoding = ThumbnailEncoding.encoder(.webp(quality: 80))
-        #expect(cache.readyThumbnail(for: request, as: encoding) == nil)
+        #expect(cache.hotThumbnail(for: request, as: encoding) == nil)
         let made = try await cache.thumbnail(for: request, as: encoding)
-        let ready = try #require(cache.readyThumbnail(for: request, as: encoding))
+        let ready = try #require(cache.hotThumbnail(for: request, as: encoding))
         #expect(ready.bytes == made.bytes && ready.entityTag == made.entityTag && ready.source == .memory)
-        #expect(cache.readyThumbnail(for: request, as: .encoder(.webp(quality: 70))) == nil)
+        #expect(cache.hotThumbnail(for: request, as: .encoder(.webp(quality: 70))) == nil)
         var anew = request
         anew.file.policy = .reloadRevalidatingCacheData
-        #expect(cache.readyThumbnail(for: anew, as: encoding) == nil)
+        #expect(cache.hotThumbnail(for: anew, as: encoding) == nil)
         clock.withLock { $0 += 61 }
-        #expect(cache.readyThumbnail(for: request, as: encoding) == nil)
+        #expect(cache.hotThumbnail(for: request, as: encoding) == nil)
         // The origin confirms: it lives on, with a new life.
         let confirmed = try await cache.thumbnail(for: request, as: encoding)
         #expect(confirmed.entityTag == made.entityTag)
         #expect(confirmed.freshness.cacheControl(at: clock.withLock { $0 }) == "max-age=60")
-        #expect(cache.readyThumbnail(for: request, as: encoding) != nil)
+        #expect(cache.hotThumbnail(for: request, as: encoding) != nil)
         #expect(origin.requests.count == 2)
     }
 
@@ -74,7 +74,7 @@ import Testing
             let made = try await cache.thumbnail(for: request)
             #expect(origin.requests.count == asked)
             #expect(made.freshness.cacheControl(at: clock.withLock { $0 }) == "no-cache")
-            #expect(cache.readyThumbnail(for: request, as: .encoder(.jpeg())) == nil)
+            #expect(cache.hotThumbnail(for: request, as: .encoder(.jpeg())) == nil)
         }
         #expect(cache.imageStatistics.decodes == 1)
     }
@@ -116,7 +116,7 @@ import Testing
         let made = try await cache.thumbnail(for: request, as: .likeOriginal(.init(quality: 70)))
         #expect(made.format == expected)
         #expect(ImageFormat.detect(made.bytes) == expected)
-        cache.removeImagesFromMemory()
+        try await cache.clear(.memory)
         let tag = made.entityTag
         _ = consume made
         let stored = try await cache.thumbnail(for: request, as: .likeOriginal(.init(quality: 70)))

@@ -90,7 +90,7 @@ import Testing
                     #expect(made.entityTag == alone[index].entityTag)
                 }
             }
-            if round == 1 { crowd.removeImagesFromMemory() }
+            if round == 1 { try await crowd.clear(.memory) }
         }
     }
 
@@ -158,8 +158,8 @@ import Testing
         let origin = try origin(["/a.jpg": try ImageEncoder.jpeg().encode(Self.image(640, 480))], gate: gate)
         let cache = try cache("left")
         let url = origin.url("/a.jpg")
-        let callers = (1...50).map { size in Task { try await cache.thumbnail(for: url, .fit(size, size)) } }
-        let patient = Task { try await cache.thumbnail(for: url, .fit(60, 60)) }
+        let callers = (1...50).map { size in Task { try await cache.thumbnail(for: url, resizedTo: .fit(size, size)) } }
+        let patient = Task { try await cache.thumbnail(for: url, resizedTo: .fit(60, 60)) }
         #expect(await origin.waits { $0.count == 1 })
         for caller in callers { caller.cancel() }
         for caller in callers { _ = await caller.result }
@@ -178,7 +178,7 @@ import Testing
         request.processors = [
             ImageProcessor(identity: "waits") { image in
                 begun.open()
-                while !left.isOpen { usleep(1000) }
+                block { left.isOpen }
                 return image
             }, .grayscale,
             ImageProcessor(identity: "notes") { image in
@@ -192,7 +192,7 @@ import Testing
         _ = await caller.result
         left.open()
         // The only thread for decodes is free again.
-        #expect(try await cache.thumbnail(for: origin.url("/a.jpg"), .fit(32, 32)).width == 32)
+        #expect(try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(32, 32)).width == 32)
         #expect(steps.withLock { $0 } == [])
         #expect(cache.imageStatistics.encodes == 1)
     }

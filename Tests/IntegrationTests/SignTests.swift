@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 /// `imgcache sign`.
-@Suite(.fewAtATime) struct SignTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SignTests {
+    private let work: TestWorkspace
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         try write(
             "new:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\nold:/v79/Pv6+fj39vX08/Lx8O/u7ezr6uno5+bl5OPi4eA=\n")
     }

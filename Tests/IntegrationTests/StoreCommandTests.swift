@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 /// The commands that look after the store: ls, info, path, stats, rm, prune, dir, clear, verify; each with `--json`.
-@Suite(.fewAtATime) struct StoreCommandTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct StoreCommandTests {
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         // "/SIZE/…" is a body of that size.
         origin = try ScriptedOrigin { request in
             let size = Int64(request.path.split(separator: "/").first ?? "") ?? 0

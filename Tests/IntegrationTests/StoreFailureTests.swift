@@ -6,16 +6,18 @@ import Testing
 
 /// A disk that is full, a directory that cannot be written, an index that is damaged: exit code 6 or a warning, nothing
 /// corrupt, and it works again afterwards.
-@Suite(.fewAtATime, .enabled(if: Tmpfs.unavailableReason == nil, "\(Tmpfs.unavailableReason ?? "")"))
+@Suite(
+    .fewAtATime, .timeLimit(.minutes(60)),
+    .enabled(if: Tmpfs.unavailableReason == nil, "\(Tmpfs.unavailableReason ?? "")"))
 struct StoreFailureTests {
     /// Large enough that the store's own reserve (64 MiB of the disk stay free) leaves room for the test's files.
     private static let diskSize: Int64 = 192 << 20
     private let disk: Tmpfs
-    private let work: Workplace
+    private let work: TestWorkspace
 
     init() throws {
         disk = try Tmpfs(size: Self.diskSize)
-        work = try Workplace(cache: disk.path + "/cache")
+        work = try TestWorkspace(cache: disk.path + "/cache")
     }
 
     /// Fills the disk but for so many bytes.
@@ -186,7 +188,7 @@ struct StoreFailureTests {
         #expect(representation.content.equalsFile(at: work.output("file")))
         #expect(written.errorOutput.contains("warning"), "\(written)")
         #expect(work.outputNames == ["file"])
-        // What no later run could find does not stay behind either.
+        // Files that no later run could find are removed as well.
         var command = work.command
         command.environment["TMPDIR"] = work.output("")
         let cut = try ScriptedOrigin { _ in Behaviour(representation).with { $0.cutAfter = 300_000 } }

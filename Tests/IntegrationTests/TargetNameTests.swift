@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 /// No file of one run overwrites another.
-@Suite(.fewAtATime) struct TargetNameTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct TargetNameTests {
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin { request in
             var representation = Representation(seed: UInt64(request.path.utf8.reduce(0) { $0 &+ Int($1) }), size: 5000)
             if request.path.hasPrefix("/named") {

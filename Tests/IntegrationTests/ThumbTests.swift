@@ -1,15 +1,16 @@
 import Foundation
 import ImageCache
+import ImageCodec
 import TestSupport
 import Testing
 
 /// `imgcache thumb`, `show`, and what `info` says of images.
-@Suite(.fewAtATime) struct ThumbTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ThumbTests {
+    private let work: TestWorkspace
     private let jpeg: [UInt8]
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         let image = try DecodedImage(width: 400, height: 300) { memory in
             for index in 0..<(400 * 300) {
                 memory[index * 4] = UInt8(truncatingIfNeeded: index % 400 / 2)
@@ -46,7 +47,7 @@ import Testing
         #expect(second.objects.first?["from"] as? String == "thumbnail", "\(second)")
         #expect(origin.requests.count == 1)
         let listed = try await work.run("ls")
-        #expect(listed.output.contains("(made: 100 × 100, fit inside, JPEG quality 80)"), "\(listed)")
+        #expect(listed.output.contains("(derived: 100 × 100, fit inside, JPEG quality 80)"), "\(listed)")
     }
 
     @Test func `a file needs no cache`() async throws {

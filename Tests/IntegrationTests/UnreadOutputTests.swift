@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 /// Pipes, FIFOs, devices and links as places to write to, and signals while one of them hangs.
-@Suite(.fewAtATime) struct UnreadOutputTests {
-    private let work: Workplace
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct UnreadOutputTests {
+    private let work: TestWorkspace
     private let content = Content(seed: 71, size: 3_000_000)
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin(serving: Representation(seed: 71, size: 3_000_000), sendBuffer: nil)
     }
 
@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Signals
 
-    /// Where a command hangs: its arguments, and whether somebody has the FIFO open without reading.
+    /// The cause of a blocked command: its arguments, and true if a process has the FIFO open without reading.
     enum Hang: String, CaseIterable {
         case openingTarget, unreadTarget, unreadStandardOutput, unreadStandardError, openingList, unwrittenList, thumb
     }

@@ -1,12 +1,12 @@
 import TestSupport
 
-/// How a real server is spoken to.
+/// The protocol spoken with a real server.
 enum Wire: String, CaseIterable, Sendable, CustomStringConvertible {
     case plain = "HTTP/1.1"
     case tls = "HTTP/1.1 over TLS"
     case http2 = "HTTP/2 over TLS"
 
-    /// What the server's access log calls it.
+    /// The version in the server's access log.
     var version: String { self == .http2 ? "HTTP/2.0" : "HTTP/1.1" }
 
     var description: String { rawValue }

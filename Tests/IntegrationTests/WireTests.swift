@@ -7,11 +7,11 @@ import Testing
 /// arrived is not fetched again.
 @Suite(.fewAtATime, .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
 struct WireTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let content = Content(seed: 83, size: 5_000_000)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
     }
 
     private func nginx(over wire: Wire, bytesPerSecond: Int? = nil) async throws -> Nginx {
@@ -30,6 +30,7 @@ struct WireTests {
         var kills = 0
         while kills < Soak.count("IMGCACHE_SOAK_WIRE_KILLS", usual: 6) {
             let process = try work.command.start(["fetch"] + nginx.trust + [nginx.url("/file.bin")])
+            // The kill comes at a random moment.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...350_000, using: &generator)))
             process.send(signal: SIGKILL)
             let outcome = await CommandRunner.outcome(of: process)
@@ -64,7 +65,7 @@ struct WireTests {
                     #expect(outcome.ending == .exited(3) && run <= cuts.count, "\(outcome)")
                     continue
                 }
-                let answer = try Answer(outcome)
+                let answer = try FetchReport(outcome)
                 #expect(content.equalsFile(at: answer.path ?? ""), "cuts after \(cuts)")
                 // A reset also drops what the kernel holds for the client.
                 if isReset { break }

@@ -37,6 +37,6 @@ final class Picture: Sendable {
 typealias TestCache<Value: Sendable> = MemoryCache<TestKey, Value>
 
 extension MemoryCache where Key == TestKey {
-    /// What is there, the next to go first.
+    /// The entries, the next to be removed first.
     var order: [String] { snapshot.entries.map(\.key.original) }
 }

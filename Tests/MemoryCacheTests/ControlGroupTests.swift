@@ -60,16 +60,15 @@ import Testing
         Layout(name: "nonsense", version: .v2, cgroup: ":::\n0:\n\n", mountinfo: "1 2 - \n- cgroup2", folders: []),
     ]
 
-    @Test("The process's cgroups are found where they are mounted", arguments: layouts)
-    func found(_ layout: Layout) throws {
+    @Test(arguments: layouts)
+    func `the process's cgroups are found where they are mounted`(_ layout: Layout) throws {
         let path = ControlGroup.path(layout.version, in: layout.cgroup)
         let mount = ControlGroup.mount(layout.version, in: layout.mountinfo)
         let groups = ControlGroup.chain(layout.version, path: path, mount: mount)
         #expect(groups.map(\.folder) == layout.folders)
     }
 
-    @Test("A field is found by its whole name, with or without a colon")
-    func fields() {
+    @Test func `a field is found by its whole name, with or without a colon`() {
         let text = "MemTotal:  24684096 kB\nMemAvailable:   21476568 kB\ninactive_file 4096\nactive_file 1085440\n"
         #expect(SystemFiles.field("MemAvailable", in: text) == 21_476_568)
         #expect(SystemFiles.field("active_file", in: text) == 1_085_440)

@@ -5,8 +5,7 @@ import Testing
 @Suite struct EntryTests {
     private let time = TestTime()
 
-    @Test("Removal by original removes its variants and nothing else")
-    func variants() {
+    @Test func `removal by original removes its variants and nothing else`() {
         let cache = TestCache<String>(clock: time.clock)
         let originals = ["http://h/1", "http://h/10", "http://h/1?x", "http://h/"]
         for original in originals {
@@ -26,8 +25,7 @@ import Testing
         #expect(cache.statistics.bytes == 1500)
     }
 
-    @Test("Whatever variant is removed first, the others are still found by their original")
-    func variantsInAnyOrder() {
+    @Test func `whatever variant is removed first, the others are still found by their original`() {
         for first in 0..<40 {
             let cache = TestCache<Int>(clock: time.clock)
             for variant in 0..<40 { cache.insert(variant, for: TestKey("o", variant), cost: 1) }
@@ -37,8 +35,7 @@ import Testing
         }
     }
 
-    @Test("An entry is found until its time limit, not at it; what a clock of dates does is of no account")
-    func timeLimit() {
+    @Test func `an entry is found until its time limit, not at it; what a clock of dates does is of no account`() {
         let cache = TestCache<String>(clock: time.clock)
         cache.insert("a", for: TestKey("a"), cost: 10, timeLimit: .seconds(10))
         cache.insert("b", for: TestKey("b"), cost: 10)
@@ -53,8 +50,7 @@ import Testing
         #expect(cache.statistics.counts.expired == 1)
     }
 
-    @Test("A time limit of zero is never found, one of centuries always")
-    func extremeTimeLimits() {
+    @Test func `a time limit of zero is never found, one of centuries always`() {
         let cache = TestCache<String>(clock: time.clock)
         cache.insert("a", for: TestKey("a"), cost: 1, timeLimit: .zero)
         cache.insert("b", for: TestKey("b"), cost: 1, timeLimit: .seconds(Int64.max / 2))
@@ -62,8 +58,7 @@ import Testing
         #expect(cache.value(for: TestKey("b")) == "b")
     }
 
-    @Test("A pin does not lengthen a time limit, and a pinned key can be removed")
-    func pinnedLeaves() {
+    @Test func `a pin does not lengthen a time limit, and a pinned key can be removed`() {
         let cache = TestCache<String>(clock: time.clock)
         cache.insert("a", for: TestKey("a"), cost: 10, timeLimit: .seconds(1), pinned: true)
         cache.insert("b", for: TestKey("b"), cost: 10, pinned: true)
@@ -75,8 +70,7 @@ import Testing
         #expect(!cache.unpin(TestKey("b")))
     }
 
-    @Test("Everything is counted")
-    func counts() throws {
+    @Test func `everything is counted`() throws {
         let cache = TestCache<String>(limits: try MemoryCacheLimits(capacity: 100, preferredUsage: 60))
         cache.insert("a", for: TestKey("a"), cost: 50)
         cache.insert("a", for: TestKey("a"), cost: 60)
@@ -102,8 +96,7 @@ import Testing
         #expect(cache.statistics.entries == 0)
     }
 
-    @Test("Values are released when they leave, whichever way that is")
-    func release() throws {
+    @Test func `values are released when they leave, whichever way that is`() throws {
         let cache = TestCache<Picture>(limits: try MemoryCacheLimits(capacity: 100, preferredUsage: 60))
         let ways: [(String, () -> Void)] = [
             ("remove", { cache.remove(TestKey("x")) }),

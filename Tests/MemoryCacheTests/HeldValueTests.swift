@@ -15,8 +15,8 @@ private struct Framed: Sendable {
         cache = TestCache(limits: try MemoryCacheLimits(capacity: 100, preferredUsage: 60), held: .objects)
     }
 
-    @Test("An image that a caller still holds is found again after a purge, as the same object and with its cost")
-    func foundAgain() {
+    @Test
+    func `an image that a caller still holds is found again after a purge, as the same object and with its cost`() {
         let held = Picture("held")
         cache.insert(held, for: TestKey("held"), cost: 30)
         cache.insert(Picture("gone"), for: TestKey("gone"), cost: 30)
@@ -30,8 +30,7 @@ private struct Framed: Sendable {
         #expect(cache.statistics.counts.heldHits == 1)
     }
 
-    @Test("Once the caller lets go, a purged image is gone")
-    func released() {
+    @Test func `once the caller lets go, a purged image is gone`() {
         weak var picture: Picture?
         do {
             let held = Picture("a")
@@ -46,8 +45,7 @@ private struct Framed: Sendable {
         #expect(cache.statistics.bytes == 0)
     }
 
-    @Test("A value that was removed, replaced or became too old is not found again, held or not")
-    func removed() {
+    @Test func `a value that was removed, replaced or became too old is not found again, held or not`() {
         let held = (0..<5).map { Picture("\($0)") }
         let time = TestTime()
         let cache = TestCache<Picture>(held: .objects, clock: time.clock)
@@ -68,8 +66,7 @@ private struct Framed: Sendable {
         #expect(cache.value(for: TestKey("o3")) == nil)
     }
 
-    @Test("One too large to be kept is found as long as a caller holds it, and purges nothing")
-    func tooLarge() {
+    @Test func `one too large to be kept is found as long as a caller holds it, and purges nothing`() {
         do {
             let large = Picture("large")
             #expect(cache.insert(large, for: TestKey("large"), cost: 101) == .tooLarge)
@@ -80,8 +77,7 @@ private struct Framed: Sendable {
         #expect(cache.value(for: TestKey("large")) == nil)
     }
 
-    @Test("Values around an object are found by that object")
-    func structures() throws {
+    @Test func `values around an object are found by that object`() throws {
         let cache = TestCache<Framed>(
             held: HeldValues(object: { $0.picture }, value: { ($0 as? Picture).map(Framed.init) }))
         let picture = Picture("a")
@@ -92,8 +88,7 @@ private struct Framed: Sendable {
         #expect(cache.value(for: TestKey("b")) == nil)
     }
 
-    @Test("Entries of released images do not gather")
-    func bounded() {
+    @Test func `entries of released images do not gather`() {
         var held: [Picture] = []
         for number in 0..<10_000 {
             if number % 100 == 0 { held = [] }

@@ -5,8 +5,7 @@ import Testing
 @testable import MemoryCache
 
 @Suite struct ModelTests {
-    @Test("100,000 random operations do what the plainest implementation does")
-    func random() throws {
+    @Test func `100,000 random operations do what the plainest implementation does`() throws {
         var random = SeededGenerator(for: "memory cache model")
         let time = TestTime()
         let cache = TestCache<Int>(

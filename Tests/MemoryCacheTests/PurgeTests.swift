@@ -11,7 +11,7 @@ import Testing
         TestCache(limits: try MemoryCacheLimits(capacity: capacity, preferredUsage: preferred), clock: time.clock)
     }
 
-    /// What happens in order, and what is there afterwards, the next to go first.
+    /// A sequence of events, and the resulting entries, the next to be removed first.
     struct Case: Sendable, CustomTestStringConvertible {
         enum Step: Sendable {
             case insert(String, Int)
@@ -85,8 +85,8 @@ import Testing
             left: ["a"]),
     ]
 
-    @Test("The purge's rule", arguments: cases)
-    func rule(_ example: Case) throws {
+    @Test(arguments: cases)
+    func `the purge's rule`(_ example: Case) throws {
         let cache = try cache()
         for step in example.steps {
             switch step {
@@ -102,8 +102,7 @@ import Testing
         #expect(cache.statistics.entries == example.left.count)
     }
 
-    @Test("An insert says what became of the value")
-    func insertion() throws {
+    @Test func `an insert says what became of the value`() throws {
         let cache = try cache()
         #expect(cache.insert("a", for: TestKey("a"), cost: 100) == .kept)
         #expect(cache.insert("b", for: TestKey("b"), cost: 101) == .tooLarge)
@@ -113,15 +112,13 @@ import Testing
         #expect(cache.statistics.entries == 1)
     }
 
-    @Test("Without limits given, the capacity is 100 MiB and the preferred usage 60 MiB")
-    func defaults() {
+    @Test func `without limits given, the capacity is 100 MiB and the preferred usage 60 MiB`() {
         let cache = TestCache<Int>()
         #expect(cache.limits.capacity == 104_857_600)
         #expect(cache.limits.preferredUsage == 62_914_560)
     }
 
-    @Test("Accesses within one tick of the clock keep their order")
-    func oneTick() throws {
+    @Test func `accesses within one tick of the clock keep their order`() throws {
         let cache = try cache()
         for key in ["a", "b", "c"] { cache.insert(key, for: TestKey(key), cost: 30) }
         _ = cache.value(for: TestKey("a"))
@@ -130,8 +127,7 @@ import Testing
         #expect(cache.order == ["a", "d"])
     }
 
-    @Test("A clock that steps back changes the dates, not the order")
-    func clockStepsBack() throws {
+    @Test func `a clock that steps back changes the dates, not the order`() throws {
         let cache = try cache()
         time.setDate(2000)
         cache.insert("a", for: TestKey("a"), cost: 30)
@@ -145,8 +141,7 @@ import Testing
         #expect(cache.snapshot.entries.map(\.lastAccessDate.timeIntervalSince1970) == [500])
     }
 
-    @Test("A capacity below the preferred usage is an error when it is set")
-    func wrongLimits() {
+    @Test func `a capacity below the preferred usage is an error when it is set`() {
         #expect(throws: MemoryCacheLimitError.capacityBelowPreferredUsage(capacity: 59, preferredUsage: 60)) {
             try MemoryCacheLimits(capacity: 59, preferredUsage: 60)
         }
@@ -158,8 +153,7 @@ import Testing
         #expect((try? MemoryCacheLimits(capacity: .max))?.preferredUsage == .max / 10 * 6 + 4)
     }
 
-    @Test("A lower capacity purges at once; one that the usage equals does not")
-    func lowering() throws {
+    @Test func `a lower capacity purges at once; one that the usage equals does not`() throws {
         let cache = try cache()
         for key in ["a", "b", "c"] { cache.insert(key, for: TestKey(key), cost: 20) }
         #expect(cache.setLimits(try MemoryCacheLimits(capacity: 60, preferredUsage: 10)).entries == 0)
@@ -168,8 +162,7 @@ import Testing
         #expect(cache.order == ["c"])
     }
 
-    @Test("No pin takes the usage above the capacity: then the oldest pinned entries go")
-    func pinnedAboveCapacity() throws {
+    @Test func `no pin takes the usage above the capacity: then the oldest pinned entries go`() throws {
         let cache = try cache()
         for key in ["a", "b"] { cache.insert(key, for: TestKey(key), cost: 40, pinned: true) }
         #expect(cache.insert("c", for: TestKey("c"), cost: 30) == .purged)
@@ -180,8 +173,7 @@ import Testing
         #expect(cache.order == ["d"])
     }
 
-    @Test("A warning purges to the preferred usage, critical pressure empties, pinned entries too")
-    func pressure() throws {
+    @Test func `a warning purges to the preferred usage, critical pressure empties, pinned entries too`() throws {
         let cache = try cache()
         cache.insert("pinned", for: TestKey("pinned"), cost: 10, pinned: true)
         for key in ["a", "b", "c"] { cache.insert(key, for: TestKey(key), cost: 25) }

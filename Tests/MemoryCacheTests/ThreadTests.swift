@@ -6,8 +6,7 @@ import Testing
 @testable import MemoryCache
 
 @Suite struct ThreadTests {
-    @Test("Eight threads that do everything at once leave a cache whose sums are right")
-    func eightThreads() async throws {
+    @Test func `eight threads that do everything at once leave a cache whose sums are right`() async throws {
         let seed = SeededGenerator(for: "memory cache threads").seed
         let cache = TestCache<Picture>(
             limits: try MemoryCacheLimits(capacity: 4000, preferredUsage: 2000), held: .objects)

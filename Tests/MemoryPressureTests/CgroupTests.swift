@@ -5,15 +5,14 @@ import Testing
 
 @testable import MemoryCache
 
-/// What a service that decodes images does, in a real cgroup that allows it 256 MiB.
+/// A simulated service that decodes images, in a real cgroup with a limit of 256 MiB.
 @Suite(
     .enabled(if: MemoryCgroup.unavailableReason == nil, "\(MemoryCgroup.unavailableReason ?? "")"),
     .disabled(if: isSanitized(), "a sanitizer needs memory of its own, and keeps what is freed"), .serialized)
 struct CgroupTests {
     private static let limit: Int64 = 256 << 20
 
-    @Test("Without the monitor, a service that decodes 2,000 images is killed")
-    func killed() async throws {
+    @Test func `without the monitor, a service that decodes 2,000 images is killed`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
@@ -21,8 +20,7 @@ struct CgroupTests {
         }
     }
 
-    @Test("With the monitor it stays alive: a warning purges to what is preferred")
-    func warned() async throws {
+    @Test func `with the monitor it stays alive: a warning purges to what is preferred`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .success) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
@@ -34,8 +32,10 @@ struct CgroupTests {
         }
     }
 
-    @Test("With the monitor it stays alive also when it would rather keep everything: critical pressure empties")
-    func emptied() async throws {
+    @Test
+    func `with the monitor it stays alive also when it would rather keep everything: critical pressure empties`()
+        async throws
+    {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .success) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
@@ -47,13 +47,12 @@ struct CgroupTests {
         }
     }
 
-    @Test("It stays alive with the kernel's events alone, when nobody tells the monitor of growth")
-    func events() async throws {
+    @Test func `it stays alive with the kernel's events alone, when nobody tells the monitor of growth`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .success) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
             var configuration = MemoryPressureMonitor.Configuration()
-            configuration.lookInterval = .milliseconds(20)
+            configuration.checkInterval = .milliseconds(20)
             configuration.warningUsage = 0.5
             configuration.criticalUsage = 0.6
             let monitor = MemoryPressureMonitor(configuration: configuration)

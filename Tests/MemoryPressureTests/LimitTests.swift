@@ -6,69 +6,68 @@ import Testing
 @testable import MemoryCache
 
 @Suite struct LimitTests {
-    private func judge(
-        _ stand: StandInFiles, _ change: (inout MemoryPressureMonitor.Configuration) -> Void = { _ in }
-    ) -> PressureSources.Judgement {
+    private func reading(
+        _ stand: FakeSystemFiles, _ change: (inout MemoryPressureMonitor.Configuration) -> Void = { _ in }
+    ) -> PressureSources.PressureReading {
         var configuration = MemoryPressureMonitor.Configuration()
         configuration.logger.logLevel = .critical
         change(&configuration)
-        return PressureSources(files: stand.files, configuration: configuration).judge()
+        return PressureSources(files: stand.files, configuration: configuration).reading()
     }
 
     @Test(
-        "Of a limit of 1000 bytes, 800 are a warning and 900 critical, page cache not counted",
         arguments: [
             (799, 0, nil), (800, 0, .warning), (899, 0, .warning), (900, 0, .critical), (1000, 0, .critical),
             (1000, 300, nil), (1000, 200, .warning), (1000, 101, .warning), (1000, 100, .critical), (0, 0, nil),
             (900, 5000, nil),
         ] as [(Int, Int, MemoryPressure?)])
-    func levels(_ usage: Int, _ cache: Int, _ pressure: MemoryPressure?) throws {
-        let v2 = try StandInFiles.version2()
+    func `of a limit of 1000 bytes, 800 are a warning and 900 critical, page cache not counted`(
+        _ usage: Int, _ cache: Int, _ pressure: MemoryPressure?
+    ) throws {
+        let v2 = try FakeSystemFiles.version2()
         try v2.write("\(usage)", to: "/cgroup/service/worker/memory.current")
         try v2.write(
             "inactive_file \(cache / 2)\nactive_file \(cache - cache / 2)", to: "/cgroup/service/worker/memory.stat")
-        #expect(judge(v2).pressure == pressure)
+        #expect(reading(v2).pressure == pressure)
 
-        let v1 = try StandInFiles.version1()
+        let v1 = try FakeSystemFiles.version1()
         try v1.write("\(usage)", to: "/memory/job/memory.usage_in_bytes")
         try v1.write(
             "inactive_file 999\ntotal_inactive_file \(cache / 2)\ntotal_active_file \(cache - cache / 2)",
             to: "/memory/job/memory.stat")
-        #expect(judge(v1).pressure == pressure)
+        #expect(reading(v1).pressure == pressure)
     }
 
-    @Test("The limit of a cgroup above counts as well, and so does memory.high")
-    func above() throws {
-        let stand = try StandInFiles.version2()
+    @Test func `the limit of a cgroup above counts as well, and so does memory.high`() throws {
+        let stand = try FakeSystemFiles.version2()
         try stand.write("2000", to: "/cgroup/service/memory.max")
         try stand.write("1700", to: "/cgroup/service/memory.current")
-        #expect(judge(stand).pressure == .warning)
+        #expect(reading(stand).pressure == .warning)
         try stand.write("1800", to: "/cgroup/service/memory.high")
-        #expect(judge(stand).pressure == .critical)
-        #expect(judge(stand).reason.contains("/cgroup/service"))
+        #expect(reading(stand).pressure == .critical)
+        #expect(reading(stand).reason.contains("/cgroup/service"))
     }
 
-    @Test("A limit that changes counts from the next look on")
-    func changedLimit() throws {
-        let stand = try StandInFiles.version2()
+    @Test func `a limit that changes counts from the next look on`() throws {
+        let stand = try FakeSystemFiles.version2()
         let sources = PressureSources(files: stand.files, configuration: .init())
-        #expect(sources.judge().pressure == nil)
+        #expect(sources.reading().pressure == nil)
         try stand.write("110", to: "/cgroup/service/worker/memory.max")
-        #expect(sources.judge().pressure == .critical)
+        #expect(sources.reading().pressure == .critical)
     }
 
-    @Test("The next look is due when a quarter of the room may be used up")
-    func credit() throws {
-        let stand = try StandInFiles.version2()
+    @Test func `the next look is due when a quarter of the room may be used up`() throws {
+        let stand = try FakeSystemFiles.version2()
         for (usage, credit) in [(0, 200), (400, 100), (796, 3), (800, 25), (880, 5), (950, 3)] {
             try stand.write("\(usage)", to: "/cgroup/service/worker/memory.current")
-            #expect(judge(stand).credit == credit, "\(usage)")
+            #expect(reading(stand).credit == credit, "\(usage)")
         }
     }
 
-    @Test("Growth within the credit is free; beyond it, the one who grows tells the observers before it goes on")
-    func growth() throws {
-        let stand = try StandInFiles.version2()
+    @Test
+    func `growth within the credit is free; beyond it, the one who grows tells the observers before it goes on`() throws
+    {
+        let stand = try FakeSystemFiles.version2()
         let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)
         let reports = Reports(monitor)
         monitor.grew(by: 1)  // the first look
@@ -81,9 +80,8 @@ import Testing
         #expect(monitor.status.last?.reason.contains("950 of 1000 bytes") == true)
     }
 
-    @Test("A cache empties itself while it is filled towards a limit, without a thread")
-    func cacheUnderLimit() throws {
-        let stand = try StandInFiles.version2()
+    @Test func `a cache empties itself while it is filled towards a limit, without a thread`() throws {
+        let stand = try FakeSystemFiles.version2()
         let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)
         let cache = MemoryCache<Number, Int>(limits: try MemoryCacheLimits(capacity: 5000), monitor: monitor)
         for number in 0..<100 {
@@ -100,9 +98,8 @@ import Testing
         var original: Number { self }
     }
 
-    @Test("Where there is neither PSI nor a limit, available memory counts, and the log says so")
-    func availableMemory() throws {
-        let stand = try StandInFiles()
+    @Test func `where there is neither PSI nor a limit, available memory counts, and the log says so`() throws {
+        let stand = try FakeSystemFiles()
         let log = KeptLog.Lines()
         var configuration = MemoryPressureMonitor.Configuration()
         configuration.logger = Logger(label: "test") { _ in KeptLog(kept: log) }
@@ -110,30 +107,28 @@ import Testing
             as [(Int, MemoryPressure?)]
         {
             try stand.write("MemTotal: 1000 kB\nMemFree: 5 kB\nMemAvailable: \(available) kB", to: "/proc/meminfo")
-            #expect(judge(stand) { $0 = configuration }.pressure == pressure, "\(available)")
+            #expect(reading(stand) { $0 = configuration }.pressure == pressure, "\(available)")
         }
         #expect(log.lines.withLock { $0.first?.contains("warning: memory pressure: neither") } == true)
     }
 
-    @Test("With a limit, available memory is not asked for, and the log is silent")
-    func noFallback() throws {
-        let stand = try StandInFiles.version1()
+    @Test func `with a limit, available memory is not asked for, and the log is silent`() throws {
+        let stand = try FakeSystemFiles.version1()
         let log = KeptLog.Lines()
         var configuration = MemoryPressureMonitor.Configuration()
         configuration.logger = Logger(label: "test") { _ in KeptLog(kept: log) }
         try stand.write("MemTotal: 1000 kB\nMemAvailable: 0 kB", to: "/proc/meminfo")
-        #expect(judge(stand) { $0 = configuration }.pressure == nil)
+        #expect(reading(stand) { $0 = configuration }.pressure == nil)
         #expect(log.lines.withLock { $0 } == [])
     }
 
-    @Test("Files that hold nonsense are no limit and no pressure")
-    func nonsense() throws {
-        let stand = try StandInFiles.version2()
+    @Test func `files that hold nonsense are no limit and no pressure`() throws {
+        let stand = try FakeSystemFiles.version2()
         try stand.write("lots", to: "/cgroup/service/worker/memory.max")
         try stand.write("MemTotal: 0 kB\nMemAvailable: -1 kB", to: "/proc/meminfo")
         try stand.write("0", to: "/cgroup/service/memory.max")
-        #expect(judge(stand).pressure == .critical)  // a limit of nothing is used up
+        #expect(reading(stand).pressure == .critical)  // a limit of nothing is used up
         try stand.write("", to: "/cgroup/service/memory.max")
-        #expect(judge(stand).credit > 0)
+        #expect(reading(stand).credit > 0)
     }
 }

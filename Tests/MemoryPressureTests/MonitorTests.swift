@@ -6,11 +6,10 @@ import Testing
 @testable import MemoryCache
 
 @Suite struct MonitorTests {
-    @Test("A change of memory.events makes the monitor look")
-    func events() async throws {
-        let stand = try StandInFiles.version2()
+    @Test func `a change of memory.events makes the monitor look`() async throws {
+        let stand = try FakeSystemFiles.version2()
         var configuration = MemoryPressureMonitor.Configuration()
-        configuration.lookInterval = .seconds(3600)
+        configuration.checkInterval = .seconds(3600)
         let monitor = MemoryPressureMonitor(configuration: configuration, files: stand.files)
         let reports = Reports(monitor)
         monitor.start()
@@ -23,11 +22,10 @@ import Testing
         monitor.stop()
     }
 
-    @Test("Growth that nobody tells of is seen at the next look")
-    func interval() async throws {
-        let stand = try StandInFiles.version1()
+    @Test func `growth that nobody tells of is seen at the next look`() async throws {
+        let stand = try FakeSystemFiles.version1()
         var configuration = MemoryPressureMonitor.Configuration()
-        configuration.lookInterval = .milliseconds(1)
+        configuration.checkInterval = .milliseconds(1)
         let monitor = MemoryPressureMonitor(configuration: configuration, files: stand.files)
         let reports = Reports(monitor)
         monitor.start()
@@ -37,9 +35,8 @@ import Testing
         monitor.stop()
     }
 
-    @Test("A report by a call reaches every observer that lives, before it returns")
-    func call() throws {
-        let monitor = MemoryPressureMonitor(configuration: .init(), files: try StandInFiles.version1().files)
+    @Test func `a report by a call reaches every observer that lives, before it returns`() throws {
+        let monitor = MemoryPressureMonitor(configuration: .init(), files: try FakeSystemFiles.version1().files)
         let (one, two) = (Reports(monitor), Reports(monitor))
         do {
             let gone = Reports(monitor)
@@ -54,9 +51,8 @@ import Testing
         #expect(monitor.status.criticals == 2)
     }
 
-    @Test("Stop waits for the thread's end; so does the release of a monitor that runs")
-    func end() throws {
-        let stand = try StandInFiles.version2()
+    @Test func `stop waits for the thread's end; so does the release of a monitor that runs`() throws {
+        let stand = try FakeSystemFiles.version2()
         let watch = PressureWatch(
             PressureSources(files: stand.files, configuration: .init()), configuration: .init())
         weak var thread: PressureThread?
@@ -79,12 +75,11 @@ import Testing
         #expect(released == nil)
     }
 
-    @Test("A monitor can be stopped by its own observer, and be started again")
-    func stoppedByObserver() async throws {
-        let stand = try StandInFiles.version1()
+    @Test func `a monitor can be stopped by its own observer, and be started again`() async throws {
+        let stand = try FakeSystemFiles.version1()
         try stand.write("990", to: "/memory/job/memory.usage_in_bytes")
         var configuration = MemoryPressureMonitor.Configuration()
-        configuration.lookInterval = .milliseconds(1)
+        configuration.checkInterval = .milliseconds(1)
         let monitor = MemoryPressureMonitor(configuration: configuration, files: stand.files)
         let reports = Reports()
         monitor.observe(by: reports) { [weak monitor] reports, pressure in
@@ -98,9 +93,8 @@ import Testing
         }
     }
 
-    @Test("Growth, reports, starts and stops on many threads at once")
-    func threads() async throws {
-        let stand = try StandInFiles.version1()
+    @Test func `growth, reports, starts and stops on many threads at once`() async throws {
+        let stand = try FakeSystemFiles.version1()
         try stand.write("850", to: "/memory/job/memory.usage_in_bytes")
         let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)
         let cache = MemoryCache<LimitTests.Number, Int>(monitor: monitor)

@@ -12,8 +12,7 @@ import Testing
 struct StallTests {
     static let limit: Int64 = 64 << 20
 
-    @Test("A trigger fires when reading drops what will be read next, and the monitor warns")
-    func fires() async throws {
+    @Test func `a trigger fires when reading drops what will be read next, and the monitor warns`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         let directory = try TestDirectory()
         await #expect(processExitsWith: .success) {
@@ -41,13 +40,13 @@ struct StallTests {
     }
 }
 
-/// Why there can be no such stall here, or nil.
+/// The reason why such a stall is impossible here, or nil.
 private let unavailableReason: String? = {
     if let reason = MemoryCgroup.unavailableReason { return reason }
     guard access("/proc/pressure/memory", W_OK) == 0 else {
         return "the kernel gives no pressure stall information: \(String(cString: strerror(errno)))"
     }
-    // What lies in memory cannot be dropped and read anew.
+    // Pages of a memory file system cannot be dropped and read again.
     guard let directory = try? TestDirectory(), let mounts = SystemFiles().text("/proc/self/mounts") else {
         return "no temporary folder"
     }

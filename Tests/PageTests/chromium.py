@@ -123,7 +123,7 @@ class Chromium:
         elif message.get("method") == "Log.entryAdded" and what["entry"]["level"] in ("error", "warning"):
             self.console.append(what["entry"]["level"] + ": " + what["entry"]["text"] + " " + what["entry"].get("url", ""))
 
-    # What a person does
+    # Actions of a user
 
     def open(self, url):
         self.call("Page.navigate", url=url)

@@ -75,7 +75,7 @@ class Page(unittest.TestCase):
     def names(self):
         return self.browser.value("[...document.querySelectorAll('.entry .file')].map((e) => e.textContent)")
 
-    # What is shown
+    # Content
 
     def test_figures_are_those_of_the_server(self):
         summary = self.service.json("/api/summary")
@@ -248,7 +248,7 @@ class Page(unittest.TestCase):
             self.assertIn(control, reached)
         self.assertEqual(reached.count("plot"), 4)
 
-    # How it looks
+    # Appearance
 
     def test_both_themes_and_the_toggle(self):
         browser = self.browser
@@ -303,7 +303,7 @@ class Page(unittest.TestCase):
             " return s.transitionDuration.split(', ').some((d) => d !== '0s') || s.animationName !== 'none'; }).length")
         self.assertEqual(moving, 0)
 
-    # What a browser may do with it
+    # Restrictions of browsers
 
     def test_nothing_is_fetched_from_elsewhere(self):
         urls = self.browser.value("performance.getEntriesByType('resource').map((e) => e.name)")

@@ -38,16 +38,16 @@ import Testing
 
     private func ask(
         _ method: String, _ path: String, _ fields: [String] = [], body: String? = nil, at port: UInt16? = nil
-    ) throws -> Client.Answer {
+    ) throws -> Client.Response {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         for field in fields { head += field + "\r\n" }
         if let body { head += "Content-Length: \(body.utf8.count)\r\n" }
         return try #require(try Client(port ?? admin).ask(head + "\r\n" + (body ?? "")))
     }
 
-    private func get(_ path: String, _ fields: String...) throws -> Client.Answer { try ask("GET", path, fields) }
+    private func get(_ path: String, _ fields: String...) throws -> Client.Response { try ask("GET", path, fields) }
 
-    private func json(_ answer: Client.Answer) throws -> [String: Any] {
+    private func json(_ answer: Client.Response) throws -> [String: Any] {
         try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
     }
 
@@ -59,15 +59,13 @@ import Testing
         try #require(try json(get("/api/entries?search=\(search)"))["entries"] as? [[String: Any]])
     }
 
-    @Test("the server says that it lives and that it is ready")
-    func health() throws {
+    @Test func `the server says that it lives and that it is ready`() throws {
         #expect(try get("/healthz").text == #"{"status":"ok"}"#)
         #expect(try get("/readyz").status == 200)
         #expect(try ask("HEAD", "/healthz").status == 200)
     }
 
-    @Test("a server that is told to stop is no longer ready while it finishes what runs")
-    func stopping() async throws {
+    @Test func `a server that is told to stop is no longer ready while it finishes what runs`() async throws {
         let gate = Gate()
         let slow = try ScriptedOrigin { _ in
             [.head(status: 200, fields: [("Content-Length", "4")]), .wait(for: gate), .body(Array("done".utf8))]
@@ -85,8 +83,7 @@ import Testing
         #expect(!server.process.errorOutput.contains("EventLoop"), "\(server.process.errorOutput)")
     }
 
-    @Test("metrics count requests by outcome, and what the store holds, in Prometheus's format")
-    func metrics() async throws {
+    @Test func `metrics count requests by outcome, and what the store holds, in Prometheus's format`() async throws {
         try fetch("/a", "/a", "/b")
         let answer = try get("/metrics")
         #expect(answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
@@ -104,8 +101,10 @@ import Testing
         for line in lines where !line.hasPrefix("#") { #expect(line.wholeMatch(of: form) != nil, "\(line)") }
     }
 
-    @Test("metrics show how many connections and requests there are now, and clients that left count apart")
-    func gauges() async throws {
+    @Test
+    func `metrics show how many connections and requests there are now, and clients that left count apart`()
+        async throws
+    {
         let gate = Gate()
         let slow = try ScriptedOrigin { _ in
             [.wait(for: gate), .head(status: 200, fields: [("Content-Length", "4")]), .body(Array("done".utf8))]
@@ -128,8 +127,7 @@ import Testing
             } == false)
     }
 
-    @Test("the page's figures follow what happens")
-    func figures() async throws {
+    @Test func `the page's figures follow what happens`() async throws {
         try fetch("/a", "/a", "/a", "/b")
         try await until {
             let totals = try json(get("/api/summary"))["totals"] as? [String: Any]
@@ -150,8 +148,7 @@ import Testing
         #expect(try get("/api/series?step=7").status == 400)
     }
 
-    @Test("what is being fetched is listed with its progress")
-    func transfers() async throws {
+    @Test func `what is being fetched is listed with its progress`() async throws {
         let gate = Gate()
         let slow = try ScriptedOrigin { _ in
             [
@@ -176,8 +173,7 @@ import Testing
         #expect(client.answer()?.body.count == 600_000)
     }
 
-    @Test("entries are found by their URL, page by page, each with its freshness in words")
-    func listing() throws {
+    @Test func `entries are found by their URL, page by page, each with its freshness in words`() throws {
         try fetch("/cats/1", "/cats/2", "/dogs/1", "/cats/3")
         #expect(try entries("CATS").map { $0["url"] as? String } == ["3", "2", "1"].map { origin.url("/cats/\($0)") })
         let words = try #require((try entries("dogs").first?["freshness"] as? [String: Any])?["words"] as? String)
@@ -205,8 +201,7 @@ import Testing
             ])
     }
 
-    @Test("an entry that is an image has a small picture, another one has none")
-    func previews() throws {
+    @Test func `an entry that is an image has a small picture, another one has none`() throws {
         try fetch("/a.png", "/a.txt")
         let found = try entries()
         let picture = try #require(found.first { ($0["url"] as? String)?.hasSuffix("png") == true })
@@ -221,8 +216,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test("one entry is purged, and the next request asks the origin")
-    func deleting() throws {
+    @Test func `one entry is purged, and the next request asks the origin`() throws {
         try fetch("/a", "/b")
         let id = try #require(try entries("/a").first?["id"] as? String)
         #expect(try ask("DELETE", "/api/entries/\(id)").status == 401)
@@ -234,8 +228,7 @@ import Testing
         #expect(origin.requests.count == 3)
     }
 
-    @Test("a purge takes what it names: a URL, a beginning, a host, everything")
-    func purging() throws {
+    @Test func `a purge takes what it names: a URL, a beginning, a host, everything`() throws {
         func purge(_ body: String) throws -> Int? {
             let fields = [Self.authorized, "Content-Type: application/json"]
             return try json(ask("POST", "/purge", fields, body: body))["purged"] as? Int
@@ -256,7 +249,6 @@ import Testing
     }
 
     @Test(
-        "what may not purge, or does not say what, is refused and purges nothing",
         arguments: [
             ([], #"{"all":true}"#, 401), (["Authorization: Bearer wrong"], #"{"all":true}"#, 403),
             (["Authorization: Basic eDp5"], #"{"all":true}"#, 401), ([authorized], "{}", 400),
@@ -264,14 +256,15 @@ import Testing
             ([authorized], #"{"prefix":""}"#, 400),
             ([authorized, "X: text"], String(repeating: " ", count: 70_000), 413),
         ] as [([String], String, Int)])
-    func refused(fields: [String], body: String, status: Int) throws {
+    func `what may not purge, or does not say what, is refused and purges nothing`(
+        fields: [String], body: String, status: Int
+    ) throws {
         try fetch("/a")
         #expect(try ask("POST", "/purge", fields + ["Content-Type: application/json"], body: body).status == status)
         #expect(try entries().count == 1)
     }
 
-    @Test("a purge that a form of another page could send is refused")
-    func formPurge() throws {
+    @Test func `a purge that a form of another page could send is refused`() throws {
         try fetch("/a")
         for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
             #expect(
@@ -281,8 +274,7 @@ import Testing
         #expect(try entries().count == 1)
     }
 
-    @Test("without a configured token nobody purges")
-    func noToken() async throws {
+    @Test func `without a configured token nobody purges`() async throws {
         let server = try await ServerProcess(origin: origin.url(""), "--admin", "127.0.0.1:0")
         let client = try Client(try server.adminPort())
         let head = "POST /purge HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 12\r\n"
@@ -305,10 +297,8 @@ import Testing
         }
     }
 
-    @Test(
-        "a name that was made to lead here is not the admin listener's",
-        arguments: ["evil.example", "evil.example:80"])
-    func rebinding(host: String) throws {
+    @Test(arguments: ["evil.example", "evil.example:80"])
+    func `a name that was made to lead here is not the admin listener's`(host: String) throws {
         for path in ["/", "/metrics", "/api/entries"] {
             let answer = try #require(try Client(admin).ask("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n"))
             #expect(answer.status == 421)
@@ -325,8 +315,7 @@ import Testing
         #expect(try entries().isEmpty)
     }
 
-    @Test("the page comes with a strict policy, and is not sent again when it is known")
-    func page() throws {
+    @Test func `the page comes with a strict policy, and is not sent again when it is known`() throws {
         let page = try get("/")
         #expect(page.status == 200)
         #expect(page["Content-Type"] == "text/html; charset=utf-8")
@@ -343,21 +332,18 @@ import Testing
         #expect(try get("/main.js")["Content-Type"] == "text/javascript; charset=utf-8")
     }
 
-    @Test(
-        "no path leads out of what there is",
-        arguments: [
-            "/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/api/entries/..%2f..%2fetc/thumbnail", "//etc/passwd",
-            "/api/entries/%00/thumbnail", "/index.html/../../etc/passwd", "/nothing", "/api",
-        ])
-    func paths(path: String) throws {
+    @Test(arguments: [
+        "/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/api/entries/..%2f..%2fetc/thumbnail", "//etc/passwd",
+        "/api/entries/%00/thumbnail", "/index.html/../../etc/passwd", "/nothing", "/api",
+    ])
+    func `no path leads out of what there is`(path: String) throws {
         let answer = try get(path)
         #expect([400, 404].contains(answer.status))
         #expect(answer.text.hasPrefix(#"{""#))
         #expect(!answer.text.contains("root:"))
     }
 
-    @Test("a file holds the token, and its line end is not part of it")
-    func tokenFile() async throws {
+    @Test func `a file holds the token, and its line end is not part of it`() async throws {
         let folder = try TestDirectory()
         let file = folder.path("token")
         let secret: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
@@ -375,8 +361,7 @@ import Testing
         #expect(try ask("PURGE", "/a", ["Authorization: Bearer from a file"], at: port).status == 403)
     }
 
-    @Test("a purged answer is not given from memory either")
-    func purgedFromMemory() async throws {
+    @Test func `a purged answer is not given from memory either`() async throws {
         // Twice from the store: from then on memory answers.
         try fetch("/m", "/m", "/m", "/m")
         #expect(origin.requests.count == 1)
@@ -386,11 +371,13 @@ import Testing
     }
 }
 
-/// What is served when nothing can be stored.
+/// Service while nothing can be stored.
 @Suite(.fewAtATime, .enabled(if: Tmpfs.unavailableReason == nil, "mounting a tmpfs needs root"))
 struct FullStoreTests {
-    @Test("a full disk: bodies of any size are passed on whole, the log says so once, and the server is not ready")
-    func fullDisk() async throws {
+    @Test
+    func `a full disk: bodies of any size are passed on whole, the log says so once, and the server is not ready`()
+        async throws
+    {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: 1, size: Int64(request.path.dropFirst(2)) ?? 0))
         }
@@ -399,7 +386,7 @@ struct FullStoreTests {
             origin: origin.url(""), "--admin", "127.0.0.1:0", "--capacity", "32MiB", "--cache-dir",
             disk.path + "/cache")
         let admin = try server.adminPort()
-        func readiness() throws -> Client.Answer? {
+        func readiness() throws -> Client.Response? {
             try Client(admin).ask("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         }
         #expect(try Client(server.port).get("/a100")?.body.count == 100)
@@ -430,7 +417,7 @@ private func until(_ condition: () throws -> Bool) async throws {
 }
 
 extension ServerProcess {
-    /// Where the admin listener is.
+    /// The port of the admin listener.
     func adminPort() throws -> UInt16 {
         let after = process.errorOutput.components(separatedBy: "administered on 127.0.0.1:").last ?? ""
         guard let port = UInt16(after.prefix { $0.isNumber }) else {

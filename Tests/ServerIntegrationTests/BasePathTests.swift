@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// With `--origin http://host/public` nothing outside `/public` is asked for, however a client spells it and whoever reads it.
-@Suite(.fewAtATime) struct BasePathTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct BasePathTests {
     private let origin: ScriptedOrigin
 
     init() throws {

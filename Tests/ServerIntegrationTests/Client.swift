@@ -6,7 +6,7 @@ import TestSupport
 final class Client {
     private let descriptor: Int32
     private var received: [UInt8] = []
-    /// Whether the server has ended its side, or the connection was reset.
+    /// True if the server has closed its side, or the connection was reset.
     private var hasEnded = false
 
     /// - Parameters:
@@ -77,8 +77,8 @@ final class Client {
     /// Ends the client's side.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// What one answer on the wire was.
-    struct Answer {
+    /// A response on the wire.
+    struct Response {
         var statusLine: String
         var fields: [(name: String, value: String)]
         var body: [UInt8]
@@ -94,14 +94,14 @@ final class Client {
     }
 
     /// Reads the next answer; nil when the connection ended before its end.
-    func answer(toHead: Bool = false) -> Answer? {
+    func answer(toHead: Bool = false) -> Response? {
         guard let head = line(endingIn: [13, 10, 13, 10]) else { return nil }
         let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
         let fields = lines.dropFirst().compactMap { line -> (name: String, value: String)? in
             guard let colon = line.firstIndex(of: ":") else { return nil }
             return (String(line[..<colon]), String(line[line.index(after: colon)...].drop { $0 == " " }))
         }
-        var answer = Answer(statusLine: lines[0], fields: fields, body: [])
+        var answer = Response(statusLine: lines[0], fields: fields, body: [])
         if toHead || answer.status == 204 || answer.status == 304 || answer.status < 200 { return answer }
         if let length = answer["Content-Length"].flatMap({ Int($0) }) {
             guard let body = take(length) else { return nil }
@@ -129,23 +129,23 @@ final class Client {
     }
 
     /// Sends a request and reads the answer.
-    func ask(_ text: String) -> Answer? {
+    func ask(_ text: String) -> Response? {
         send(text)
         return answer(toHead: text.hasPrefix("HEAD"))
     }
 
-    func get(_ path: String, _ fields: String...) -> Answer? {
+    func get(_ path: String, _ fields: String...) -> Response? {
         ask("GET \(path) HTTP/1.1\r\nHost: x\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n")
     }
 
-    /// What comes until the connection ends.
+    /// The bytes until the connection ends.
     func rest() -> [UInt8] {
         while fill() {}
         defer { received = [] }
         return received
     }
 
-    /// Whether the server ends the connection now, without a further byte.
+    /// True if the server closes the connection now, without a further byte.
     var isEnded: Bool { received.isEmpty && rest().isEmpty && hasEnded }
 
     /// The error by which the connection ended, 0 when in order.

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What a client asserts of its request beside its line and Host, and what would be stored for everybody.
+/// Assertions of a client other than its request line and Host, which would be stored for everybody.
 @Suite(.fewAtATime, .timeLimit(.minutes(20))) struct ClientAssertionTests {
     private static let assertions = [
         "X-Forwarded-Host: evil.example", "X-Forwarded-Proto: ftp", "X-Forwarded-For: 6.6.6.6",

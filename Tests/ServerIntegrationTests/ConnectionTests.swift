@@ -4,8 +4,7 @@ import Testing
 @Suite(.fewAtATime) struct ConnectionTests {
     private static let file = Representation(seed: 7, size: 20_000)
 
-    @Test("pipelined requests are answered in their order, however long the first one takes")
-    func pipelining() async throws {
+    @Test func `pipelined requests are answered in their order, however long the first one takes`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { request in
             var behaviour = Behaviour(
@@ -22,8 +21,7 @@ import Testing
         #expect((0..<4).map { _ in client.answer()?.body.count } == [1000, 2000, 1000, 2000])
     }
 
-    @Test("a thousand pipelined requests are all answered")
-    func manyPipelined() async throws {
+    @Test func `a thousand pipelined requests are all answered`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -35,8 +33,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test("a connection lives on or ends as version and Connection say")
-    func keepAlive() async throws {
+    @Test func `a connection lives on or ends as version and Connection say`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -55,12 +52,13 @@ import Testing
         #expect(old.isEnded)
     }
 
-    @Test("a client that ends its side right after its request still gets what memory answers, all of it")
-    func halfClosed() async throws {
+    @Test
+    func `a client that ends its side right after its request still gets what memory answers, all of it`() async throws
+    {
         let file = Representation(seed: 9, size: 250_000)
         let origin = try ScriptedOrigin(serving: file)
         let server = try await ServerProcess(origin: origin.url(""))
-        var answer: Client.Answer?
+        var answer: Client.Response?
         // Memory answers for a second after the store was looked at: on a machine that is too slow for that, once more.
         for _ in 0..<20 where answer == nil {
             let warming = try Client(server.port)
@@ -74,8 +72,7 @@ import Testing
         #expect(answer?.body == file.content.bytes())
     }
 
-    @Test("HEAD gets the head alone")
-    func head() async throws {
+    @Test func `HEAD gets the head alone`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -84,12 +81,13 @@ import Testing
             #expect(answer?.status == 200)
             #expect(answer?["Content-Length"] == "20000")
         }
-        // What follows is read as the next answer: no content came in between.
+        // The following bytes are read as the next response: there was no content in between.
         #expect(client.get("/a")?.body.count == 20_000)
     }
 
-    @Test("absolute-form asks for the path, OPTIONS * is the server's own, TRACE and CONNECT are refused")
-    func forms() async throws {
+    @Test
+    func `absolute-form asks for the path, OPTIONS * is the server's own, TRACE and CONNECT are refused`() async throws
+    {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -107,8 +105,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test("what is too large is refused with the status for it")
-    func limits() async throws {
+    @Test func `what is too large is refused with the status for it`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(
             origin: origin.url(""), "--max-url-length", "200", "--max-header-size", "1KiB", "--max-header-fields", "8",
@@ -125,8 +122,10 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test("when the contents that are held take all that they may, a request is refused, and room comes back")
-    func contentBudget() async throws {
+    @Test
+    func `when the contents that are held take all that they may, a request is refused, and room comes back`()
+        async throws
+    {
         let gate = Gate()
         let origin = try ScriptedOrigin { _ in
             var behaviour = Behaviour(Self.file)
@@ -143,7 +142,7 @@ import Testing
         gate.open()
         #expect(holding.answer()?.status == 200)
         // The client may have the answer before the server has put the content away.
-        var again: Client.Answer?
+        var again: Client.Response?
         for _ in 0..<1000 where again?.status != 200 {
             again = try Client(server.port).ask(
                 "PUT /c HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n1234567890")
@@ -151,8 +150,10 @@ import Testing
         #expect(again?.status == 200)
     }
 
-    @Test("a head, and content, that do not come in time are answered with 408; an idle connection ends without a word")
-    func timeouts() async throws {
+    @Test
+    func `a head, and content, that do not come in time are answered with 408; an idle connection ends without a word`()
+        async throws
+    {
         let origin = try ScriptedOrigin(serving: Self.file)
         // A server for each, so that on a busy machine one time-out is not met where another is meant.
         let heads = try await ServerProcess(origin: origin.url(""), "--header-timeout", "200ms")
@@ -172,8 +173,7 @@ import Testing
         #expect(idle.isEnded)
     }
 
-    @Test("an origin that pauses is not held against the client that waits for it")
-    func pausingOrigin() async throws {
+    @Test func `an origin that pauses is not held against the client that waits for it`() async throws {
         let content = Content(seed: 4, size: 2_000_000)
         let origin = try ScriptedOrigin { _ in
             [
@@ -185,8 +185,7 @@ import Testing
         #expect(try Client(server.port).get("/a")?.body == content.bytes())
     }
 
-    @Test("a client that does not read is let go, and holds up nobody else")
-    func slowReader() async throws {
+    @Test func `a client that does not read is let go, and holds up nobody else`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 3, size: 32 << 20), sendBuffer: nil)
         let server = try await ServerProcess(origin: origin.url(""), "--write-timeout", "3s")
         let slow = try Client(server.port)

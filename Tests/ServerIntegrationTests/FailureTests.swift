@@ -2,10 +2,11 @@ import TestSupport
 import Testing
 
 @Suite(.fewAtATime) struct FailureTests {
-    @Test(
-        "an origin that cannot be reached is a 502, one that does not answer a 504, in short JSON that names no address"
-    )
-    func noAnswer() async throws {
+    @Test
+    func
+        `an origin that cannot be reached is a 502, one that does not answer a 504, in short JSON that names no address`()
+        async throws
+    {
         let silent = try ScriptedOrigin { _ in [.stall] }
         let unreachable = try ScriptedOrigin { _ in [] }
         unreachable.stop()
@@ -23,8 +24,7 @@ import Testing
         }
     }
 
-    @Test("an origin's error is passed on with its status, its fields and its content")
-    func originsError() async throws {
+    @Test func `an origin's error is passed on with its status, its fields and its content`() async throws {
         let origin = try ScriptedOrigin { request in
             [
                 .head(
@@ -44,8 +44,7 @@ import Testing
         }
     }
 
-    @Test("a client that leaves ends its own interest only")
-    func leaving() async throws {
+    @Test func `a client that leaves ends its own interest only`() async throws {
         let gate = Gate()
         let file = Representation(seed: 5, size: 3_000_000)
         let origin = try ScriptedOrigin { _ in
@@ -68,10 +67,11 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test(
-        "when the last client leaves, the origin is not asked for the rest; the next client gets it by a resumed transfer"
-    )
-    func lastLeaves() async throws {
+    @Test
+    func
+        `when the last client leaves, the origin is not asked for the rest; the next client gets it by a resumed transfer`()
+        async throws
+    {
         let gate = Gate()
         let file = Representation(seed: 6, size: 9_000_000)
         let origin = try ScriptedOrigin { request in

@@ -11,8 +11,7 @@ import Testing
         }
     }
 
-    @Test("fields for one connection, and those that Connection names, do not reach the origin")
-    func requestFields() async throws {
+    @Test func `fields for one connection, and those that Connection names, do not reach the origin`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let answer = try Client(server.port).get(
@@ -41,8 +40,10 @@ import Testing
         #expect(answer?["X-Request-Id"] == "abc-123")
     }
 
-    @Test("an interim answer of the origin reaches the client before the final one, and nobody who speaks HTTP/1.0")
-    func interim() async throws {
+    @Test
+    func `an interim answer of the origin reaches the client before the final one, and nobody who speaks HTTP/1.0`()
+        async throws
+    {
         let origin = try ScriptedOrigin(script: { request in
             [.raw("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\nConnection: X-Mine\r\nX-Mine: 1\r\n\r\n")]
                 + Behaviour(Representation(seed: 1, size: 100)).script(for: request)
@@ -58,8 +59,10 @@ import Testing
         #expect(old.ask("GET /b HTTP/1.0\r\nHost: x\r\n\r\n")?.status == 200)
     }
 
-    @Test("fields for the origin's connection, and those that its Connection names, do not reach the client")
-    func answerFields() async throws {
+    @Test
+    func `fields for the origin's connection, and those that its Connection names, do not reach the client`()
+        async throws
+    {
         let origin = try Self.origin(fields: [
             ("Connection", "X-Mine"), ("X-Mine", "secret"), ("Keep-Alive", "timeout=5"), ("X-Yours", "kept"),
             ("Proxy-Authenticate", "Basic"), ("Upgrade", "h2c"), ("Via", "1.0 before"),
@@ -76,8 +79,7 @@ import Testing
         }
     }
 
-    @Test("Forwarded and Server-Timing are told when they are wanted")
-    func wanted() async throws {
+    @Test func `Forwarded and Server-Timing are told when they are wanted`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(
             origin: origin.url(""), "--forwarded", "--server-timing", "--request-id-header", "off")
@@ -85,13 +87,12 @@ import Testing
             "GET /a HTTP/1.1\r\nHost: me.example\r\nForwarded: for=192.0.2.1\r\n\r\n")
         #expect(answer?["Server-Timing"]?.hasPrefix("cache;desc=\"miss\";dur=") == true)
         #expect(answer?["X-Request-Id"] == nil)
-        // What a stranger says of itself is not continued.
+        // The information of an untrusted client is discarded.
         #expect(origin.requests.first?["Forwarded"] == "for=127.0.0.1;host=\"me.example\";proto=http")
         #expect(origin.requests.first?["X-Request-Id"] == nil)
     }
 
-    @Test("an id that the client sent is used when it is short and plain, else another is made")
-    func requestIDs() async throws {
+    @Test func `an id that the client sent is used when it is short and plain, else another is made`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -100,8 +101,7 @@ import Testing
         #expect(client.get("/a")?["X-Request-Id"] != made)
     }
 
-    @Test("a request that has gone in a circle is stopped")
-    func circle() async throws {
+    @Test func `a request that has gone in a circle is stopped`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let via = (0..<5).map { _ in "1.1 imgcache" }.joined(separator: ", ")
@@ -109,9 +109,11 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test(
-        "content is passed on with its method, whatever its framing was; 100 (Continue) is sent when it is waited for")
-    func content() async throws {
+    @Test
+    func
+        `content is passed on with its method, whatever its framing was; 100 (Continue) is sent when it is waited for`()
+        async throws
+    {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -132,8 +134,10 @@ import Testing
         #expect(origin.requests.last?["Max-Forwards"] == "2")
     }
 
-    @Test("the origin is asked by the name under which the answer is stored, and never out of its own path")
-    func target() async throws {
+    @Test
+    func `the origin is asked by the name under which the answer is stored, and never out of its own path`()
+        async throws
+    {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url("/base"))
         let client = try Client(server.port)
@@ -150,8 +154,10 @@ import Testing
         #expect(origin.requests.count == asked)
     }
 
-    @Test("an origin that answers with an interim response alone has not answered: nothing after it is passed on")
-    func finalInterim() async throws {
+    @Test
+    func `an origin that answers with an interim response alone has not answered: nothing after it is passed on`()
+        async throws
+    {
         let origin = try ScriptedOrigin { request in
             request.path == "/a"
                 ? [
@@ -166,8 +172,7 @@ import Testing
         #expect(client.get("/b")?.body.count == 100)
     }
 
-    @Test("who passed an answer on is named after all who did before")
-    func viaOnSeveralLines() async throws {
+    @Test func `who passed an answer on is named after all who did before`() async throws {
         let origin = try Self.origin(fields: [("Via", "1.1 one"), ("Via", "1.1 two")])
         let server = try await ServerProcess(origin: origin.url(""))
         #expect(try Client(server.port).get("/a")?.all("Via") == ["1.1 one", "1.1 two, 1.1 imgcache"])

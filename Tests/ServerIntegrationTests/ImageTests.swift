@@ -1,12 +1,13 @@
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
+import ImageCodec
 import TestSupport
 import Testing
 import URLSigning
 
 /// `/image/OPTIONS/PATH` through real sockets.
-@Suite(.fewAtATime) struct ImageTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ImageTests {
     /// A JPEG of 640 × 480.
     private static let picture: [UInt8] = {
         let image = try? DecodedImage(width: 640, height: 480) { memory in
@@ -33,10 +34,10 @@ import URLSigning
         }
     }
 
-    private func info(_ answer: Client.Answer) throws -> ImageInfo { try ImageInfo.read(ImageSource(answer.body)) }
+    private func info(_ answer: Client.Response) throws -> ImageInfo { try ImageInfo.read(ImageSource(answer.body)) }
 
-    @Test("an image is made once, in the size that is asked for, and lives as long as its original")
-    func made() async throws {
+    @Test
+    func `an image is made once, in the size that is asked for, and lives as long as its original`() async throws {
         let origin = try origin([("Age", "100")])
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -60,8 +61,20 @@ import URLSigning
         #expect(origin.requests.first?.request.target == "/a.jpg?v=1")
     }
 
-    @Test("the format follows Accept where it may")
-    func formats() async throws {
+    @Test(arguments: [("inside", "scale-down"), ("fill", "squeeze")])
+    func `the names of a shape give the same bytes under one cache key`(css: String, cloudflare: String) async throws {
+        let origin = try origin()
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        let first = try #require(client.get("/image/w=100,h=80,fit=\(css),f=png/a.jpg"))
+        #expect(first.status == 200, "\(first.text)")
+        let second = try #require(client.get("/image/w=100,h=80,fit=\(cloudflare),f=png/a.jpg"))
+        #expect(second.body == first.body && second["ETag"] == first["ETag"])
+        #expect(second["Cache-Status"] == "imgcache; hit")
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `the format follows Accept where it may`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -74,14 +87,14 @@ import URLSigning
         #expect(origin.requests.count == 1)
     }
 
-    @Test("conditions, ranges and HEAD are answered as for any file", arguments: [true, false])
-    func conditions(isWarm: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `conditions, ranges and HEAD are answered as for any file`(isWarm: Bool) async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let path = "/image/w=50,f=jpeg/a.jpg"
         let whole = try #require(Client(server.port).get(path))
         let tag = try #require(whole["ETag"])
-        func ask(_ fields: String, method: String = "GET") throws -> Client.Answer {
+        func ask(_ fields: String, method: String = "GET") throws -> Client.Response {
             // Another quality is another image, which is not in memory.
             let path = isWarm ? path : "/image/w=50,f=jpeg,q=\(80 - fields.utf8.count % 20)/a.jpg"
             return try #require(Client(server.port).ask("\(method) \(path) HTTP/1.1\r\nHost: x\r\n\(fields)\r\n"))
@@ -106,8 +119,8 @@ import URLSigning
         #expect(try ask("If-Range: \"x\"\r\nRange: bytes=-5\r\n").status == 200)
     }
 
-    @Test("what must not be stored is made, and told so", arguments: ["no-store", "private, max-age=60", "no-cache"])
-    func unstorable(cacheControl: String) async throws {
+    @Test(arguments: ["no-store", "private, max-age=60", "no-cache"])
+    func `what must not be stored is made, and told so`(cacheControl: String) async throws {
         let origin = try origin(cacheControl: cacheControl)
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -119,8 +132,7 @@ import URLSigning
         #expect(origin.requests.count == 2)
     }
 
-    @Test("what is asked wrongly is refused by name, without a word to the origin")
-    func mistakes() async throws {
+    @Test func `what is asked wrongly is refused by name, without a word to the origin`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--widths", "50,100")
         let client = try Client(server.port)
@@ -139,8 +151,7 @@ import URLSigning
         #expect(origin.connections == 0)
     }
 
-    @Test("an origin that fails, and what is no image, become the right status")
-    func failures() async throws {
+    @Test func `an origin that fails, and what is no image, become the right status`() async throws {
         let picture = Self.picture
         let origin = try ScriptedOrigin { request -> [OriginStep] in
             func whole(_ bytes: [UInt8], length: Int? = nil) -> [OriginStep] {
@@ -224,8 +235,8 @@ import URLSigning
         #expect(origin.requests.count == 2)
     }
 
-    @Test("only signed URLs are served where there are keys, and the origin never sees the signature")
-    func signatures() async throws {
+    @Test
+    func `only signed URLs are served where there are keys, and the origin never sees the signature`() async throws {
         let origin = try origin(cacheControl: "public, max-age=86400, immutable")
         let files = try TestDirectory()
         let text = "new:AAECAwQFBgcICQoLDA0ODw==\nold:/v79/Pv6+fj39vX08/Lx8A==\n"
@@ -257,8 +268,7 @@ import URLSigning
         #expect(origin.requests.count == 1)
     }
 
-    @Test("SIGHUP takes over keys and widths; a key file that will not do leaves the former ones")
-    func reload() async throws {
+    @Test func `SIGHUP takes over keys and widths; a key file that will not do leaves the former ones`() async throws {
         let origin = try origin()
         let files = try TestDirectory()
         func write(_ text: String, to name: String) throws -> String {
@@ -285,13 +295,12 @@ import URLSigning
         _ = try write(new + old, to: "keys")
         _ = try write(#"{"signing-key-files": ["\#(keys)"], "widths": [50, 60]}"#, to: "server.json")
         server.process.send(signal: SIGHUP)
-        #expect(await server.process.says("configuration read again"), "\(server.process.errorOutput)")
+        #expect(await server.process.says("configuration reloaded"), "\(server.process.errorOutput)")
         #expect(try status(byOld) == 200)
         #expect(try status(byNew) == 200)
     }
 
-    @Test("100 clients of one image that is not there yet cost one request to the origin")
-    func coalesced() async throws {
+    @Test func `100 clients of one image that is not there yet cost one request to the origin`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { _ -> [OriginStep] in
             [

@@ -8,7 +8,7 @@ import Testing
     private static let token = "a token for tests"
     private static let rounds = 55
 
-    /// What the origin serves, and what nobody may be served any more.
+    /// The origin's present version, and the versions that must no longer be served.
     private struct Versions {
         var current = 1
         /// Below it everything was invalidated, as somebody was told.

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .fewAtATime) struct KilledServerTests {
-    @Test("killed under load and started on the same store: it serves at once, and nothing is torn")
-    func kills() async throws {
+    @Test
+    func `killed under load and started on the same store: it serves at once, and nothing is torn`() async throws {
         let origin = try ScriptedOrigin(sendBuffer: nil) { request in
             var behaviour = Behaviour(Self.file(request.path))
             behaviour.bytesPerSecond = 40_000_000
@@ -40,6 +40,7 @@ import Testing
                     }
                 }
             }
+            // The kill comes at a random moment.
             try await Task.sleep(for: .milliseconds(Int.random(in: 20...600, using: &generator)))
             server.process.send(signal: SIGKILL)
             stop.withLock { $0 = true }

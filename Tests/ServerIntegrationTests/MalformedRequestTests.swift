@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 
 @Suite(.fewAtATime) struct MalformedRequestTests {
-    @Test("what could be taken for another request, or is none, is refused and ends the connection")
-    func table() async throws {
+    @Test
+    func `what could be taken for another request, or is none, is refused and ends the connection`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(origin: origin.url(""))
         for request in MalformedRequest.all {
@@ -19,8 +19,10 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test("a malformed request after a good one: the good one is answered, nothing behind the bad one is read")
-    func afterGoodOne() async throws {
+    @Test
+    func `a malformed request after a good one: the good one is answered, nothing behind the bad one is read`()
+        async throws
+    {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -34,8 +36,7 @@ import Testing
         #expect(origin.requests.map(\.request.path) == ["/good"])
     }
 
-    @Test("a head cut into single bytes is read, and a malformed one refused, all the same")
-    func singleBytes() async throws {
+    @Test func `a head cut into single bytes is read, and a malformed one refused, all the same`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(origin: origin.url(""))
         let good = try Client(server.port)

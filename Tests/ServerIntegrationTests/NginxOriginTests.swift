@@ -5,8 +5,10 @@ import Testing
 struct NginxOriginTests {
     private static let content = Content(seed: 11, size: 700_000)
 
-    @Test("nginx as origin: one request fills the store; whole, range, condition and HEAD are answered from it")
-    func fromTheStore() async throws {
+    @Test
+    func `nginx as origin: one request fills the store; whole, range, condition and HEAD are answered from it`()
+        async throws
+    {
         var options = Nginx.Options()
         options.directives = "add_header Cache-Control max-age=600;"
         let nginx = try await Nginx(options)
@@ -32,8 +34,7 @@ struct NginxOriginTests {
         #expect(try await nginx.requests(atLeast: 1).count == 1)
     }
 
-    @Test("nginx as origin: what has changed is fetched anew, what has not is confirmed")
-    func revalidation() async throws {
+    @Test func `nginx as origin: what has changed is fetched anew, what has not is confirmed`() async throws {
         var options = Nginx.Options()
         options.directives = "add_header Cache-Control no-cache;"
         let nginx = try await Nginx(options)
@@ -49,8 +50,7 @@ struct NginxOriginTests {
         #expect(try await nginx.requests(atLeast: 3).map(\.status) == [200, 304, 200])
     }
 
-    @Test("nginx as origin: its error pages, redirects and refusals go through with their fields")
-    func otherStatuses() async throws {
+    @Test func `nginx as origin: its error pages, redirects and refusals go through with their fields`() async throws {
         var options = Nginx.Options()
         options.directives = "location = /moved { return 301 /a.jpg; }"
         let nginx = try await Nginx(options)

@@ -2,8 +2,7 @@ import TestSupport
 import Testing
 
 @Suite(.fewAtATime) struct ProxyTests {
-    @Test("a file comes from the origin once, and then from the store")
-    func storedFile() async throws {
+    @Test func `a file comes from the origin once, and then from the store`() async throws {
         let file = Representation(seed: 1, size: 300_000)
         let origin = try ScriptedOrigin(serving: file)
         let server = try await ServerProcess(origin: origin.url(""))
@@ -18,8 +17,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test("bytes, an empty query and chunks go through as HTTP has them")
-    func messages() async throws {
+    @Test func `bytes, an empty query and chunks go through as HTTP has them`() async throws {
         let value: [UInt8] = [0xFF, 0xE9, 0x61]
         let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\nX-Bytes: ".utf8)
         let chunks = Array("\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n".utf8)
@@ -47,8 +45,7 @@ import Testing
         bytes.indices.contains { bytes[$0...].starts(with: part) }
     }
 
-    @Test("the command starts the server that lies beside it")
-    func serveCommand() async throws {
+    @Test func `the command starts the server that lies beside it`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let server = try await ServerProcess(
             origin: origin.url(""), executable: CommandRunner.executable, leading: ["serve"])

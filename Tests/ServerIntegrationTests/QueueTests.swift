@@ -2,9 +2,11 @@ import TestSupport
 import Testing
 
 @Suite(.fewAtATime) struct QueueTests {
-    @Test(
-        "when the queue is full, a request is refused with 503 and told when to ask again; those in it get their turn")
-    func fullQueue() async throws {
+    @Test
+    func
+        `when the queue is full, a request is refused with 503 and told when to ask again; those in it get their turn`()
+        async throws
+    {
         let gate = Gate()
         let origin = try ScriptedOrigin { _ in
             var behaviour = Behaviour(Representation(seed: 1, size: 1000))
@@ -30,8 +32,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test("a client that leaves while it waits in the queue makes room in it")
-    func leavingTheQueue() async throws {
+    @Test func `a client that leaves while it waits in the queue makes room in it`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { _ in
             var behaviour = Behaviour(Representation(seed: 1, size: 1000))

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What strangers may make the server ask: the origin, allowed hosts at public addresses, and nothing else, however it is
-/// written and wherever it redirects to. Everything else is 403.
+/// The addresses that clients can make the server connect to: the origin, and allowed hosts at public addresses,
+/// regardless of spelling and redirects. Everything else is 403.
 @Suite(.fewAtATime) struct RefusedAddressTests {
     private let target: ScriptedOrigin
 
@@ -21,8 +21,7 @@ import Testing
         ].map { "\($0):\(target.port)" }
     }
 
-    @Test("a host that nobody allowed, or that is not written plainly")
-    func hostsNotAllowed() async throws {
+    @Test func `a host that nobody allowed, or that is not written plainly`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -49,8 +48,7 @@ import Testing
         #expect(origin.connections == 0)
     }
 
-    @Test("a host that is allowed by its name, and is this machine by its address")
-    func addressesInside() async throws {
+    @Test func `a host that is allowed by its name, and is this machine by its address`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         // A name with a dot at its end cannot be allowed.
         let allowed = hosts.filter { !$0.contains(".:") } + ["169.254.169.254", "10.0.0.1"]
@@ -65,8 +63,7 @@ import Testing
         #expect(target.connections == 0)
     }
 
-    @Test("a redirect of the origin's")
-    func redirects() async throws {
+    @Test func `a redirect of the origin's`() async throws {
         let port = target.port
         let origin = try ScriptedOrigin { request in
             let place = request.target.split(separator: "?").last.map(String.init)?.removingPercentEncoding ?? ""
@@ -96,8 +93,8 @@ import Testing
         return process.ending == .exited(0)
     }()
 
-    @Test("a name that changes what it means while the server runs", .enabled(if: maySetNames))
-    func changingNames() async throws {
+    @Test(.enabled(if: maySetNames))
+    func `a name that changes what it means while the server runs`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let files = try TestDirectory()
         func set(_ names: String) throws {
@@ -124,8 +121,7 @@ import Testing
         #expect(target.connections == 0)
     }
 
-    @Test("a proxy of the environment, which would ask in the server's place, is not used")
-    func proxies() async throws {
+    @Test func `a proxy of the environment, which would ask in the server's place, is not used`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let server = try await ServerProcess(
             origin: origin.url(""),

@@ -50,8 +50,7 @@ final class ServerProcess: Sendable {
         return (Int(line.split(separator: " ").dropFirst().first ?? "") ?? .max >> 10) << 10
     }
 
-    /// What tests do without unless they say otherwise. An origin that a test holds back is not given up because the machine is
-    /// busy.
+    /// The defaults for tests. An origin that a test delays must not time out because the machine is busy.
     private static func defaults(_ options: [String], cache: String) -> [String] {
         [("--admin", "off"), ("--cache-dir", cache), ("--origin-timeout", "10min")].flatMap { name, value in
             options.contains(name) ? [] : [name, value]

@@ -15,8 +15,9 @@ import Testing
             of: try ChildProcess(ServerProcess.executable, arguments, environment: variables))
     }
 
-    @Test("the command line wins over the environment, the environment over the file; secrets are masked")
-    func precedence() async throws {
+    @Test
+    func `the command line wins over the environment, the environment over the file; secrets are masked`() async throws
+    {
         let outcome = try await run(
             "--print-config", "--max-requests=3", "--widths", "100", "--widths", "200",
             file: """
@@ -37,8 +38,7 @@ import Testing
         #expect(!outcome.output.contains("hidden") && !outcome.output.contains("word@"))
     }
 
-    @Test("a mistake names file, key and value, and ends with 2 before anything listens")
-    func mistakes() async throws {
+    @Test func `a mistake names file, key and value, and ends with 2 before anything listens`() async throws {
         let origin = #""origin": "http://a""#
         for (file, parts) in [
             (#"{\#(origin), "max-requests": "many"}"#, ["server.json", "max-requests", "\"many\"", "whole number"]),
@@ -69,8 +69,7 @@ import Testing
         }
     }
 
-    @Test("mistakes on the command line and in the environment are named as they stand there")
-    func otherMistakes() async throws {
+    @Test func `mistakes on the command line and in the environment are named as they stand there`() async throws {
         let option = try await run("--origin", "http://a", "--retry-after", "soon")
         #expect(option.ending == .exited(2))
         #expect(option.errorOutput.contains("--retry-after \"soon\""), "\(option)")
@@ -87,17 +86,18 @@ import Testing
         #expect(missing.errorOutput.contains("/nowhere/server.json"), "\(missing)")
     }
 
-    @Test(
-        "an address that is taken and a cache folder that cannot be used may pass: the exit code is 1, so that a supervisor tries again"
-    )
-    func cannotStart() async throws {
+    @Test
+    func
+        `an address that is taken and a cache folder that cannot be used may pass: the exit code is 1, so that a supervisor tries again`()
+        async throws
+    {
         let origin = try ScriptedOrigin { _ in [] }
         let directory = try TestDirectory()
         let taken = try await run(
             "--origin", "http://a", "--listen", "127.0.0.1:\(origin.port)", "--admin", "off", "--cache-dir",
             directory.path("c"))
         #expect(taken.ending == .exited(1), "\(taken)")
-        let message = "listen \"127.0.0.1:\(origin.port)\": cannot be listened on: Address already in use\n"
+        let message = "listen \"127.0.0.1:\(origin.port)\": cannot listen: Address already in use\n"
         #expect(taken.errorOutput.contains(message), "\(taken)")
         let folder = try await run(
             "--origin", "http://a", "--listen", "127.0.0.1:0", "--admin", "off", "--cache-dir", "/dev/null/c")
@@ -105,8 +105,7 @@ import Testing
         #expect(folder.errorOutput.contains("cache-dir \"/dev/null/c\""), "\(folder)")
     }
 
-    @Test("the help names every setting")
-    func help() async throws {
+    @Test func `the help names every setting`() async throws {
         let outcome = try await run("--help")
         #expect(outcome.ending == .exited(0))
         for name in ["--origin URL", "--listen HOST:PORT", "--max-requests N", "--forwarded", "--print-config"] {
@@ -114,23 +113,21 @@ import Testing
         }
     }
 
-    @Test("no log says a secret, however much it says")
-    func secrets() async throws {
+    @Test func `no log says a secret, however much it says`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(
             origin: "http://user:hunter2@127.0.0.1:\(origin.port)", "--log-level", "trace", "--admin-token",
             "a secret token", environment: ["IMGCACHE_LOG_LEVEL": "trace"])
         #expect(try Client(server.port).get("/a")?.status == 200)
         server.process.send(signal: SIGHUP)
-        #expect(await server.process.says("configuration read again"))
+        #expect(await server.process.says("configuration reloaded"))
         server.process.send(signal: SIGTERM)
         #expect(await server.process.end() == .exited(0))
         let said = server.process.errorOutput + server.process.output
         #expect(!said.contains("hunter2") && !said.contains("secret token"), "\(said)")
     }
 
-    @Test("where few files may be open, fewer connections are taken, and the others are served")
-    func fewFiles() async throws {
+    @Test func `where few files may be open, fewer connections are taken, and the others are served`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(
             origin: origin.url(""), executable: "/bin/bash",
@@ -141,7 +138,7 @@ import Testing
         let statuses = clients.indices.map { clients[$0].get("/a")?.status }
         #expect(statuses.contains(200) && statuses.contains { $0 != 200 }, "\(statuses)")
         clients = []
-        var answer: Client.Answer?
+        var answer: Client.Response?
         for _ in 0..<2000 where answer?.status != 200 { answer = try Client(server.port).get("/a") }
         #expect(answer?.status == 200)
     }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What one client takes leaves the others theirs. Clients are told apart by their address: 127.0.0.2 is another one.
+/// The shares of clients, which are distinguished by their address: 127.0.0.2 is another client.
 @Suite(.fewAtATime, .timeLimit(.minutes(20))) struct ShareTests {
     private static let file = Representation(seed: 3, size: 1000)
 
@@ -140,7 +140,7 @@ import Testing
 }
 
 extension ServerProcess {
-    /// Whether a client at that address is served, within a minute.
+    /// Returns true if a client at that address is served within a minute.
     fileprivate func answers(from source: String) async -> Bool {
         let end = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < end {

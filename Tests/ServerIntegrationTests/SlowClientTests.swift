@@ -40,15 +40,14 @@ import Testing
         return whole
     }
 
-    @Test(
-        "a client that begins to read late gets all of its last answer",
-        arguments: ["HTTP/1.0\r\n", "HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", "HTTP/1.1\r\nHost: x\r\n"])
-    func lateReader(head: String) async throws {
+    @Test(arguments: ["HTTP/1.0\r\n", "HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", "HTTP/1.1\r\nHost: x\r\n"])
+    func `a client that begins to read late gets all of its last answer`(head: String) async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let whole = try warm(server)
         let client = try Client(server.port, receiveBuffer: 4096)
         client.send("GET \(Self.path) \(head)\r\n")
+        // So long that the server has written all that the sockets hold, and waits for room.
         try await Task.sleep(for: .milliseconds(2500))
         #expect(client.answer()?.body == whole)
         // Whole, though the client went right after its last byte.
@@ -56,22 +55,21 @@ import Testing
         #expect(server.log.allSatisfy { $0["cut_short"] == nil }, "\(server.log)")
     }
 
-    @Test("the time to take an answer runs anew with each piece of it")
-    func steadyReader() async throws {
+    @Test func `the time to take an answer runs anew with each piece of it`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""), "--write-timeout", "6s")
         let whole = try warm(server)
         let client = try Client(server.port, receiveBuffer: 4096)
         client.send("GET \(Self.path) HTTP/1.1\r\nHost: x\r\n\r\n")
         for part in 1...5 {
+            // The five pieces together take longer than the time-out.
             try await Task.sleep(for: .milliseconds(1600))
             #expect(client.receive(atLeast: whole.count / 8 * part))
         }
         #expect(client.answer()?.body == whole)
     }
 
-    @Test("a server that stops lets a client take what has been written for it")
-    func stopping() async throws {
+    @Test func `a server that stops lets a client take what has been written for it`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let whole = try warm(server)
@@ -80,14 +78,14 @@ import Testing
         #expect(client.receive(atLeast: 1000))
         server.process.send(signal: SIGTERM)
         #expect(await server.process.says("stopping"))
+        // A server that cut its clients off would be gone by then.
         try await Task.sleep(for: .milliseconds(300))
         #expect(client.answer()?.body == whole)
         #expect(await server.process.end() == .exited(0))
         #expect(!server.process.errorOutput.contains("EventLoop"), "\(server.process.errorOutput)")
     }
 
-    @Test("a large image that many clients do not take is in memory once")
-    func shared() async throws {
+    @Test func `a large image that many clients do not take is in memory once`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         _ = try warm(server)
@@ -99,8 +97,7 @@ import Testing
         if !isSanitized() { #expect(server.residentMemory - before < 32 << 20) }
     }
 
-    @Test("a connection over which much is asked keeps nothing of what it has read")
-    func muchAsked() async throws {
+    @Test func `a connection over which much is asked keeps nothing of what it has read`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 7, size: 100))
         let server = try await ServerProcess(origin: origin.url(""), "--max-header-size", "64KiB")
         let client = try Client(server.port)

@@ -34,7 +34,7 @@ import Testing
                         try await writer.write(Array("part".utf8))
                         throw Failure()
                     })
-            default: .failure(404, "not-found", "There is nothing here.")
+            default: .failure(404, "not-found", "Not found.")
             }
         }
     }
@@ -42,9 +42,9 @@ import Testing
     /// Keeps what it is told.
     private final class Observer: RequestObserver {
         let records = Locked<[RequestRecord]>([])
-        let refused = Locked<[RequestFault.Reason]>([])
+        let refused = Locked<[RequestError.Reason]>([])
 
-        func requestRefused(_ reason: RequestFault.Reason) { refused.withLock { $0.append(reason) } }
+        func requestRefused(_ reason: RequestError.Reason) { refused.withLock { $0.append(reason) } }
         func requestEnded(_ record: RequestRecord) { records.withLock { $0.append(record) } }
     }
 

@@ -17,8 +17,7 @@ struct AccessLogTests {
         #expect(line.contains("connection refused"))
     }
 
-    @Test("moments as logs write them")
-    func moments() {
+    @Test func `moments as logs write them`() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"),
             (1_795_282_516.971, "2026-11-21T17:35:16.971Z"), (1_798_761_599.999, "2026-12-31T23:59:59.999Z"),

@@ -13,8 +13,8 @@ struct SettingTests {
         return try SettingSources(options: options, environment: environment, file: nil).configuration()
     }
 
-    @Test("every setting reads what it writes", arguments: Setting.all.flatMap { $0.settings.map(\.name) })
-    func roundTrip(name: String) throws {
+    @Test(arguments: Setting.all.flatMap { $0.settings.map(\.name) })
+    func `every setting reads what it writes`(name: String) throws {
         let setting = try #require(Setting.named(name))
         let standard = try configuration()
         guard let text = setting.text(standard), !text.isEmpty else { return }
@@ -23,8 +23,7 @@ struct SettingTests {
         #expect(setting.text(read) == text)
     }
 
-    @Test("the page on serving tells every setting, its default, and whether SIGHUP takes it over")
-    func page() throws {
+    @Test func `the page on serving tells every setting, its default, and whether SIGHUP takes it over`() throws {
         var page = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         for _ in 0..<3 { page = page.deletingLastPathComponent() }
         page = page.appendingPathComponent("Sources/ImageProxy/ImageProxy.docc/Serving.md")
@@ -43,14 +42,12 @@ struct SettingTests {
         }
     }
 
-    @Test("no two settings have one name")
-    func names() {
+    @Test func `no two settings have one name`() {
         let names = Setting.all.flatMap { $0.settings.map(\.name) }
         #expect(Set(names).count == names.count)
     }
 
-    @Test("numbers of bytes")
-    func bytes() {
+    @Test func `numbers of bytes`() {
         for (text, bytes) in [("4096", 4096), ("64k", 65_536), ("1.5KiB", 1536), ("2MB", 2_000_000), ("1GiB", 1 << 30)]
         {
             #expect(SettingText.bytes(text) == Int64(bytes), "\(text)")
@@ -60,8 +57,7 @@ struct SettingTests {
         }
     }
 
-    @Test("lengths of time")
-    func durations() {
+    @Test func `lengths of time`() {
         for (text, duration) in [
             ("30", Duration.seconds(30)), ("250ms", .milliseconds(250)), ("1.5s", .milliseconds(1500)),
             ("5m", .seconds(300)), ("1h", .seconds(3600)),
@@ -73,14 +69,13 @@ struct SettingTests {
         #expect(SettingText.text(of: .seconds(90)) == "90s")
     }
 
-    @Test("addresses to listen on", arguments: ["127.0.0.1:8080", "[::1]:8080", "localhost:0"])
-    func addresses(text: String) { #expect(ListenAddress(text)?.description == text) }
+    @Test(arguments: ["127.0.0.1:8080", "[::1]:8080", "localhost:0"])
+    func `addresses to listen on`(text: String) { #expect(ListenAddress(text)?.description == text) }
 
-    @Test("no addresses", arguments: ["8080", ":8080", "::1:8080", "a:99999", "a:", "[]:80", ""])
-    func noAddresses(text: String) { #expect(ListenAddress(text) == nil) }
+    @Test(arguments: ["8080", ":8080", "::1:8080", "a:99999", "a:", "[]:80", ""])
+    func `no addresses`(text: String) { #expect(ListenAddress(text) == nil) }
 
-    @Test("what can be reloaded is taken over, the rest is named; after a mistake everything stays")
-    func reload() throws {
+    @Test func `what can be reloaded is taken over, the rest is named; after a mistake everything stays`() throws {
         let current = CurrentConfiguration(try configuration(options: ["queue-length": "1", "widths": "100"]))
         let new = try configuration(options: ["queue-length": "2", "max-url-length": "100"])
         #expect(try current.reload(new) == ["max-url-length"])
@@ -99,7 +94,7 @@ struct SettingTests {
         #expect(seen.lengths == [3, 2])
     }
 
-    /// What an observer was told. `@unchecked Sendable`: one test's thread alone uses it.
+    /// The configurations received by an observer. `@unchecked Sendable`: used by one test's thread only.
     private final class Seen: @unchecked Sendable {
         var lengths: [Int] = []
     }

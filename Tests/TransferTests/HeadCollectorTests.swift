@@ -16,8 +16,7 @@ struct HeadCollectorTests {
         return last
     }
 
-    @Test("Status, version and fields of a plain head")
-    func plain() {
+    @Test func `status, version and fields of a plain head`() {
         var collector = HeadCollector()
         #expect(
             feed(&collector, ["HTTP/1.1 200 OK", "ETag:  \"v1\" ", "X-Empty:", "Vary: a", "vary: b", ""])
@@ -29,8 +28,7 @@ struct HeadCollectorTests {
         #expect(fields[values: .vary] == ["a", "b"])
     }
 
-    @Test("Interim responses are told, and leave nothing behind")
-    func interim() {
+    @Test func `interim responses are told, and leave nothing behind`() {
         var collector = HeadCollector()
         #expect(
             feed(&collector, ["HTTP/1.1 103 Early Hints", "Link: </a>", ""])
@@ -49,8 +47,7 @@ struct HeadCollectorTests {
         #expect(collector.status == 0)
     }
 
-    @Test("The head after a redirect's is a new one")
-    func redirect() {
+    @Test func `the head after a redirect's is a new one`() {
         var collector = HeadCollector()
         #expect(feed(&collector, ["HTTP/1.1 302 Found", "Location: /x", ""]) == .complete(status: 302))
         #expect(collector.status == 302)
@@ -59,8 +56,7 @@ struct HeadCollectorTests {
         #expect(collector.parsed().fields[.location] == nil)
     }
 
-    @Test("Folded lines are joined; what is no field is left out, whatever its bytes")
-    func odd() {
+    @Test func `folded lines are joined; what is no field is left out, whatever its bytes`() {
         var collector = HeadCollector()
         var lines = ["HTTP/1.0 200", "A: one", "\t two ", "no colon", ": no name", "bad name: x", "ETag : \"x\""]
         #expect(feed(&collector, lines) == .more)
@@ -73,16 +69,14 @@ struct HeadCollectorTests {
         #expect(fields[HTTPField.Name("A")!] == "one two")
     }
 
-    @Test("Lines after a complete head are trailers and change nothing")
-    func trailers() {
+    @Test func `lines after a complete head are trailers and change nothing`() {
         var collector = HeadCollector()
         #expect(feed(&collector, ["HTTP/1.1 200 OK", "A: b", ""]) == .complete(status: 200))
         #expect(feed(&collector, ["ETag: \"late\"", ""]) == .more)
         #expect(collector.parsed().fields.count == 1)
     }
 
-    @Test("A head without end is a violation: by bytes, by lines, by interim responses")
-    func bounds() {
+    @Test func `a head without end is a violation: by bytes, by lines, by interim responses`() {
         func isViolation(_ progress: HeadCollector.Progress) -> Bool {
             if case .violation = progress { true } else { false }
         }
@@ -100,8 +94,7 @@ struct HeadCollectorTests {
         #expect(feed(&collector, Array(repeating: hint, count: 32).flatMap { $0 }) == .interim(status: 103, [:]))
     }
 
-    @Test("Anything that calls itself HTTP is read without a crash")
-    func random() {
+    @Test func `anything that calls itself HTTP is read without a crash`() {
         var generator = SeededGenerator(for: "HeadCollectorTests.random")
         func upTo(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
         let alphabet: [UInt8] = Array("HTP/1.2 :\r\n\tab\"-".utf8) + [0, 0x7F, 0x80, 0xFF]

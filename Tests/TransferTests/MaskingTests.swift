@@ -2,10 +2,9 @@ import Testing
 
 @testable import Transfer
 
-@Suite("What is shown of heads")
+@Suite("Heads for display")
 struct MaskingTests {
-    @Test("A head is shown without credentials")
-    func maskedHead() {
+    @Test func `a head is shown without credentials`() {
         let head = """
             GET http://u:p@h/ HTTP/1.1\r
             Host: h\r

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transfer
 
-@Suite("What an attempt asks for")
+@Suite("The request of an attempt")
 struct ResumePlanTests {
     private let url = "http://origin.example/file"
 
@@ -18,8 +18,7 @@ struct ResumePlanTests {
             url: url, provingTotal: provingTotal)
     }
 
-    @Test("The rest of a body is asked for with an open end and If-Range")
-    func rest() {
+    @Test func `the rest of a body is asked for with an open end and If-Range`() {
         let plan = plan(missing: [400..<1000])
         #expect(plan.range == "400-")
         #expect(plan.ifRange == "\"v1\"")
@@ -33,35 +32,29 @@ struct ResumePlanTests {
         #expect(plan.refusal?.contains("another resource") == true)
     }
 
-    @Test("A hole is asked for with both its ends")
-    func hole() {
+    @Test func `a hole is asked for with both its ends`() {
         #expect(plan(missing: [100..<200, 400..<1000]).range == "100-199")
     }
 
-    @Test("What follows the held bytes is asked for when the total is unknown")
-    func unknownTotal() {
+    @Test func `what follows the held bytes is asked for when the total is unknown`() {
         #expect(plan(total: nil, missing: [400..<Int64.max]).range == "400-")
     }
 
-    @Test("When nothing is missing, the last byte is asked for as a proof")
-    func lastByte() {
+    @Test func `when nothing is missing, the last byte is asked for as a proof`() {
         #expect(plan(missing: []).range == "999-")
         #expect(plan(total: nil, missing: [400..<Int64.max], provingTotal: 400).range == "399-")
     }
 
-    @Test("A date that counted as strong goes into If-Range")
-    func date() {
+    @Test func `a date that counted as strong goes into If-Range`() {
         let plan = plan(.lastModified("Sun, 06 Nov 1994 08:49:37 GMT"), missing: [400..<1000])
         #expect(plan.ifRange == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
-    @Test(
-        "Without a strong validator no range is asked for, and the reason is said",
-        arguments: [
-            ResumeValidator.etag("W/\"v1\""), .etag("v1"), .etag(""), .etag("\"a\"b\""), .etag("\"a\", \"b\""),
-            .lastModified(""), .lastModified("yesterday"), .lastModified("Sunday, 06-Nov-94 08:49:37 GMT"),
-        ])
-    func weakValidator(_ validator: ResumeValidator) {
+    @Test(arguments: [
+        ResumeValidator.etag("W/\"v1\""), .etag("v1"), .etag(""), .etag("\"a\"b\""), .etag("\"a\", \"b\""),
+        .lastModified(""), .lastModified("yesterday"), .lastModified("Sunday, 06-Nov-94 08:49:37 GMT"),
+    ])
+    func `without a strong validator no range is asked for, and the reason is said`(_ validator: ResumeValidator) {
         let plan = plan(validator, missing: [400..<1000])
         #expect(plan.range == nil)
         #expect(plan.ifRange == nil)
@@ -69,36 +62,31 @@ struct ResumePlanTests {
     }
 
     @Test(
-        "Ranges that contradict each other or the total are not built on",
         arguments: [
             [400..<300 + 101, 350..<1000], [400..<1001], [500..<500], [-1..<1000], [400..<Int64.max],
         ] as [[Range<Int64>]])
-    func contradictoryRanges(_ missing: [Range<Int64>]) {
+    func `ranges that contradict each other or the total are not built on`(_ missing: [Range<Int64>]) {
         let plan = plan(missing: missing)
         #expect(plan.range == nil)
         #expect(plan.refusal != nil)
     }
 
-    @Test("Held ranges without an end and without a total are not built on")
-    func noEnd() {
+    @Test func `held ranges without an end and without a total are not built on`() {
         #expect(plan(total: nil, missing: []).refusal != nil)
     }
 
-    @Test("When no byte is held, nothing is resumed and nothing needs saying")
-    func nothingHeld() {
+    @Test func `when no byte is held, nothing is resumed and nothing needs saying`() {
         let plan = plan(missing: [0..<1000])
         #expect(plan.range == nil)
         #expect(plan.refusal == nil)
     }
 
-    @Test("Only a plain GET is resumed")
-    func onlyGet() {
+    @Test func `only a plain GET is resumed`() {
         #expect(plan(missing: [400..<1000], method: .post).range == nil)
         #expect(plan(missing: [400..<1000], mayResume: false).range == nil)
     }
 
-    @Test("Held bytes are counted over holes, with and without a known end")
-    func heldBytes() {
+    @Test func `held bytes are counted over holes, with and without a known end`() {
         func held(_ total: Int64?, _ missing: [Range<Int64>]) -> Int64 {
             HeldPartial(validator: .etag("\"v\""), total: total, missing: missing, url: url).heldBytes
         }
@@ -121,20 +109,18 @@ struct ResumeValidatorTests {
     }
     private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    @Test("A strong entity-tag, before any date")
-    func strongETag() {
+    @Test func `a strong entity-tag, before any date`() {
         #expect(validator([.eTag: "\"v1\"", .lastModified: modified, .date: modified]) == .etag("\"v1\""))
         #expect(validator([.eTag: "\"\""], status: 206) == .etag("\"\""))
     }
 
-    @Test("Not a weak entity-tag, and no date beside it", arguments: ["W/\"v1\"", "v1", "\"v1", "\"a\", \"b\""])
-    func weakETag(_ etag: String) {
+    @Test(arguments: ["W/\"v1\"", "v1", "\"v1", "\"a\", \"b\""])
+    func `not a weak entity-tag, and no date beside it`(_ etag: String) {
         let later = "Sun, 06 Nov 1994 09:49:37 GMT"
         #expect(validator([.eTag: etag, .lastModified: modified, .date: later]) == nil)
     }
 
-    @Test("Last-Modified only when it is at least a second before Date (RFC 9110 section 8.8.2.2)")
-    func dates() {
+    @Test func `Last-Modified only when it is at least a second before Date (RFC 9110 section 8.8.2.2)`() {
         #expect(
             validator([.lastModified: modified, .date: "Sun, 06 Nov 1994 08:49:38 GMT"]) == .lastModified(modified))
         #expect(validator([.lastModified: modified, .date: modified]) == nil)
@@ -143,14 +129,12 @@ struct ResumeValidatorTests {
         #expect(validator([.lastModified: "Sunday, 06-Nov-94 08:49:37 GMT", .date: modified]) == nil)
     }
 
-    @Test("Nothing with a Content-Encoding, except identity")
-    func contentEncoding() {
+    @Test func `nothing with a Content-Encoding, except identity`() {
         #expect(validator([.eTag: "\"v1\"", .contentEncoding: "gzip"]) == nil)
         #expect(validator([.eTag: "\"v1\"", .contentEncoding: "identity"]) == .etag("\"v1\""))
     }
 
-    @Test("Nothing of another status")
-    func status() {
+    @Test func `nothing of another status`() {
         #expect(validator([.eTag: "\"v1\""], status: 203) == nil)
         #expect(validator([.eTag: "\"v1\""], status: 404) == nil)
     }

@@ -17,8 +17,7 @@ struct RetryTests {
         state.decide(madeProgress: progress, retryAfter: retryAfter, elapsed: elapsed, random: random)
     }
 
-    @Test("The pause doubles up to its limit, and is a random part of the whole")
-    func backOff() {
+    @Test func `the pause doubles up to its limit, and is a random part of the whole`() {
         let policy = policy()
         let whole = (1...8).map { policy.delay(beforeRetry: $0, random: 1) }
         #expect(whole == [1, 2, 4, 8, 16, 32, 60, 60].map { Duration.seconds($0) })
@@ -27,8 +26,7 @@ struct RetryTests {
         #expect(policy.delay(beforeRetry: .max, random: 1) == .seconds(60))
     }
 
-    @Test("As many retries as the policy allows, then none, with a word on it")
-    func count() {
+    @Test func `as many retries as the policy allows, then none, with a word on it`() {
         var state = RetryState(policy: policy { $0.maxRetries = 2 })
         #expect(decide(&state) == .retry(after: .milliseconds(500)))
         #expect(decide(&state) == .retry(after: .seconds(1)))
@@ -49,14 +47,12 @@ struct RetryTests {
         #expect(decide(&patient) == .giveUp(note: "5 retries without progress"))
     }
 
-    @Test("No retries at all need no word")
-    func none() {
+    @Test func `no retries at all need no word`() {
         var state = RetryState(policy: policy { $0.maxRetries = 0 })
         #expect(decide(&state) == .giveUp(note: nil))
     }
 
-    @Test("Progress resets the count and the back-off")
-    func progress() {
+    @Test func `progress resets the count and the back-off`() {
         var state = RetryState(policy: policy { $0.maxRetries = 2 })
         for _ in 0..<50 {
             #expect(decide(&state, progress: true) == .retry(after: .milliseconds(500)))
@@ -65,15 +61,13 @@ struct RetryTests {
         #expect(decide(&state) == .giveUp(note: "2 retries without progress"))
     }
 
-    @Test("Retry-After is honoured when it is longer than the back-off")
-    func retryAfter() {
+    @Test func `Retry-After is honoured when it is longer than the back-off`() {
         var state = RetryState(policy: policy())
         #expect(decide(&state, retryAfter: .seconds(120)) == .retry(after: .seconds(120)))
         #expect(decide(&state, retryAfter: .milliseconds(1)) == .retry(after: .seconds(1)))
     }
 
-    @Test("A Retry-After beyond the limit ends the retries, and says so")
-    func longRetryAfter() {
+    @Test func `a Retry-After beyond the limit ends the retries, and says so`() {
         var state = RetryState(policy: policy { $0.retryAfterLimit = .seconds(60) })
         #expect(decide(&state, retryAfter: .seconds(60)) == .retry(after: .seconds(60)))
         #expect(
@@ -81,22 +75,19 @@ struct RetryTests {
                 == .giveUp(note: "the server asks to wait 61 s, more than the limit of 60 s"))
     }
 
-    @Test("No retry begins after the time for all of them, its pause counted")
-    func totalTime() {
+    @Test func `no retry begins after the time for all of them, its pause counted`() {
         var state = RetryState(policy: policy { $0.maxTotalTime = .seconds(10) })
         #expect(decide(&state, elapsed: .seconds(9)) == .retry(after: .milliseconds(500)))
         #expect(
             decide(&state, elapsed: .milliseconds(9_001)) == .giveUp(note: "no retry later than 10 s after the start"))
     }
 
-    @Test("Which statuses are worth another attempt")
-    func statuses() {
+    @Test func `which statuses are worth another attempt`() {
         let retryable = (100..<600).filter(RetryState.isRetryable(status:))
         #expect(retryable == [408, 425, 429, 500, 502, 503, 504])
     }
 
-    @Test("A request that may have had an effect is not repeated")
-    func idempotence() {
+    @Test func `a request that may have had an effect is not repeated`() {
         #expect(RetryState.isIdempotent(method: "GET"))
         #expect(RetryState.isIdempotent(method: "HEAD"))
         #expect(!RetryState.isIdempotent(method: "POST"))

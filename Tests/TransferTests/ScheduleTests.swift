@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transfer
 
-@Suite("Who transfers next")
+@Suite("The order of transfers")
 struct ScheduleTests {
     private func all(_ schedule: inout TransferSchedule) -> [UInt64] {
         var started: [UInt64] = []
@@ -11,8 +11,7 @@ struct ScheduleTests {
         return started
     }
 
-    @Test("By priority, then by arrival")
-    func order() {
+    @Test func `by priority, then by arrival`() {
         var schedule = TransferSchedule(.init(total: 10, perHost: 10, perClient: .max))
         schedule.enqueue(1, host: "a", priority: .background)
         schedule.enqueue(2, host: "b", priority: .normal)
@@ -21,8 +20,7 @@ struct ScheduleTests {
         #expect(all(&schedule) == [4, 2, 3, 1])
     }
 
-    @Test("Never more at once than the limit")
-    func total() {
+    @Test func `never more at once than the limit`() {
         var schedule = TransferSchedule(.init(total: 2, perHost: 10, perClient: .max))
         for id in 1...4 { schedule.enqueue(UInt64(id), host: "host\(id)", priority: .normal) }
         #expect(all(&schedule) == [1, 2])
@@ -30,8 +28,7 @@ struct ScheduleTests {
         #expect(all(&schedule) == [3])
     }
 
-    @Test("Never more per host, and a full host holds up nobody else")
-    func perHost() {
+    @Test func `never more per host, and a full host holds up nobody else`() {
         var schedule = TransferSchedule(.init(total: 10, perHost: 1, perClient: .max))
         schedule.enqueue(1, host: "a", priority: .high)
         schedule.enqueue(2, host: "a", priority: .high)
@@ -43,8 +40,7 @@ struct ScheduleTests {
         #expect(all(&schedule) == [2])
     }
 
-    @Test("One that comes back from a pause keeps its place")
-    func comesBack() {
+    @Test func `one that comes back from a pause keeps its place`() {
         var schedule = TransferSchedule(.init(total: 1, perHost: 1, perClient: .max))
         let place = schedule.enqueue(1, host: "a", priority: .normal)
         schedule.enqueue(2, host: "a", priority: .normal)
@@ -80,8 +76,7 @@ struct ScheduleTests {
         #expect(started == [1, 4, 2, 5, 3, 6])
     }
 
-    @Test("One that is withdrawn never starts")
-    func withdrawn() {
+    @Test func `one that is withdrawn never starts`() {
         var schedule = TransferSchedule(.init(total: 4, perHost: 4, perClient: .max))
         for id in 1...3 { schedule.enqueue(UInt64(id), host: "a", priority: .normal) }
         schedule.withdraw(2, host: "a")
@@ -89,16 +84,14 @@ struct ScheduleTests {
         #expect(all(&schedule) == [1, 3])
     }
 
-    @Test("Limits below one count as one")
-    func sillyLimits() {
+    @Test func `limits below one count as one`() {
         var schedule = TransferSchedule(.init(total: 0, perHost: -3, perClient: 0))
         schedule.enqueue(1, host: "a", priority: .normal)
         schedule.enqueue(2, host: "a", priority: .normal)
         #expect(all(&schedule) == [1])
     }
 
-    @Test("The limits hold and everybody gets through, whatever happens in which order")
-    func random() {
+    @Test func `the limits hold and everybody gets through, whatever happens in which order`() {
         var generator = SeededGenerator(for: "ScheduleTests.random")
         for _ in 0..<50 {
             var schedule = TransferSchedule(.init(total: 5, perHost: 2, perClient: .max))
@@ -149,8 +142,7 @@ struct ScheduleTests {
         }
     }
 
-    @Test("A heap gives its elements in order")
-    func heap() {
+    @Test func `a heap gives its elements in order`() {
         var generator = SeededGenerator(for: "ScheduleTests.heap")
         var heap = Heap<Int>()
         let numbers = (0..<200).map { _ in Int.random(in: 0..<100, using: &generator) }
@@ -164,8 +156,7 @@ struct ScheduleTests {
 
 @Suite("Times")
 struct TimeTests {
-    @Test("Durations become nanoseconds and milliseconds within bounds")
-    func conversions() {
+    @Test func `durations become nanoseconds and milliseconds within bounds`() {
         #expect(Duration.seconds(1.5).nanoseconds == 1_500_000_000)
         #expect(Duration.seconds(Int64.max).nanoseconds == .max)
         #expect(Duration.milliseconds(-5).nanoseconds == -5_000_000)
@@ -175,8 +166,7 @@ struct TimeTests {
         #expect(MonotonicTime(nanoseconds: 5) + .seconds(Int64.max) == MonotonicTime(nanoseconds: .max))
     }
 
-    @Test("Durations for a person")
-    func text() {
+    @Test func `durations for a person`() {
         #expect(Duration.seconds(30).text == "30 s")
         #expect(Duration.milliseconds(250).text == "0.25 s")
         #expect(Duration.milliseconds(1005).text == "1.005 s")

@@ -7,24 +7,21 @@ import Testing
 struct SigningKeyTests {
     private let sixteen = "AAECAwQFBgcICQoLDA0ODw=="
 
-    @Test("have one key a line, comments and empty lines; the first key signs")
-    func reading() throws {
+    @Test func `have one key a line, comments and empty lines; the first key signs`() throws {
         let keys = try SigningKeys(text: "# ours\n\n  b.2:\(sixteen) \r\na-1_:\(sixteen.dropLast(2))\n")
         #expect(keys.all.map(\.id) == ["b.2", "a-1_"])
         #expect(keys.firstID == "b.2")
         #expect(keys.all.map(\.secret) == [Array(0...15), Array(0...15)])
     }
 
-    @Test(
-        "that make no sense are refused",
-        arguments: [
-            ("", "no key"), ("# nothing\n", "no key"), ("key", "line 1"), ("\n:AAECAwQFBgcICQoLDA0ODw==", "line 2"),
-            ("a b:AAECAwQFBgcICQoLDA0ODw==", "line 1"), ("a:AAECAwQFBgcICQoLDA0ODw=", "not base64"),
-            ("a:AAECAwQFBgcICQoLDA0ODx==", "not base64"), ("a:AAECAwQFBgcICQoL DA0ODw==", "not base64"),
-            ("a:AAEC", "has 3 bytes"), ("a:", "has 0 bytes"),
-            ("a:AAECAwQFBgcICQoLDA0ODw==\na:AAECAwQFBgcICQoLDA0ODw==", "two keys"),
-        ])
-    func refuses(text: String, reason: String) {
+    @Test(arguments: [
+        ("", "no key"), ("# nothing\n", "no key"), ("key", "line 1"), ("\n:AAECAwQFBgcICQoLDA0ODw==", "line 2"),
+        ("a b:AAECAwQFBgcICQoLDA0ODw==", "line 1"), ("a:AAECAwQFBgcICQoLDA0ODw=", "not base64"),
+        ("a:AAECAwQFBgcICQoLDA0ODx==", "not base64"), ("a:AAECAwQFBgcICQoL DA0ODw==", "not base64"),
+        ("a:AAEC", "has 3 bytes"), ("a:", "has 0 bytes"),
+        ("a:AAECAwQFBgcICQoLDA0ODw==\na:AAECAwQFBgcICQoLDA0ODw==", "two keys"),
+    ])
+    func `that make no sense are refused`(text: String, reason: String) {
         #expect {
             try SigningKeys(text: text)
         } throws: { error in
@@ -32,10 +29,8 @@ struct SigningKeyTests {
         }
     }
 
-    @Test(
-        "that everybody may read are refused",
-        arguments: [(0o600, true), (0o640, true), (0o644, false), (0o602, false)])
-    func mode(mode: UInt32, isTaken: Bool) throws {
+    @Test(arguments: [(0o600, true), (0o640, true), (0o644, false), (0o602, false)])
+    func `that everybody may read are refused`(mode: UInt32, isTaken: Bool) throws {
         var template = Array("/tmp/imgcache-keys-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         try #require(descriptor >= 0)
@@ -58,11 +53,12 @@ struct SigningKeyTests {
         }
     }
 
-    @Test("that are not there, or no files, are refused", arguments: ["/nowhere/keys", "/"])
-    func absent(path: String) { #expect(throws: SigningKeyError.self) { try SigningKeys(file: path) } }
+    @Test(arguments: ["/nowhere/keys", "/"])
+    func `that are not there, or no files, are refused`(path: String) {
+        #expect(throws: SigningKeyError.self) { try SigningKeys(file: path) }
+    }
 
-    @Test("a key that is printed says its name only")
-    func printing() throws {
+    @Test func `a key that is printed says its name only`() throws {
         let keys = try SigningKeys(text: "a:\(sixteen)")
         var dumped = ""
         dump(keys, to: &dumped)
@@ -75,30 +71,27 @@ struct SigningKeyTests {
 @Suite("Base64 (RFC 4648)")
 struct Base64Tests {
     /// Section 10.
-    @Test(
-        "gives the examples of RFC 4648",
-        arguments: [
-            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ])
-    func examples(text: String, encoded: String) {
+    @Test(arguments: [
+        ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+        ("foobar", "Zm9vYmFy"),
+    ])
+    func `gives the examples of RFC 4648`(text: String, encoded: String) {
         #expect(Base64.decode(encoded.utf8) == Array(text.utf8))
         #expect(Base64.encodeURL(Array(text.utf8)) == String(encoded.prefix { $0 != "=" }))
     }
 
-    @Test("reads back what it writes, whatever the bytes")
-    func everyByte() {
+    @Test func `reads back what it writes, whatever the bytes`() {
         for count in 0...300 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ count) }
             #expect(Base64.decodeURL(Base64.encodeURL(bytes).utf8) == bytes)
         }
     }
 
-    @Test(
-        "has one text for each sequence of bytes",
-        arguments: ["Zh==", "Zg=", "Zg===", "=", "Z", "Zm9v=", "Zm9v ", "Zm8=="])
-    func strictness(text: String) { #expect(Base64.decode(text.utf8) == nil) }
+    @Test(arguments: ["Zh==", "Zg=", "Zg===", "=", "Z", "Zm9v=", "Zm9v ", "Zm8=="])
+    func `has one text for each sequence of bytes`(text: String) { #expect(Base64.decode(text.utf8) == nil) }
 
-    @Test("of signatures has no padding and an alphabet of its own", arguments: ["Zg==", "-_+/", "Zh"])
-    func urlStrictness(text: String) { #expect(Base64.decodeURL(text.utf8) == nil) }
+    @Test(arguments: ["Zg==", "-_+/", "Zh"])
+    func `of signatures has no padding and an alphabet of its own`(text: String) {
+        #expect(Base64.decodeURL(text.utf8) == nil)
+    }
 }

@@ -1,9 +1,9 @@
 #ifndef CIMAGECODEC_H
 #define CIMAGECODEC_H
 
-// What ImageCodec needs of libjpeg-turbo, libpng, libwebp and lcms2: everything that takes variable arguments or leaves by
-// longjmp stays behind these functions. A function that can fail returns false (or NULL) and fills in the error; none
-// prints, none jumps over its caller. A decoder that has failed may only be closed.
+// The functions of libjpeg-turbo, libpng, libwebp and lcms2 that ImageCodec uses: variable arguments and longjmp are
+// hidden behind these functions. A function that can fail returns false (or NULL) and fills in the error; none prints,
+// none jumps over its caller. A decoder that has failed may only be closed.
 
 #include "icodec_color.h"
 #include "icodec_common.h"

@@ -22,7 +22,7 @@ typedef struct {
     char reason[200]; // UTF-8, zero-terminated
 } icodec_error;
 
-/// When work on an image ends before it is done. Looked at every few milliseconds by everything that takes longer.
+/// The conditions under which work on an image ends early. Checked every few milliseconds by all longer operations.
 typedef struct {
     double deadline; // CPU seconds of the thread that works; INFINITY: none
     int32_t *stop; // see icodec_stop; NULL: nobody stops it
@@ -31,13 +31,13 @@ typedef struct {
 /// CPU seconds of the calling thread.
 double icodec_cpu_seconds(void);
 
-/// Stops work whose watch has this flag, from any thread. The flag is 0 while the work may go on.
+/// Stops work whose watch has this flag, from any thread. The flag is 0 while the work may continue.
 void icodec_stop(int32_t *flag);
 
-/// Stops it once the flag has been looked at `looks` times more: for tests.
-void icodec_stop_after(int32_t *flag, int32_t looks);
+/// Stops it after the flag has been checked `checks` more times: for tests.
+void icodec_stop_after(int32_t *flag, int32_t checks);
 
-/// Whether work may go on; else fills in the error.
+/// Returns true if work may continue; else fills in the error.
 bool icodec_watch_allows(const icodec_watch *watch, icodec_error *error);
 
 typedef struct {
@@ -58,7 +58,7 @@ typedef struct {
     int fd;
 } icodec_source;
 
-/// What the header says. Pointers are into the decoder or the input.
+/// The content of the header. Pointers refer to the decoder or the input.
 typedef struct {
     uint32_t width, height;
     uint32_t components; // as stored

@@ -10,7 +10,7 @@ icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *
 
 void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *description);
 
-/// When the calls that follow are to end; until then it is the limits' watch.
+/// Sets the watch of the following calls; until then it is the limits' watch.
 void icodec_jpeg_set_watch(icodec_jpeg *jpeg, const icodec_watch *watch);
 
 /// Starts decoding at `eighths`/8 of the size (1 ... 8). With `raw_cmyk` rows are C, M, Y, K with 255 for full ink, else
@@ -21,10 +21,10 @@ bool icodec_jpeg_start(
 /// Reads the next rows, 4 bytes a pixel; fewer than `count` only at the end of the image.
 bool icodec_jpeg_rows(icodec_jpeg *jpeg, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error);
 
-/// Looks at what is behind the last row: data that were left over are damaged ones. (What is not there is no fault.)
+/// Checks the data after the last row: remaining data indicate damage. (Missing data do not.)
 bool icodec_jpeg_finish(icodec_jpeg *jpeg, icodec_error *error);
 
-/// The first fault that was passed over, code 0 for none: damaged data, and with `allow_truncated` missing ones.
+/// The first tolerated defect, code 0 for none: damaged data, and with `allow_truncated` missing ones.
 icodec_error icodec_jpeg_damage(const icodec_jpeg *jpeg);
 
 void icodec_jpeg_close(icodec_jpeg *jpeg);

@@ -3,21 +3,21 @@
 
 #include "icodec_common.h"
 
-// Work on R, G, B, A pixels of 8 bits, straight alpha. What takes a watch is for images of any size; what takes a count of pixels is
-// called for parts of them.
+// Operations on R, G, B, A pixels of 8 bits, straight alpha. Functions with a watch accept images of any size;
+// functions with a count of pixels are called for parts of them.
 
-/// Copies an image as Exif's `orientation` (1 ... 8) says it is to be seen. For 5 ... 8 the copy is `height` x `width`.
+/// Copies an image upright according to Exif's `orientation` (1 ... 8). For 5 ... 8 the copy is `height` x `width`.
 bool icodec_orient(
     const uint8_t *from, size_t from_stride, uint32_t width, uint32_t height, int orientation, uint8_t *to,
     size_t to_stride, const icodec_watch *watch, icodec_error *error);
 
-/// Whether every pixel's alpha is 255.
+/// Returns true if every pixel's alpha is 255.
 bool icodec_is_opaque(const uint8_t *pixels, size_t count);
 
-/// Whether red, green and blue are equal in every pixel.
+/// Returns true if red, green and blue are equal in every pixel.
 bool icodec_is_gray(const uint8_t *pixels, size_t count);
 
-/// Puts the pixels upon a colour: alpha becomes 255.
+/// Puts the pixels on a background colour: alpha becomes 255.
 void icodec_flatten(const uint8_t *from, uint8_t *to, size_t count, uint8_t red, uint8_t green, uint8_t blue);
 
 /// Red, green and blue become the luma of ITU-R BT.709.

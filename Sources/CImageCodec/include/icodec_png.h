@@ -10,7 +10,7 @@ icodec_png *icodec_png_open(const icodec_source *source, const icodec_limits *li
 
 void icodec_png_describe(const icodec_png *png, icodec_description *description);
 
-/// When the calls that follow are to end; until then it is the limits' watch.
+/// Sets the watch of the following calls; until then it is the limits' watch.
 void icodec_png_set_watch(icodec_png *png, const icodec_watch *watch);
 
 /// Starts decoding to R, G, B, A.
@@ -23,10 +23,10 @@ bool icodec_png_rows(icodec_png *png, uint8_t *rows, size_t stride, uint32_t cou
 /// Reads an interlaced image whole; `pixels` must be zero before.
 bool icodec_png_image(icodec_png *png, uint8_t *pixels, size_t stride, icodec_error *error);
 
-/// Reads what is behind the pixels and checks it.
+/// Reads and checks the data after the pixels.
 bool icodec_png_finish(icodec_png *png, icodec_error *error);
 
-/// The fault at which reading ended, with `allow_truncated`; code 0 for none.
+/// The error at which reading ended, with `allow_truncated`; code 0 for none.
 icodec_error icodec_png_damage(const icodec_png *png);
 
 void icodec_png_close(icodec_png *png);

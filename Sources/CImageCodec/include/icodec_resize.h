@@ -9,8 +9,8 @@ typedef struct {
     double extent;
     uint32_t source; // samples that there are: extent rounded up
     uint32_t scaled, first, count;
-    /// What makes up for samples that are means over their own width, as a JPEG's are at 1/8: each counts as itself and so much
-    /// of its difference from its neighbours (1/24 for exact means; 0 for none).
+    /// A correction for samples that are means over their own width, as a JPEG's are at 1/8: each counts as itself plus
+    /// this share of its difference from its neighbours (1/24 for exact means; 0 for none).
     double correction;
 } icodec_axis;
 
@@ -21,18 +21,19 @@ enum {
     ICODEC_RESIZE_LINEAR = 2, // average light, not sRGB values (not with a fourth channel that is ink)
 };
 
-/// A Lanczos-3 filter that takes 4-channel 8-bit rows from the top, one after another, and writes each row of `pixels` as soon
-/// as it has seen what that needs. NULL when memory is short.
+/// A Lanczos-3 filter that receives 4-channel 8-bit rows from the top, and writes each row of `pixels` as soon as it
+/// has the required input. NULL if memory is short.
 icodec_resizer *icodec_resizer_create(
     const icodec_axis *horizontal, const icodec_axis *vertical, int flags, uint8_t *pixels, size_t stride);
 
 /// Bytes that `icodec_resizer_create` will allocate.
 uint64_t icodec_resizer_memory(const icodec_axis *horizontal, const icodec_axis *vertical);
 
-/// Takes the next row of the source. False when the watch ends the work: then the resizer may only be destroyed.
+/// Processes the next row of the source. Returns false if the watch ends the work: the resizer may then only be
+/// destroyed.
 bool icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row, const icodec_watch *watch, icodec_error *error);
 
-/// Whether all rows are written; further source rows would change nothing.
+/// Returns true if all rows are written; further source rows have no effect.
 bool icodec_resizer_is_done(const icodec_resizer *resizer);
 
 /// Rows written so far.

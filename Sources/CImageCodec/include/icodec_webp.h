@@ -3,7 +3,7 @@
 
 #include "icodec_common.h"
 
-/// Where the first frame lies, in the input and on the canvas.
+/// The position of the first frame, in the input and on the canvas.
 typedef struct {
     const uint8_t *bytes;
     size_t count;
@@ -11,13 +11,13 @@ typedef struct {
     bool is_complete;
 } icodec_webp_frame;
 
-/// Reads the container. Pointers in the answers are into `bytes`.
+/// Reads the container. Pointers in the result refer to `bytes`.
 bool icodec_webp_describe(
     const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_description *description,
     icodec_webp_frame *frame, icodec_error *error);
 
-/// Decodes a frame to R, G, B, A of the given size: the frame's, or a smaller one. The limits' watch is looked at between parts of the
-/// data, as many of them as there are millions of pixels.
+/// Decodes a frame to R, G, B, A of the given size: the frame's, or a smaller one. The limits' watch is checked between
+/// parts of the data, one for each million pixels.
 bool icodec_webp_decode(
     const icodec_webp_frame *frame, const icodec_limits *limits, uint8_t *pixels, uint32_t width,
     uint32_t height, size_t stride, icodec_error *error);

@@ -44,7 +44,8 @@ CURLcode clibcurl_setopt_string(CURL *_Nonnull easy, CURLoption option, const ch
 CURLcode clibcurl_setopt_pointer(CURL *_Nonnull easy, CURLoption option, void *_Nullable value);
 CURLcode clibcurl_setopt_list(CURL *_Nonnull easy, CURLoption option, struct curl_slist *_Nullable value);
 CURLcode clibcurl_setopt_data_callback(CURL *_Nonnull easy, CURLoption option, clibcurl_data_callback _Nullable value);
-/// Who opens sockets; `address` is where they are to be connected to, and without a socket nothing is connected.
+/// Sets the callback that opens sockets; `address` is the address to connect to, and without a socket no connection is
+/// made.
 CURLcode clibcurl_setopt_socket_callback(CURL *_Nonnull easy, clibcurl_socket_callback _Nullable value);
 CURLcode clibcurl_setopt_debug_callback(CURL *_Nonnull easy, clibcurl_debug_callback _Nullable value);
 

@@ -1,8 +1,8 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
-// Linux system calls that Swift's Glibc module does not show: variadic ones, and those behind _GNU_SOURCE.
-// Each returns what the call returns (-1 and errno on failure).
+// Linux system calls that Swift's Glibc module omits: variadic ones, and those behind _GNU_SOURCE. Each returns the
+// call's result (-1 and errno on failure).
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ int clinux_lock_byte(int fd, int64_t offset);
 /// The same, waiting until it is free (F_OFD_SETLKW).
 int clinux_lock_byte_waiting(int fd, int64_t offset);
 
-/// Whether another open file description has the byte locked (F_OFD_GETLK). 0: no; 1: yes; -1: errno.
+/// Returns 1 if another open file description has the byte locked (F_OFD_GETLK), 0 if not; -1: errno.
 int clinux_is_byte_locked(int fd, int64_t offset);
 
 /// Gives a locked byte back.

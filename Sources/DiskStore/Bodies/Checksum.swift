@@ -1,6 +1,6 @@
 import CXXHash
 
-/// An XXH3-128 hash. It finds accidents (torn writes, bit rot, foreign bytes), not forgeries.
+/// An XXH3-128 hash. It detects accidents (torn writes, bit rot, foreign bytes), not forgeries.
 struct Checksum: Hashable, Sendable {
     let low: UInt64
     let high: UInt64
@@ -18,7 +18,7 @@ struct Checksum: Hashable, Sendable {
         self.init(cxxhash_128bits(bytes.baseAddress, bytes.count))
     }
 
-    /// Reads 16 bytes, little-endian, the low half first; fewer give ``none``.
+    /// Reads 16 bytes, little-endian, the low half first; fewer bytes yield ``none``.
     init(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.byteCount else {
             self = .none
@@ -32,7 +32,7 @@ struct Checksum: Hashable, Sendable {
         self.init(low: hash.low64, high: hash.high64)
     }
 
-    /// The same 16 bytes on every machine.
+    /// Passes the same 16 bytes on every machine.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let stored = (low.littleEndian, high.littleEndian)
         return withUnsafeBytes(of: stored, body)
@@ -41,7 +41,7 @@ struct Checksum: Hashable, Sendable {
 
 /// The checksum of a whole body: XXH3-128 over its blocks' checksums in order, then its length (8 bytes, little-endian).
 ///
-/// Because it is made of the blocks' checksums it does not matter in which order the blocks came in.
+/// It is computed from the blocks' checksums, so the order in which blocks arrive is irrelevant.
 struct BodyChecksum: ~Copyable {
     private let state: OpaquePointer?
 
@@ -66,7 +66,7 @@ struct BodyChecksum: ~Copyable {
     }
 }
 
-/// The 64-bit hash by which keys are looked up and locked.
+/// The 64-bit hash used to look up and lock keys.
 func keyHash(_ key: EntryKey) -> Int64 {
     var text = key.value
     return text.withUTF8 { Int64(bitPattern: XXH3_64bits($0.baseAddress, $0.count)) }

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Units
 
-// What a `BodyWriter` asks of its store.
+// Operations for `BodyWriter`.
 extension DiskStore {
     // MARK: Room
 
@@ -20,7 +20,7 @@ extension DiskStore {
             path: index.paths.root)
     }
 
-    /// Refuses a small body before its first byte when it could not be held.
+    /// Refuses a small body before its first byte if it could not be held.
     func checkHolds(_ size: Int64) throws(StoreError) {
         guard configuration.holdsBodies else { return }
         try withIndex { (index) throws(StoreError) in try index.checkRoom(for: Budget.rounded(size)) }
@@ -54,7 +54,7 @@ extension DiskStore {
         return partial
     }
 
-    /// Extends a reservation to `needed`, and when the length is unknown some way beyond, so that it is not done often.
+    /// Extends a reservation to `needed`, and with an unknown length beyond it, to reduce the number of calls.
     func reserve(_ needed: Int64, for partial: Partial, isGrowing: Bool, size: Int64) throws(StoreError) {
         let (id, reserved) = (partial.id, partial.reserved)
         partial.reserved = try withIndex { (index) throws(StoreError) in
@@ -65,7 +65,7 @@ extension DiskStore {
                     try index.setReserved(id, from: reserved, to: some)
                     return some
                 } catch  where error.code == .full {
-                    // Not in a large step: perhaps to the byte.
+                    // Without a large step: the exact size may still fit.
                 }
             }
             try index.setReserved(id, from: reserved, to: needed)
@@ -73,7 +73,7 @@ extension DiskStore {
         }
     }
 
-    /// Gives back what a partial does not use while nobody works on it.
+    /// Releases the unused part of a partial's reservation while nothing writes to it.
     func release(_ partial: Partial) throws(StoreError) {
         let data = partial.data.status.map { max($0.allocated, Budget.page) } ?? 0
         let record = partial.recordFile.status.map { max($0.allocated, Budget.page) } ?? 0
@@ -91,7 +91,7 @@ extension DiskStore {
 
     // MARK: Commits
 
-    /// Makes a body of a partial whose blocks are all there.
+    /// Creates a body from a complete partial.
     func commit(
         _ new: NewEntry, _ partial: Partial, size: Int64, isTransient: Bool = false
     ) throws(StoreError) -> StoredBody {
@@ -99,7 +99,7 @@ extension DiskStore {
         if let status = data.status, status.size != size, ftruncate(data.descriptor, off_t(size)) != 0 {
             throw .system("cannot set the length", path: data.path)
         }
-        // Before the bytes are read again, so that nobody opens it for writing after that.
+        // Before the bytes are read again, so that the file is not opened for writing after that.
         _ = fchmod(data.descriptor, 0o400)
         let checksum: Checksum
         do throws(StoreError) {
@@ -136,18 +136,18 @@ extension DiskStore {
             entry: entry, file: data, path: paths.body(entry.id), generation: generation)
     }
 
-    /// Never over an existing file: that one would be somebody's body (and it costs five times as much).
+    /// Never replaces an existing file, which would be another entry's body (and costs five times as much).
     private static func rename(_ from: String, to: String) throws(StoreError) {
         if clinux_rename_exclusive(from, to) == 0 { return }
         let number = errno
         if number == EINVAL || number == ENOSYS {
-            // The file system does not know the flag.
+            // The file system does not support the flag.
             if FileStatus(at: to) == nil, Glibc.rename(from, to) == 0 { return }
         }
         throw .system("cannot move the body to its place", path: to, errno: number)
     }
 
-    /// Makes a body of at most one block that stands in memory.
+    /// Creates a body of at most one block, which is in memory.
     func commit(
         _ new: NewEntry, _ bytes: UnsafeRawBufferPointer, isTransient: Bool = false
     ) throws(StoreError) -> StoredBody {
@@ -157,7 +157,7 @@ extension DiskStore {
         do throws(StoreError) {
             file = try SmallBodyFile(in: paths)
         } catch  where error.errno == ENOENT {
-            try withIndex { (_) throws(StoreError) in }  // Makes the directory anew when it was deleted under us.
+            try withIndex { (_) throws(StoreError) in }  // Recreates a directory that was deleted meanwhile.
             file = try SmallBodyFile(in: paths)
         }
         try file.write(bytes)

@@ -2,10 +2,10 @@ import Glibc
 import Logging
 
 extension DiskStore {
-    /// Opens an entry's body, and notes nothing: see ``touch(_:)``.
+    /// Opens an entry's body without recording a use: see ``touch(_:)``.
     ///
-    /// Its length is checked always, its checksum once after each start of the machine: no fsync was spent when it was
-    /// written, and a power cut is when that shows. nil, a miss, if it is gone or fails: then its entry is removed.
+    /// The length is checked always, the checksum once after each boot: bodies are written without fsync, so a power
+    /// failure may damage them. nil, a miss, if the body is missing or fails the check: its entry is then removed.
     public func open(_ entry: StoredEntry) throws(StoreError) -> StoredBody? {
         let path = paths.body(entry.id)
         let file: File
@@ -17,7 +17,8 @@ extension DiskStore {
             default: return try drop(entry, because: "its body cannot be opened")
             }
         }
-        // The lock is taken only by those who delete; and what was unlinked before we got it is a miss as well.
+        // Only deletion takes the exclusive lock; a file unlinked before the shared lock was obtained is a miss as
+        // well.
         guard file.tryLock(exclusive: false), let status = file.status, status.links > 0 else { return nil }
         guard status.isRegular, status.size == entry.size else {
             return try drop(entry, because: "its body has another length")
@@ -35,7 +36,7 @@ extension DiskStore {
         return StoredBody(entry: entry, file: file, path: path)
     }
 
-    /// False if the entry is gone. On a full disk it is handed out all the same.
+    /// Returns false if the entry no longer exists. On a full disk the body is delivered without a hold.
     private func hold(_ entry: StoredEntry) throws(StoreError) -> Bool {
         do throws(StoreError) {
             return try withIndex { (index) throws(StoreError) in try index.hold(entry) }
@@ -44,9 +45,9 @@ extension DiskStore {
         }
     }
 
-    /// Removes an entry whose body is not what it should be. Always nil.
+    /// Removes an entry whose body failed a check. Always returns nil.
     private func drop(_ entry: StoredEntry, because reason: String) throws(StoreError) -> StoredBody? {
-        // It may just have been evicted or replaced, which is nobody's fault.
+        // It may have been evicted or replaced meanwhile, which is no damage.
         if !configuration.isReadOnly, try remove(entry) {
             configuration.logger.warning(
                 "an entry was dropped: \(reason)", metadata: ["url": "\(entry.url)", "path": "\(paths.body(entry.id))"])
@@ -54,7 +55,7 @@ extension DiskStore {
         return nil
     }
 
-    /// Reads a body through and gives the checksum it has. nil if it cannot be read or is shorter than it should be.
+    /// Reads a body and returns its checksum; nil if it cannot be read or is too short.
     func checksum(of file: File, size: Int64) throws(StoreError) -> Checksum? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(BlockMap.blockSize), alignment: 64)
         defer { buffer.deallocate() }
@@ -77,16 +78,17 @@ extension Index {
     }
 }
 
-/// Which start of the machine this is.
+/// The machine's present boot.
 enum Boot {
-    /// How long ago that was, time asleep included.
+    /// The time since boot, including suspended time.
     static var uptime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// The kernel's random number for this boot; 0 when it cannot be read: then a body is checked whenever it is opened.
+    /// The kernel's random identifier of this boot; 0 if it cannot be read: a body is then checked whenever it is
+    /// opened.
     static let current: Int64 = {
         guard let file = try? File("/proc/sys/kernel/random/boot_id", O_RDONLY),
             let text = try? file.bytes(at: 0, count: 36)

@@ -1,19 +1,20 @@
 import CLinux
 import Glibc
 
-/// Where a result is to be written: a file, which appears whole or not at all, or something that takes bytes as they come.
+/// The target of an export: a file, which appears complete or not at all, or a stream that receives the bytes as they
+/// are written.
 public enum ExportTarget: Sendable, Equatable {
-    /// A regular file, or a name that is free.
+    /// A regular file, or an unused name.
     case file(String)
     /// A device or a pipe.
     case stream(String)
-    /// A descriptor of this process, by one of its names: `/dev/stdout`, `/dev/fd/3`.
+    /// A descriptor of this process, given by a name such as `/dev/stdout` or `/dev/fd/3`.
     case descriptor(Int32)
 
-    /// Links followed before they count as a loop, as in the kernel.
+    /// The number of links to follow before they count as a loop, as in the kernel.
     private static let mostLinks = 40
 
-    /// The target that a path leads to. Symbolic links are followed, also those that lead to nothing yet.
+    /// The target of a path. Symbolic links are followed, including those to a file that does not exist yet.
     public init(_ path: String) throws(StoreError) {
         var target = path
         for _ in 0..<Self.mostLinks {
@@ -52,7 +53,7 @@ public enum ExportTarget: Sendable, Equatable {
         return nil
     }
 
-    /// What the symbolic link says, seen from its folder; nil for everything else.
+    /// The target of a symbolic link, relative to its folder; nil for everything else.
     private static func link(at path: String) -> String? {
         var text = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &text, text.count)
@@ -64,11 +65,11 @@ public enum ExportTarget: Sendable, Equatable {
 
     // MARK: Writing
 
-    /// Writes what `contents` writes to the descriptor that it is given.
+    /// Writes the output of `contents`, which receives a descriptor.
     ///
-    /// A file gets its name when it is whole, and replaces the one that is there in one step; its mode follows the umask.
+    /// A file gets its name when it is complete, and atomically replaces an existing one; its mode follows the umask.
     ///
-    /// - Parameter overwrite: replace a file that is there; else ``StoreError/Code/exists``.
+    /// - Parameter overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
     public func write(overwrite: Bool, _ contents: (Int32) throws(StoreError) -> Void) throws(StoreError) {
         switch self {
         case .descriptor(let descriptor): try contents(descriptor)
@@ -94,7 +95,7 @@ public enum ExportTarget: Sendable, Equatable {
             if clinux_link_unnamed(unnamed, target) == 0 { return }
             let number = errno
             guard number == EEXIST && overwrite else { throw .naming(target, number) }
-            // A link cannot replace: the file gets a name beside the target, and that is renamed.
+            // A link cannot replace a file: the new one gets a temporary name beside the target, which is renamed.
             let temporary = temporaryName(for: name, in: folder)
             if clinux_link_unnamed(unnamed, temporary) != 0 { throw .naming(target, errno) }
             return try move(temporary, to: target, overwrite: true)
@@ -119,7 +120,7 @@ public enum ExportTarget: Sendable, Equatable {
     }
 
     private static func temporaryName(for name: String, in folder: String) -> String {
-        // Short names may be longer with it than a file system takes (255 bytes), so the end goes.
+        // The name is truncated, because file systems limit names to 255 bytes.
         "\(folder)/.\(String(decoding: name.utf8.prefix(200), as: UTF8.self)).\(Paths.hex(Index.newClaim()))"
     }
 
@@ -132,7 +133,7 @@ public enum ExportTarget: Sendable, Equatable {
         }
     }
 
-    /// Gives a file another name on the same file system.
+    /// Renames a file within its file system.
     static func rename(_ from: String, to target: String, overwrite: Bool) throws(StoreError) {
         if overwrite {
             if Glibc.rename(from, target) == 0 { return }
@@ -147,7 +148,7 @@ public enum ExportTarget: Sendable, Equatable {
 }
 
 extension StoreError {
-    /// The failure to give a file its name, which must be told right after the call.
+    /// The error for a failed rename or link; must be created directly after the call.
     fileprivate static func naming(_ path: String, _ number: Int32) -> StoreError {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "the folder /" : "the folder \(path[..<$0])" } ?? "this folder"

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The file of a body that is written in one go: without a name until it is whole, so that a kill leaves nothing.
+/// The file of a body that is written at once: unnamed until it is complete, so that a kill leaves nothing.
 ///
-/// On file systems without O_TMPFILE it has a name among the partials, which the sweep knows as nobody's.
+/// On file systems without O_TMPFILE it has a name among the partials, which the sweep recognises as unowned.
 final class SmallBodyFile {
     let file: File
     private let isNamed: Bool
@@ -19,7 +19,7 @@ final class SmallBodyFile {
         case EOPNOTSUPP, EISDIR, EINVAL, ENOSYS:
             let name = "\(paths.partials)/\(Paths.hex(Index.newClaim())).small"
             file = try File(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o400)
-            // At once: a sweep takes what nobody has locked for what a kill left.
+            // Locked at once: a sweep deletes unlocked files as leftovers.
             _ = file.tryLock(exclusive: false)
             isNamed = true
         default: throw .system("cannot make a file", path: paths.bodies)
@@ -37,7 +37,7 @@ final class SmallBodyFile {
 
     var allocated: Int64 { file.status?.allocated ?? 0 }
 
-    /// Gives it its final name, which must be free.
+    /// Gives the file its final name, which must be unused.
     func install(_ path: String) throws(StoreError) {
         let result = isNamed ? link(file.path, path) : clinux_link_unnamed(file.descriptor, path)
         if result != 0 { throw .system("cannot move the body to its place", path: path) }

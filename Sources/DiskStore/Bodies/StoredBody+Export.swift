@@ -2,22 +2,22 @@ import CLinux
 import Glibc
 
 extension StoredBody {
-    /// Makes a copy of the body at `path`: it appears there whole or not at all.
+    /// Creates a copy of the body at `path`, which appears complete or not at all.
     ///
-    /// A reflink where the file system can, else `copy_file_range`, else read and write, into a file without a name in
-    /// the same folder, which then gets its name. Never a hard link: whoever wrote into it would change the cache. The
-    /// copy's mode follows the umask. What is not a regular file (a device, a pipe) is written into instead; a symbolic
-    /// link is followed, also one that leads to nothing yet.
+    /// Uses a reflink if the file system supports it, else `copy_file_range`, else read and write, into an unnamed file
+    /// in the same folder, which then gets its name. Never a hard link: writing into it would change the cache. The
+    /// copy's mode follows the umask. A target that is not a regular file (a device, a pipe) is written into; a
+    /// symbolic link is followed, including one to a file that does not exist yet.
     ///
-    /// - Parameter overwrite: replace a file that is there; else ``StoreError/Code/exists``.
+    /// - Parameter overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
     public func export(to path: String, overwrite: Bool) throws(StoreError) {
-        // Without permission to replace, a link is a name that is taken.
+        // Without permission to replace, an existing link counts as an existing file.
         let target = try ExportTarget(path)
         if !overwrite, FileStatus(at: path) != nil, case .file = target {
             throw StoreError(.exists, "the file exists", path: path, errno: EEXIST)
         }
         try target.write(overwrite: overwrite) { (descriptor) throws(StoreError) in
-            // Where somebody else has begun to write, the bytes go behind theirs.
+            // If others have begun to write to the descriptor, the bytes are appended.
             let copies = if case .descriptor = target { false } else { true }
             if copies { try copy(to: descriptor, path: path) } else { try copy(toDescriptor: descriptor, named: path) }
         }
@@ -25,7 +25,7 @@ extension StoredBody {
 
     /// Moves the body's file to `path`, out of a store that is not used again: its entry is a miss from then on.
     ///
-    /// Costs no copy on the same file system; else as ``export(to:overwrite:)``.
+    /// No copy on the same file system; otherwise equals ``export(to:overwrite:)``.
     public func move(to path: String, overwrite: Bool) throws(StoreError) {
         guard case .file(let target) = try ExportTarget(path), overwrite || FileStatus(at: path) == nil else {
             return try export(to: path, overwrite: overwrite)
@@ -40,9 +40,9 @@ extension StoredBody {
         }
     }
 
-    /// Writes the whole body to another open file, at that file's offset.
+    /// Writes the whole body to an open file, at that file's offset.
     ///
-    /// - Parameter descriptor: a file, pipe, socket or terminal; stays open.
+    /// - Parameter descriptor: A file, pipe, socket or terminal; remains open.
     public func copy(toDescriptor descriptor: Int32) throws(StoreError) {
         var left = size
         var offset: Int64 = 0
@@ -67,7 +67,7 @@ extension StoredBody {
 
     private func copy(to target: Int32, path targetPath: String) throws(StoreError) {
         if clinux_clone(file.descriptor, target) == 0 { return }
-        // copy_file_range moves the source's offset, which every user of this descriptor shares: take one of our own.
+        // copy_file_range moves the source's offset, which all users of this descriptor share: open another one.
         let source = try File(path, O_RDONLY)
         var left = size
         while left > 0 {
@@ -80,7 +80,7 @@ extension StoredBody {
             if count < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO) {
                 throw .system("cannot write", path: targetPath)
             }
-            // Another file system, a device, or one that cannot: from the start, by hand.
+            // Another file system, a device, or a file that does not support it: start over with read and write.
             if left != size { throw .system("cannot copy", path: targetPath) }
             return try copy(toDescriptor: target, named: targetPath)
         }

@@ -2,25 +2,25 @@ import Glibc
 
 /// A complete body, open for reading.
 ///
-/// While the value lives its file keeps its name and its bytes, whatever is evicted, replaced or cleared meanwhile: it
-/// holds a shared `flock`, and the store deletes only what nobody holds.
+/// While the value lives, the file keeps its name and its bytes, whatever is evicted, replaced or cleared: it holds a
+/// shared `flock`, and the store deletes only files that nobody holds.
 public final class StoredBody: Sendable {
     public let entry: StoredEntry
-    /// The body's file; to be read only.
+    /// The path of the body's file, for reading only.
     public let path: String
-    /// Open for reading; closed with this value. Read with `pread`: the offset is shared with every other user.
+    /// A descriptor for reading; closed with this value. Use `pread`: the offset is shared with all other users.
     public var descriptor: Int32 { file.descriptor }
     /// The length in bytes.
     public var size: Int64 { entry.size }
-    /// The resource's generation with this body in its place, for one that was just committed; see ``NewEntry/generation``.
+    /// The resource's generation after a commit of this body; see ``NewEntry/generation``.
     public let generation: Generation?
 
     let file: File
     private let onClose: (@Sendable () -> Void)?
 
     /// - Parameters:
-    ///   - path: the body's name; the file may have had another one, or none, when it was opened.
-    ///   - onClose: called when the value goes away and its lock is released.
+    ///   - path: The body's name; the file may have had another one, or none, when it was opened.
+    ///   - onClose: Called when the value is released and its lock with it.
     init(
         entry: StoredEntry, file: File, path: String, generation: Generation? = nil,
         onClose: (@Sendable () -> Void)? = nil

@@ -1,19 +1,19 @@
-/// The disk's free space and the log's size, as they were last seen: the index cannot know them by itself.
+/// The most recently seen free space of the disk and size of the log, which the index does not know.
 ///
-/// Two system calls that a small commit need not make each time.
+/// Caches the result of two system calls, which a small commit need not make each time.
 struct DiskUsage {
     private(set) var free: Int64 = 0
     private(set) var log: Int64 = 0
-    /// Bytes that may still be written before it is time to look again.
+    /// The number of bytes that may be written before the next look.
     private var credit: Int64 = 0
 
-    /// So much is written at most between two looks,
+    /// The greatest number of bytes written between two looks.
     private static let longest: Int64 = 4 << 20
-    /// and nothing without one while the free space is not so much above what must stay free: others write as well.
+    /// The distance from the minimum of free space below which each write looks first: others write as well.
     private static let margin: Int64 = 256 << 20
 
     mutating func look(at paths: Paths, beforeWriting bytes: Int64, keepingFree minimum: Int64) {
-        // Without credit not even nothing is written on a free space that was never looked at.
+        // Without credit, not even zero bytes are written before the first look.
         if credit > 0, bytes <= credit {
             credit -= bytes
             return

@@ -1,31 +1,31 @@
-// Decisions about what goes. They see numbers, no files and no rows.
+// Eviction decisions. They use numbers only, no files and no rows.
 
-/// An entry as eviction sees it.
-struct UnusedEntry: Equatable, Sendable {
+/// An entry as a candidate for eviction.
+struct EvictionCandidate: Equatable, Sendable {
     let id: Int64
     let allocated: Int64
-    /// In milliseconds since 1970.
+    /// The time of last use, in milliseconds since 1970.
     let lastUse: Int64
 }
 
-/// Makes room for a body: what goes, in which order, and when it is enough or too little.
-struct MakingRoom {
+/// The steps that make space for a body: their order, and the decision when they suffice or fail.
+struct EvictionPlan {
     enum Action: Equatable {
         /// The bytes fit.
         case done
-        /// All that can go is not enough; nothing was evicted for it.
+        /// Everything removable would not suffice; nothing was evicted.
         case refuse
-        /// Counts the bytes of partials that nobody uses, for ``learned(idlePartials:)``.
+        /// Counts the bytes of idle partials, for ``learned(idlePartials:)``.
         case countIdlePartials
-        /// Deletes the files of bodies that were removed, where nobody reads them any more.
+        /// Deletes the files of removed bodies that have no readers any more.
         case deleteDoomed
-        /// Drops partials that are past their lifetime.
+        /// Drops partials beyond their lifetime.
         case dropOldPartials
-        /// Evicts a batch of the longest unused entries, or as many of them as have so many bytes.
+        /// Evicts a batch of the least recently used entries, or as many of them as have this number of bytes.
         case evict(Int64)
-        /// Drops partials that nobody uses, the longest idle first, until so many bytes are free.
+        /// Drops idle partials, the longest idle first, until this number of bytes is free.
         case dropPartials(Int64)
-        /// Gives the index's free pages back to the disk.
+        /// Returns the index's free pages to the disk.
         case shrinkIndex
     }
 
@@ -36,12 +36,12 @@ struct MakingRoom {
     private var freed: Int64 = 0
     private var steps: [Step] = [.doomed, .oldPartials, .entries, .partials]
     private var idlePartials: Int64?
-    /// The index was shrunk, and nothing has gone since then.
+    /// True if the index was shrunk, and nothing has been removed since.
     private var isShrunk = false
-    /// The index was shrunk at all.
+    /// True if the index was shrunk at all.
     private(set) var hasShrunkIndex = false
 
-    /// - Parameter minimum: Bytes to be freed even if `bytes` fit.
+    /// - Parameter minimum: The number of bytes to free even if `bytes` fit.
     init(for bytes: Int64, atLeast minimum: Int64 = 0) {
         self.bytes = bytes
         self.minimum = minimum
@@ -56,14 +56,14 @@ struct MakingRoom {
         case .dependsOnPartials: return .countIdlePartials
         case .yes: break
         }
-        // Bodies alone are not enough: the index has to get shorter as its entries go.
+        // Bodies alone do not suffice: the index has to shrink with its entries.
         if !isShrunk, usage.freePages > 0, missing > usage.freeableBodies(countsDoomed: countsDoomed) {
             return .shrinkIndex
         }
         switch steps.first {
         case .doomed: return .deleteDoomed
         case .oldPartials: return .dropOldPartials
-        // Some more than is missing, so that the next commits need not evict again.
+        // More than is missing, so that the next commits need not evict again.
         case .entries: return .evict(max(missing, usage.excessOverGoal(with: bytes)))
         case .partials: return .dropPartials(missing)
         case nil: return .refuse
@@ -78,9 +78,9 @@ struct MakingRoom {
         hasShrunkIndex = true
     }
 
-    /// The step that ``next(_:)`` named was performed.
+    /// Records that the step returned by ``next(_:)`` was performed.
     ///
-    /// - Parameter isOver: False when there may be more of the same.
+    /// - Parameter isOver: False if there may be more of the same kind.
     mutating func performed(freed: Int64, isOver: Bool = true) {
         self.freed += freed
         isShrunk = false
@@ -88,8 +88,9 @@ struct MakingRoom {
         if isOver, !steps.isEmpty { steps.removeFirst() }
     }
 
-    /// The first of a batch, the longest unused first, that have so many bytes together, or all of them.
-    static func victims(_ batch: [UnusedEntry], atLeast bytes: Int64) -> ArraySlice<UnusedEntry> {
+    /// The first entries of a batch, least recently used first, that have this number of bytes together, or all of
+    /// them.
+    static func victims(_ batch: [EvictionCandidate], atLeast bytes: Int64) -> ArraySlice<EvictionCandidate> {
         var sum: Int64 = 0
         let end = batch.firstIndex { entry in
             defer { sum += entry.allocated }
@@ -99,11 +100,11 @@ struct MakingRoom {
     }
 }
 
-/// Chooses the entries that a pruning removes, from all of them in order of use.
+/// Selects the entries that a pruning removes, from all of them in order of use.
 struct PruneSelection {
-    /// Bytes that have to go.
+    /// The number of bytes to remove.
     let excess: Int64
-    /// Entries that were last used before this go in any case.
+    /// The date before which entries last used are removed in any case.
     let before: Int64?
     private(set) var ids: [Int64] = []
     private(set) var bytes: Int64 = 0
@@ -113,12 +114,12 @@ struct PruneSelection {
         self.before = before
     }
 
-    /// Takes the next entry, the longest unused first.
+    /// Considers the next entry, the least recently used first.
     ///
-    /// - Returns: False when no later one is of interest.
-    mutating func consider(_ entry: UnusedEntry) -> Bool {
+    /// - Returns: False if no later one can be selected.
+    mutating func consider(_ entry: EvictionCandidate) -> Bool {
         let isOld = before.map { entry.lastUse < $0 } ?? false
-        // A clock that stepped back leaves old dates behind newer ones, so all are looked at.
+        // A clock that was set back leaves old dates behind newer ones, so all entries are considered.
         guard isOld || bytes < excess else { return before != nil }
         ids.append(entry.id)
         bytes += entry.allocated

@@ -1,29 +1,29 @@
 import ConcurrencyPrimitives
 public import FoundationEssentials
 
-/// The evictions by which this process has kept the store within its capacity since it was opened.
+/// Statistics of the evictions by which this process has kept the store within its capacity since it was opened.
 ///
-/// The age of what is evicted tells whether the capacity is enough: when entries go that were used an hour ago, more room
-/// would have made hits of them.
+/// The age of evicted entries indicates if the capacity suffices: if entries used an hour ago are evicted, a larger
+/// capacity would have produced more hits.
 public struct EvictionStatistics: Sendable, Equatable {
     public private(set) var count = 0
-    /// The bytes that the evicted entries occupied.
+    /// The space that the evicted entries occupied, in bytes.
     public private(set) var bytes: Int64 = 0
-    /// The newest eviction.
+    /// The most recent eviction.
     public private(set) var last: Eviction?
-    /// How long evicted entries had lain unused: how many of them in each band, the shortest first.
+    /// The number of evicted entries by the time since their last use, the shortest first.
     public private(set) var ages = (bounds.map(Optional.some) + [nil]).map { AgeBand(upTo: $0, count: 0) }
 
-    /// One entry that was evicted.
+    /// One evicted entry.
     public struct Eviction: Sendable, Equatable {
         public var date: Date
-        /// How long it had not been used.
+        /// The time since its last use.
         public var age: Duration
     }
 
-    /// Evicted entries that had lain unused for more than the band before says, and at most for so long.
+    /// The evicted entries whose time since last use exceeds the previous band's limit, but not this one's.
     public struct AgeBand: Sendable, Equatable {
-        /// nil: without end.
+        /// The limit; nil: none.
         public var upTo: Duration?
         public var count: Int
     }
@@ -31,20 +31,20 @@ public struct EvictionStatistics: Sendable, Equatable {
     /// A minute, 5, 15, an hour, 4, 12, a day, 3, 7.
     private static let bounds = [60, 300, 900, 3600, 14_400, 43_200, 86_400, 259_200, 604_800].map(Duration.seconds)
 
-    /// The ages of the newest ones, in milliseconds, for the median.
+    /// The ages of the most recent ones, in milliseconds, for the median.
     private var recent: [Int64] = []
     private var place = 0
     private static let remembered = 255
 
     public init() {}
 
-    /// How long the newest 255 evicted entries had lain unused, half of them longer; nil before the first.
+    /// The median time since last use of the most recent 255 evicted entries; nil before the first.
     public var medianAge: Duration? {
         recent.isEmpty ? nil : .milliseconds(recent.sorted()[recent.count / 2])
     }
 
     /// - Parameters:
-    ///   - now: in milliseconds since 1970, as `lastUse`.
+    ///   - now: In milliseconds since 1970, like `lastUse`.
     mutating func note(lastUse: Int64, allocated: Int64, now: Int64) {
         // The clock may have been set back.
         let age = max(0, now - lastUse)
@@ -63,6 +63,6 @@ public struct EvictionStatistics: Sendable, Equatable {
 }
 
 extension DiskStore {
-    /// The evictions, and how long their entries had lain unused. Entries that were removed do not count.
+    /// Statistics of the evictions. Entries that were removed do not count.
     public var evictions: EvictionStatistics { index.withLock { $0.evictions } }
 }

@@ -1,18 +1,18 @@
 import ConcurrencyPrimitives
 
-/// A capacity that differs from what the store kept to before.
+/// A change of the store's capacity.
 public struct CapacityChange: Sendable, Equatable {
-    /// The capacity that the store remembered; nil if none was ever asked for.
-    public let former: Int64?
+    /// The capacity that the store remembered; nil if there was none.
+    public let previous: Int64?
     public let capacity: Int64
-    /// By how much the store exceeds the new capacity now: at least so much will be evicted.
+    /// The number of bytes by which the store exceeds the new capacity now: at least as many will be evicted.
     public let excess: Int64
 }
 
 extension Index {
-    /// Finds the capacity for an index that was just opened: what the configuration asks for, else what the index remembers, else
-    /// the default.
-    func settleCapacity() throws(StoreError) {
+    /// Determines the capacity of an index that was just opened: the configured one, else the remembered one, else the
+    /// default.
+    func resolveCapacity() throws(StoreError) {
         let totals = try readTotals()
         guard let wanted = configuration.capacity else {
             return setCapacity(totals.capacity > 0 ? totals.capacity : defaultCapacity(totals))
@@ -21,51 +21,51 @@ extension Index {
         guard totals.capacity != wanted, !configuration.isReadOnly else { return }
         let excess = max(0, try usage(totals).used - wanted)
         capacityChange = CapacityChange(
-            former: totals.capacity > 0 ? totals.capacity : nil, capacity: wanted, excess: excess)
+            previous: totals.capacity > 0 ? totals.capacity : nil, capacity: wanted, excess: excess)
         guard configuration.remembersCapacity else { return }
         do throws(StoreError) {
             try change { (totals) throws(StoreError) in totals.capacity = wanted }
         } catch  where error.code == .full || error.code == .busy {
-            // The next process that is asked to keep it writes it down.
+            // Recorded by the next process with a configured capacity.
         }
     }
 
-    /// 20 GiB, and never more than half of what the disk has for the store.
+    /// 20 GiB, at most half of the disk space available to the store.
     private func defaultCapacity(_ totals: Totals) -> Int64 {
         guard let free = FileStatus.freeSpace(at: paths.root) else { return StoreConfiguration.defaultCapacity }
         let half = (free + totals.counted) / 2
         return min(StoreConfiguration.defaultCapacity, max(half, StoreConfiguration.minimumCapacity))
     }
 
-    /// Takes a capacity over, and what SQLite is told because of it. Outside a transaction.
+    /// Applies a capacity, including SQLite's settings that depend on it. Outside of a transaction.
     func setCapacity(_ capacity: Int64) {
         announcedCapacity = nil
         if capacity != budget.capacity { budget = Budget(capacity: capacity) }
         if configuration.isReadOnly { return }
         let pages = budget.checkpointPages
-        // Without it the log is only checkpointed at other times.
+        // On failure, the log is only checkpointed at other times.
         try? catalogue().limitLog(pages: pages)
     }
 
-    /// Notices that another process was asked for another capacity; it holds from the next call on.
-    func noticeCapacity(_ totals: Totals) {
+    /// Detects that another process was configured with another capacity; it applies from the next call on.
+    func refreshCapacity(_ totals: Totals) {
         guard configuration.capacity == nil, totals.capacity > 0, totals.capacity != budget.capacity else { return }
         announcedCapacity = totals.capacity
     }
 }
 
 extension DiskStore {
-    /// How the configured capacity differs from the one that the store remembered when it was opened; nil if it does not.
+    /// The difference between the configured capacity and the remembered one at opening; nil if there is none.
     public var capacityChange: CapacityChange? { index.withLock { $0.capacityChange } }
 
-    /// Evicts what exceeds the capacity, the longest unused first. What runs hold stays.
+    /// Evicts entries beyond the capacity, the least recently used first. Bodies held by running processes remain.
     public func keepWithinCapacity() throws(StoreError) -> PruneResult {
         try withIndex { (index) throws(StoreError) in
             let before = index.evictions
             do throws(StoreError) {
                 try index.makeRoom(for: 0)
             } catch  where error.code == .full || error.code == .held {
-                // All that could go has gone.
+                // Everything removable is gone.
             }
             return PruneResult(
                 entries: index.evictions.count - before.count, bytes: index.evictions.bytes - before.bytes)

@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-// What a run has handed out stays until it ends.
+// Delivered bodies remain until the run that received them ends.
 //
-// A row says that a run needs a body's file: while the run lives, the entry is not evicted, and when it is removed or replaced its
-// file stays under its name. A run is a lock on one byte of the lock file, whatever number of bodies it holds; the kernel releases it
-// when the process ends, and rows of a run without its lock mean nothing and are deleted by whoever finds them.
+// A row records that a run needs a body's file: while the run lives, the entry is not evicted, and if it is removed or
+// replaced, its file keeps its name. A run is a lock on one byte of the lock file, whatever number of bodies it holds;
+// the kernel releases it when the process ends. Rows of a run without its lock are obsolete and deleted by any process.
 
 /// This process's run.
 struct Run {
     let id: Int64
-    /// Holds the lock.
+    /// The file that holds the lock.
     let lock: File
 }
 
@@ -19,7 +19,7 @@ extension Index {
 
     /// Holds an entry's body until this store is closed. Inside a transaction.
     ///
-    /// - Parameter isDoomed: it is an entry no longer; then it does not count as held, but as doomed.
+    /// - Parameter isDoomed: True if it is no longer an entry; it then counts as doomed instead of held.
     func hold(
         _ id: Int64, allocated: Int64, isDoomed: Bool = false, _ totals: inout Totals
     ) throws(StoreError) {
@@ -29,7 +29,8 @@ extension Index {
         try catalogue.insertHold(id, run: run, allocated: allocated)
     }
 
-    /// Holds the body of an entry whose file is open under its shared lock. False if the entry and its file are gone.
+    /// Holds the body of an entry whose file is open under its shared lock. Returns false if the entry and its file are
+    /// gone.
     func hold(_ entry: StoredEntry) throws(StoreError) -> Bool {
         try change { (totals) throws(StoreError) in
             let isEntry = try exists(entry.id)
@@ -44,7 +45,7 @@ extension Index {
         let lock = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
         while true {
             let id = Int64.random(in: 1..<LockByte.runs)
-            // On a file system without locks nothing tells that a run lives, and nothing is held.
+            // On a file system without locks, live runs cannot be detected, and nothing is held.
             guard clinux_lock_byte(lock.descriptor, LockByte.of(run: id)) != 1 else { continue }
             run = Run(id: id, lock: lock)
             return id
@@ -59,7 +60,7 @@ extension Index {
 
     // MARK: All of them
 
-    /// True when a run that lives holds the body.
+    /// True if a live run holds the body.
     func isHeld(_ id: Int64) throws(StoreError) -> Bool { try catalogue().holders(of: id).contains { isAlive($0) } }
 
     private func isAlive(_ id: Int64) -> Bool {
@@ -68,7 +69,7 @@ extension Index {
         return withExtendedLifetime(file) { clinux_is_byte_locked(file.descriptor, LockByte.of(run: id)) == 1 }
     }
 
-    /// Lets go of what runs held that have ended without a word.
+    /// Releases the holds of runs that have ended without releasing them.
     func releaseDeadRuns() throws(StoreError) {
         var last: Int64 = 0
         while let run = try catalogue().run(after: last) {
@@ -77,7 +78,7 @@ extension Index {
         }
     }
 
-    /// Deletes a run's rows, in steps that the log has room for, and the files that waited for its end.
+    /// Deletes a run's rows, in steps limited by the log, and the files that waited for its end.
     private func release(_ run: Int64) throws(StoreError) {
         while true {
             let released = try change { (totals) throws(StoreError) in

@@ -1,59 +1,59 @@
-/// All that the directory takes, and what the disk has for it, at one moment. Decides how much is missing for a body, and how
-/// much could be freed.
+/// The space that the directory takes and the disk offers, at one moment. Determines the space missing for a body, and
+/// the space that can be freed.
 struct StoreUsage: Equatable {
     var budget: Budget
     var totals = Totals()
     var indexPages: Int64 = 0
-    /// Of these, the pages without content, which can be given back.
+    /// The number of these pages without content, which can be returned to the disk.
     var freePages: Int64 = 0
-    /// The log's size as it is.
+    /// The log's present size.
     var logBytes: Int64 = 0
-    /// Indexes that were moved aside.
+    /// The size of indexes that were moved aside.
     var asideBytes: Int64 = 0
-    /// The file system's free space, and how much of it is left to others.
+    /// The file system's free space, and the part of it to leave free.
     var diskFree = Int64.max / 2
     var minimumFreeSpace: Int64 = 0
 
-    /// The pages of an index without entries, with some to spare.
+    /// The pages of an index without entries, with a reserve.
     static let emptyIndexPages: Int64 = 64
     /// The index file's growth before the next look at the disk.
     private static let indexGrowth: Int64 = 256 << 10
 
-    /// Bytes that the directory takes or may take, as `du` would count them.
+    /// The bytes that the directory takes or may take, as counted by `du`.
     var used: Int64 {
         totals.counted + indexPages * Budget.page + max(logBytes, budget.logAllowance) + budget.fixedAllowance
             + asideBytes
     }
 
-    /// Space that stays free: without room for the log nothing could be committed any more, and nothing evicted.
+    /// The space that remains free: without space for the log, neither commits nor evictions are possible.
     private var reserve: Int64 { max(minimumFreeSpace, budget.logAllowance - logBytes + Self.indexGrowth) }
 
     func excess(with bytes: Int64) -> Int64 { used + bytes - budget.capacity }
 
-    /// Bytes that must go before `bytes` more fit: into the capacity, and beside the space that stays free.
+    /// The bytes to remove before `bytes` more fit into the capacity, and beside the space that remains free.
     func shortage(of bytes: Int64) -> Int64 { max(excess(with: bytes), bytes + reserve - diskFree) }
 
-    /// Bytes above the size to which the store is brought when something must be evicted.
+    /// The bytes above the target size of an eviction.
     func excessOverGoal(with bytes: Int64) -> Int64 { used + bytes - budget.goal }
 
     /// The largest body that could be stored if nothing else were.
     var largestBody: Int64 {
-        // A large index would go with its entries; its least size counts where it takes a good part of the capacity.
+        // A large index shrinks with its entries; its minimum counts if it takes a significant part of the capacity.
         let pages = min(indexPages, max(Self.emptyIndexPages, budget.capacity / 16 / Budget.page))
         return budget.largestBody(indexPages: pages) - totals.folders - asideBytes
     }
 
     // MARK: What can be freed
 
-    /// Bytes of bodies that no run holds.
+    /// The bytes of bodies that no run holds.
     ///
-    /// - Parameter countsDoomed: False when the doomed that are left are those that somebody reads.
+    /// - Parameter countsDoomed: False if the remaining doomed bodies have readers.
     func freeableBodies(countsDoomed: Bool) -> Int64 {
         max(0, totals.bodies + (countsDoomed ? totals.doomed : 0) - totals.held)
     }
 
-    /// Bytes by which the index gets shorter when all that can go has gone: all but the least, or, where runs hold entries and
-    /// nobody knows in which pages, half of the others' share.
+    /// The bytes by which the index shrinks if everything removable is removed: all but the minimum; or, if runs hold
+    /// entries in unknown pages, half of the others' share.
     var freeableIndex: Int64 {
         let spare = max(0, indexPages - Self.emptyIndexPages)
         if totals.held <= 0 { return spare * Budget.page }
@@ -62,10 +62,10 @@ struct StoreUsage: Equatable {
         return (free + Int64(Double(spare - free) * share / 2)) * Budget.page
     }
 
-    /// Tells if so much can be freed: when all that can go would not be enough, nothing is evicted.
+    /// Decides if this number of bytes can be freed: nothing is evicted if everything removable would not suffice.
     ///
-    /// - Parameter idlePartials: Bytes of partials that nobody uses, if they were counted.
-    func canFree(_ bytes: Int64, countsDoomed: Bool = true, idlePartials: Int64?) -> Answer {
+    /// - Parameter idlePartials: The bytes of idle partials, if counted.
+    func canFree(_ bytes: Int64, countsDoomed: Bool = true, idlePartials: Int64?) -> Feasibility {
         let rest = bytes - freeableBodies(countsDoomed: countsDoomed) - freeableIndex
         if rest <= 0 { return .yes }
         guard rest <= totals.partials else { return .no }
@@ -73,23 +73,23 @@ struct StoreUsage: Equatable {
         return rest <= idlePartials ? .yes : .no
     }
 
-    enum Answer: Equatable {
+    enum Feasibility: Equatable {
         case yes, no
-        /// It takes a look at the partials: those in use stay.
+        /// It depends on the partials that are in use, which must be counted.
         case dependsOnPartials
     }
 
     // MARK: Refusing
 
-    /// The reason why so many bytes have no room.
-    enum Refusal: Equatable {
-        /// Runs hold what would have to go; so much is set aside for downloads.
+    /// The reason why a number of bytes does not fit.
+    enum NoRoomReason: Equatable {
+        /// Runs hold the bodies that would have to be removed; this number of bytes is reserved for downloads.
         case held(loading: Int64)
         case capacity
         case disk
     }
 
-    func refusal(of bytes: Int64, idlePartials: Int64) -> Refusal {
+    func noRoomReason(for bytes: Int64, idlePartials: Int64) -> NoRoomReason {
         if totals.held > 0, excess(with: bytes) > 0 { return .held(loading: totals.partials - idlePartials) }
         let isDiskFull = diskFree - minimumFreeSpace < bytes + budget.logAllowance + Self.indexGrowth
         return isDiskFull ? .disk : .capacity

@@ -1,4 +1,4 @@
-// Bodies that are entries no longer, and bodies that runs hold.
+// Bodies that are no longer entries, and bodies that runs hold.
 
 extension Catalogue {
     // MARK: Doomed bodies
@@ -7,7 +7,7 @@ extension Catalogue {
         try run(.insertDoomed) { $0.bind(1, id).bind(2, allocated) }
     }
 
-    /// - Returns: The bytes that it took.
+    /// - Returns: The bytes that the body took.
     func deleteDoomed(_ id: Int64) throws(StoreError) -> Int64 {
         try all(.deleteDoomed, { $0.bind(1, id) }, row: { $0.integer(0) }).reduce(0, +)
     }
@@ -26,12 +26,12 @@ extension Catalogue {
         try self.run(.insertHold) { $0.bind(1, id).bind(2, run).bind(3, allocated) }
     }
 
-    /// Deletes so many of a run's holds.
+    /// Deletes up to `limit` of a run's holds.
     func deleteHolds(ofRun run: Int64, limit: Int64) throws(StoreError) -> [(id: Int64, allocated: Int64)] {
         try all(.deleteHolds, { $0.bind(1, run).bind(2, limit) }) { ($0.integer(0), $0.integer(1)) }
     }
 
-    /// The runs that hold a body, also those that have ended without a word.
+    /// The runs that hold a body, including those that ended without releasing it.
     func holders(of id: Int64) throws(StoreError) -> [Int64] {
         try all(.holders, { $0.bind(1, id) }) { $0.integer(0) }
     }

@@ -16,7 +16,7 @@ extension Catalogue {
         try first(.entryByVariant, { $0.bind(key).bind(3, variant) }) { StoredEntry($0, withAccess: false) }
     }
 
-    /// The entry of a key whose variant comes next in the order of text.
+    /// The entry of a key with the next variant in text order.
     func entry(of key: EntryKey, afterVariant last: String) throws(StoreError) -> StoredEntry? {
         try first(.entryAfterVariant, { $0.bind(key).bind(3, last) }) { StoredEntry($0, withAccess: false) }
     }
@@ -29,7 +29,7 @@ extension Catalogue {
         try first(.entryExists, { $0.bind(1, id) }, row: { _ in true }) ?? false
     }
 
-    /// Numbers and URLs of the newest entries before one.
+    /// Numbers and URLs of the newest entries before a number.
     func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {
         try all(.urlsBefore, { $0.bind(1, id).bind(2, Int64(limit)) }) { ($0.integer(0), $0.text(1)) }
     }
@@ -38,12 +38,12 @@ extension Catalogue {
         try first(.variantCount, { $0.bind(1, keyHash(key)) }, row: { $0.integer(0) }) ?? 0
     }
 
-    /// The variants of a key that were not used for the longest time.
+    /// The least recently used variants of a key.
     func oldestVariants(of key: EntryKey, count: Int64) throws(StoreError) -> [Int64] {
         try all(.oldestVariants, { $0.bind(key).bind(3, count) }) { $0.integer(0) }
     }
 
-    /// The numbers of all entries in an order.
+    /// The numbers of all entries in the given order.
     func identifiers(by order: EntryOrder, descending: Bool) throws(StoreError) -> [Int64] {
         let direction = descending ? "DESC" : "ASC"
         let sql =
@@ -82,7 +82,7 @@ extension Catalogue {
         return allocated
     }
 
-    /// - Returns: False when the entry is gone.
+    /// - Returns: False if the entry no longer exists.
     func save(metadata: [UInt8], of id: Int64) throws(StoreError) -> Bool {
         try run(.updateMetadata) { $0.bind(1, id).bind(2, metadata) }
         return connection.changes > 0
@@ -100,30 +100,30 @@ extension Catalogue {
         try run(.touch) { $0.bind(1, id).bind(2, sequence).bind(3, date) }
     }
 
-    /// The entries that no run holds and that were not used for the longest time.
-    func longestUnused(limit: Int64) throws(StoreError) -> [UnusedEntry] {
-        try all(.longestUnused, { $0.bind(1, limit) }, row: UnusedEntry.init)
+    /// The least recently used entries that no run holds.
+    func longestUnused(limit: Int64) throws(StoreError) -> [EvictionCandidate] {
+        try all(.longestUnused, { $0.bind(1, limit) }, row: EvictionCandidate.init)
     }
 
-    /// Calls `body` with each entry, the longest unused first, until it returns false.
-    func forEachByUse(_ body: (UnusedEntry) -> Bool) throws(StoreError) {
+    /// Calls `body` with each entry, the least recently used first, until it returns false.
+    func forEachByUse(_ body: (EvictionCandidate) -> Bool) throws(StoreError) {
         let select = try connection.prepare(
             "SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence")
         defer { select.finalize() }
         while try select.step() {
-            if !body(UnusedEntry(select)) { return }
+            if !body(EvictionCandidate(select)) { return }
         }
     }
 }
 
-extension UnusedEntry {
+extension EvictionCandidate {
     fileprivate init(_ row: Statement) {
         self.init(id: row.integer(0), allocated: row.integer(1), lastUse: row.integer(2))
     }
 }
 
 extension Statement {
-    /// Binds a key as the first two parameters.
+    /// Binds a key to the first two parameters.
     @discardableResult
     fileprivate func bind(_ key: EntryKey) -> Statement { bind(1, keyHash(key)).bind(2, key.value) }
 }

@@ -1,14 +1,14 @@
-// The index as a file: how it is set up, what it takes, and how its log is emptied.
+// The index as a file: its setup, its size, and its log.
 
 extension Catalogue {
-    /// The marks in the file's header: whose it is, and of which version.
+    /// The marks in the file's header: the application and the version.
     func marks() throws(StoreError) -> (application: Int64, version: Int64) {
         (try connection.number("PRAGMA application_id"), try connection.number("PRAGMA user_version"))
     }
 
     func hasTables() throws(StoreError) -> Bool { try connection.number("SELECT count(*) FROM sqlite_master") > 0 }
 
-    /// Sets a connection up that writes.
+    /// Configures a connection that writes.
     func configure() throws(StoreError) {
         try connection.execute(
             """
@@ -16,8 +16,8 @@ extension Catalogue {
             """)
     }
 
-    /// Makes the settings of an empty file that cannot be made later. Before the log begins, so that the file itself says whose it
-    /// is.
+    /// Applies settings that can be made in an empty file only. Before the log is begun, so that the file itself has
+    /// the marks.
     func prepareFile() throws(StoreError) {
         try connection.execute(
             """
@@ -25,14 +25,14 @@ extension Catalogue {
             """)
     }
 
-    func createTables(firstNumber: Int64, hasStrangers: Bool) throws(StoreError) {
+    func createTables(firstNumber: Int64, hasUncountedFiles: Bool) throws(StoreError) {
         try connection.execute(
             """
             BEGIN IMMEDIATE;
             \(Schema.tables)
             INSERT INTO totals (
                 id, entries, bodies, partials, doomed, folders, next_number, next_sequence, swept, has_strangers
-            ) VALUES (1, 0, 0, 0, 0, 0, \(firstNumber), 1, 0, \(hasStrangers ? 1 : 0));
+            ) VALUES (1, 0, 0, 0, 0, 0, \(firstNumber), 1, 0, \(hasUncountedFiles ? 1 : 0));
             PRAGMA application_id = \(Schema.applicationID);
             PRAGMA user_version = \(Schema.version);
             COMMIT;
@@ -45,23 +45,23 @@ extension Catalogue {
 
     func freePageCount() throws(StoreError) -> Int64 { try first(.freePages, row: { $0.integer(0) }) ?? 0 }
 
-    /// Gives at most so many free pages back: the file is shorter after the next checkpoint.
-    func giveBack(pages: Int64) throws(StoreError) { try connection.execute("PRAGMA incremental_vacuum(\(pages))") }
+    /// Returns at most so many free pages to the disk: the file shrinks at the next checkpoint.
+    func vacuum(pages: Int64) throws(StoreError) { try connection.execute("PRAGMA incremental_vacuum(\(pages))") }
 
     // MARK: Log
 
-    /// The log's length, in pages, at which it is copied into the index, and to which its file is then cut.
+    /// The log's length, in pages, at which it is copied into the index, and to which its file is then truncated.
     func limitLog(pages: Int64) throws(StoreError) {
         try connection.execute(
             "PRAGMA wal_autocheckpoint = \(pages); PRAGMA journal_size_limit = \(pages * Budget.frame)")
     }
 
-    /// Copies the log into the index, as far as nobody reads what it would replace. Waits for nobody.
+    /// Copies the log into the index as far as present readers allow, without waiting.
     func checkpoint() throws(StoreError) { try connection.execute("PRAGMA wal_checkpoint(PASSIVE)") }
 
     /// Copies the log into the index and empties it.
     ///
-    /// - Returns: False when somebody reads the index, and the log stays.
+    /// - Returns: False if a reader keeps the log in use.
     @discardableResult
     func emptyLog() throws(StoreError) -> Bool { try connection.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 }
 }

@@ -12,7 +12,7 @@ extension Catalogue {
         try first(.partialByID, { $0.bind(1, id) }, row: PartialRow.init)
     }
 
-    /// A key's partials, the one last worked on first.
+    /// A key's partials, the most recently used first.
     func partials(of key: EntryKey) throws(StoreError) -> [PartialRow] {
         try all(.partialsByKey, { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: PartialRow.init)
     }
@@ -36,13 +36,13 @@ extension Catalogue {
         try run(.updateClaim) { $0.bind(1, id).bind(2, claim).bind(3, updated) }
     }
 
-    /// - Returns: False when the row is gone.
+    /// - Returns: False if the row no longer exists.
     func save(reserved: Int64, ofPartial id: Int64, updated: Int64) throws(StoreError) -> Bool {
         try run(.updateReserved) { $0.bind(1, id).bind(2, reserved).bind(3, updated) }
         return connection.changes > 0
     }
 
-    /// Takes a partial's key away, so that nobody finds it by that any more.
+    /// Removes a partial's key, so that look-ups no longer find it.
     func disownPartial(_ id: Int64) throws(StoreError) { try run(.disownPartial) { $0.bind(1, id) } }
 }
 

@@ -1,6 +1,7 @@
-/// The tables of the index behind typed statements: SQL stands in this folder and nowhere else.
+/// Typed statements on the tables of the index: the only folder that contains SQL.
 ///
-/// A statement reads or writes rows and decides nothing. Files, sums, transactions and decisions are the callers'.
+/// A statement reads or writes rows and makes no decisions. Files, sums, transactions and decisions belong to the
+/// callers.
 struct Catalogue {
     let connection: Connection
 
@@ -10,7 +11,7 @@ struct Catalogue {
 
     func commit() throws(StoreError) { try run(.commit) }
 
-    /// Takes a transaction back that is still open: after some errors (a full disk) SQLite has done it by itself.
+    /// Rolls an open transaction back: after some errors (a full disk) SQLite has done so already.
     func rollBack() {
         if connection.isInTransaction { try? run(.rollback) }
     }
@@ -28,7 +29,7 @@ struct Catalogue {
 
     // MARK: Folders
 
-    /// The size that a folder was counted with.
+    /// The size with which a folder was counted.
     func size(ofFolder folder: Int64) throws(StoreError) -> Int64? {
         try first(.folder, { $0.bind(1, folder) }, row: { $0.integer(0) })
     }
@@ -39,12 +40,12 @@ struct Catalogue {
 
     // MARK: Settings
 
-    /// The remembered value; nil when there is none.
+    /// The stored value; nil if there is none.
     func setting(_ setting: StoreSetting) throws(StoreError) -> Int64? {
         try first(.setting, { $0.bind(1, setting.rawValue) }, row: { $0.integer(0) })
     }
 
-    /// Remembers a value, or forgets it.
+    /// Stores a value, or deletes it.
     func save(_ setting: StoreSetting, _ value: Int64?) throws(StoreError) {
         if let value {
             try run(.saveSetting) { $0.bind(1, setting.rawValue).bind(2, value) }
@@ -61,7 +62,7 @@ struct Catalogue {
         try statement.run()
     }
 
-    /// The first of the rows that a query gives; nil when there are none.
+    /// The first row of a query; nil if there is none.
     func first<Row>(
         _ query: Query, _ bind: (Statement) -> Void = { _ in }, row: (Statement) -> Row
     ) throws(StoreError) -> Row? {
@@ -83,8 +84,8 @@ struct Catalogue {
     }
 }
 
-/// Something that the store remembers of itself, as a number.
+/// A setting that the store keeps about itself, as a number.
 enum StoreSetting: String {
-    /// 1 while the index or its log may still hold pages that a migration has replaced.
+    /// 1 while the index or its log may still contain pages that a migration has replaced.
     case scrub
 }

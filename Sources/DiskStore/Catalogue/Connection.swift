@@ -1,18 +1,18 @@
 import CSQLite
 import Glibc
 
-/// One SQLite connection: a thin wrapper that knows no schema.
+/// A SQLite connection: a thin wrapper without knowledge of the schema.
 ///
-/// Opened without SQLite's own mutexes: whoever owns the connection sees to it that one thread at a time uses it
-/// (here `Locked<Index>`). Each call is synchronous and short.
+/// Opened without SQLite's own mutexes: the owner ensures that one thread at a time uses it (here `Locked<Index>`).
+/// Each call is synchronous and short.
 final class Connection {
     let path: String
     private let handle: OpaquePointer
     private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
 
-    /// Of a file that is there: none is made.
+    /// Opens an existing file; none is created.
     ///
-    /// - Parameter uri: what SQLite opens; differs from `path` where parameters are needed.
+    /// - Parameter uri: The name that SQLite opens; differs from `path` if parameters are needed.
     init(path: String, uri: String? = nil, readOnly: Bool = false) throws(StoreError) {
         var handle: OpaquePointer?
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -27,11 +27,11 @@ final class Connection {
         self.path = path
         self.handle = handle
         sqlite3_busy_timeout(handle, 10_000)
-        // Closing must cost nothing: a checkpoint takes two fsyncs. `Index.close` decides when one is worth it.
+        // Closing must be cheap: a checkpoint takes two fsyncs. `Index.close` decides if one is worthwhile.
         cshim_sqlite3_no_checkpoint_on_close(handle)
     }
 
-    /// A copy of the whole database in memory, which can be changed.
+    /// A copy of the whole database in memory, which can be modified.
     func copyInMemory() throws(StoreError) -> Connection {
         let copy = try Connection(path: path, uri: "file::memory:")
         guard let backup = sqlite3_backup_init(copy.handle, "main", handle, "main") else {
@@ -48,7 +48,7 @@ final class Connection {
         sqlite3_close_v2(handle)
     }
 
-    /// The persistent statement for a query, prepared on first use, ready to be bound.
+    /// The persistent statement of a query, prepared on first use, ready for binding.
     func prepared(_ query: Query) throws(StoreError) -> Statement {
         if let statement = statements[query.rawValue] { return statement }
         let statement = try prepare(query.text, persistent: true)
@@ -64,19 +64,19 @@ final class Connection {
         return Statement(statement, of: self)
     }
 
-    /// Runs statements that return nothing of interest.
+    /// Runs statements and ignores their rows.
     func execute(_ sql: String) throws(StoreError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil), "cannot change the index")
     }
 
-    /// The one number that a statement returns.
+    /// The single number that a statement returns.
     func number(_ sql: String) throws(StoreError) -> Int64 {
         let statement = try prepare(sql)
         defer { statement.finalize() }
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    /// SQLite opens what it cannot write for reading, and says so only here.
+    /// True if SQLite opened the file for reading only, which it does silently if it cannot be written.
     var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
     var changes: Int { Int(sqlite3_changes(handle)) }
@@ -99,7 +99,7 @@ final class Connection {
         return StoreError(code, "\(action): \(reason) (SQLite \(result))", path: path)
     }
 
-    /// SQLITE_IOERR_SHORT_READ: the file ends before a page that it should have, as when its log was deleted.
+    /// SQLITE_IOERR_SHORT_READ: the file ends before a page that should exist, for example because its log was deleted.
     private static let shortRead = SQLITE_IOERR | 2 << 8
 
     private static func code(of result: Int32, _ number: Int32) -> StoreError.Code {

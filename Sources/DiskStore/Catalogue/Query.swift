@@ -1,4 +1,4 @@
-/// Every statement that is used more than once in a connection's life.
+/// The statements that are used more than once by a connection.
 enum Query: Int, CaseIterable {
     case begin, commit, rollback
     case totals, saveTotals, pageCount, freePages
@@ -45,7 +45,7 @@ enum Query: Int, CaseIterable {
         case .nextRun: "SELECT run FROM holds WHERE run > ?1 ORDER BY run LIMIT 1"
         case .pageCount: "PRAGMA page_count"
         case .freePages: "PRAGMA freelist_count"
-        // Without the access date: in a large index its row is one more page to fetch, and a hit has no use for it.
+        // Without the access date: in a large index its row is one more page to read, and a hit does not need it.
         case .entriesByKey: Self.selectVariants
         case .entriesByKeyWithAccess: "\(Self.selectEntry) WHERE e.key_hash = ?1 AND e.key = ?2"
         case .entryByID: "\(Self.selectEntry) WHERE e.id = ?1"
@@ -91,7 +91,7 @@ enum Query: Int, CaseIterable {
         case .deletePartial: "DELETE FROM partials WHERE id = ?1 RETURNING reserved"
         case .updateClaim: "UPDATE partials SET claim = ?2, updated = ?3 WHERE id = ?1"
         case .updateReserved: "UPDATE partials SET reserved = ?2, updated = ?3 WHERE id = ?1"
-        // No key has an empty text.
+        // Keys are never empty.
         case .disownPartial: "UPDATE partials SET key_hash = 0, key = '' WHERE id = ?1"
         case .partialByID: "\(Self.selectPartial) WHERE id = ?1"
         case .partialsByKey: "\(Self.selectPartial) WHERE key_hash = ?1 AND key = ?2 ORDER BY updated DESC"

@@ -1,21 +1,21 @@
 /// The marks of the index file and its tables.
 enum Schema {
-    /// "imgc": SQLite's header field by which the file is known to be ours.
+    /// "imgc": the application identifier in SQLite's header.
     static let applicationID: Int64 = 0x696D_6763
-    /// Raised with every change of the tables; a higher one than ours is never opened. An older one is migrated, which
-    /// needs a step in `SchemaMigration.steps`.
+    /// Incremented with every change of the tables; a higher version is never opened. An older one is migrated, which
+    /// requires a step in `SchemaMigration.steps`.
     static let version: Int64 = 3
-    /// The versions that can be read where the index cannot be written, and so not migrated: see `readableCopy(of:)`.
+    /// The versions that can be read without migration, if the index cannot be written: see `readableCopy(of:)`.
     static let readableVersions: ClosedRange<Int64> = 1...3
 
     /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
     ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's
     ///   variants stand in it in order, so that one is found among many without reading the others.
     /// * `access` is apart from `entries`, so that noting an access rewrites 23 bytes and not a row with its metadata.
-    /// * `totals` has one row. It changes in the same transaction as the rows that it sums up.
-    ///   `held` is what the entries in `holds` occupy, `capacity` what was last asked for, 0 while nobody has.
-    /// * `holds` has the bodies whose files must stay until a run ends: see `Index+Holds`.
-    /// * `settings` holds what the store remembers of itself: see `StoreSetting`.
+    /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of
+    ///   the entries in `holds`, `capacity` the last configured one, 0 for none.
+    /// * `holds` lists the bodies whose files must remain until a run ends: see `Index+Holds`.
+    /// * `settings` has values that the store keeps about itself: see `StoreSetting`.
     static let tables = """
         CREATE TABLE entries (
             id INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
-/// Version 2 to 3: the store remembers its capacity, and what runs hold.
+/// Version 2 to 3: adds the remembered capacity and the holds of runs.
 extension SchemaMigration {
     static let capacityAndHolds = """
         ALTER TABLE totals ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
@@ -12,7 +12,8 @@ extension SchemaMigration {
         CREATE INDEX holds_by_run ON holds (run);
         """
 
-    /// A copy in memory of an earlier version's index that may not be written, with what queries look for in this version.
+    /// A copy in memory of an earlier version's index that cannot be written, with the columns that this version
+    /// queries.
     static func readableCopy(of connection: Connection, _ version: Int64) throws(StoreError) -> Connection {
         let copy = try connection.copyInMemory()
         if version < 3 { try copy.execute(capacityAndHolds) }

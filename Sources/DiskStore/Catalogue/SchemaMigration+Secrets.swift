@@ -1,11 +1,11 @@
 import Glibc
 
-/// Version 1 to 2. Until then the request fields that `Vary` names stood in variants, metadata and partials' records as they
-/// were sent, credentials among them.
+/// Version 1 to 2. Version 1 stored the request fields named by `Vary` in variants, metadata and partials' records as
+/// plain text, including credentials.
 ///
-/// The tables that held them are copied and dropped rather than changed in place: with `secure_delete` the pages of a
-/// dropped table are overwritten, the remains of rows deleted earlier included, which an UPDATE would leave there. The disk
-/// takes two to three times the index's size meanwhile, memory no more than SQLite's page cache.
+/// The affected tables are copied and dropped instead of being updated in place: with `secure_delete` the pages of a
+/// dropped table are overwritten, including remains of rows deleted earlier, which an UPDATE would leave. The disk
+/// temporarily needs two to three times the index's size, memory only SQLite's page cache.
 extension SchemaMigration {
     func hideSelectingFields() throws(StoreError) {
         try connection.execute(
@@ -45,7 +45,7 @@ extension SchemaMigration {
         try connection.execute("PRAGMA incremental_vacuum")
     }
 
-    /// Copies what the migrator keeps; the rest is doomed, for the next sweep.
+    /// Copies the entries that the migrator keeps; the others are doomed, for the next sweep.
     private func copyEntries() throws(StoreError) {
         let columns = "id, key_hash, key, variant, url, size, allocated, checksum, boot, created, metadata"
         guard let migrator else {
@@ -70,7 +70,7 @@ extension SchemaMigration {
         }
     }
 
-    /// Deletes the files and rows of the partials that the migrator does not keep, also of those that have no row.
+    /// Deletes the files and rows of the partials that the migrator does not keep, including those without rows.
     private func deletePartials() throws(StoreError) {
         guard let migrator else { return }
         let delete = try connection.prepare("DELETE FROM old_partials WHERE id = ?1")

@@ -1,7 +1,7 @@
-/// The way from one version of the tables to the next.
+/// The migration from one version of the tables to the next.
 ///
-/// A step knows the tables of its own two versions only, so it uses none of the queries and row types of the present one:
-/// they may be changed without a look at it.
+/// A step refers to the tables of its own two versions only, and uses none of the present queries and row types, so
+/// that those can change independently.
 struct SchemaMigration {
     let connection: Connection
     let paths: Paths
@@ -9,7 +9,7 @@ struct SchemaMigration {
 
     typealias Step = @Sendable (SchemaMigration) throws(StoreError) -> Void
 
-    /// The step from each earlier version to the one after it.
+    /// The step from each earlier version to the following one.
     static let steps: [Int64: Step] = [
         1: { (migration) throws(StoreError) in try migration.hideSelectingFields() },
         2: { (migration) throws(StoreError) in try migration.connection.execute(capacityAndHolds) },
@@ -18,11 +18,11 @@ struct SchemaMigration {
     /// The versions that can be migrated.
     static var versions: Range<Int64> { 1..<Schema.version }
 
-    /// Takes the steps from the index's version to the present one, all in one transaction.
+    /// Performs the steps from the index's version to the present one, in one transaction.
     func run() throws(StoreError) {
         try connection.execute("BEGIN IMMEDIATE")
         do throws(StoreError) {
-            // Another process may have done it meanwhile.
+            // Another process may have migrated it meanwhile.
             var version = try connection.number("PRAGMA user_version")
             while version < Schema.version {
                 guard let step = Self.steps[version] else {

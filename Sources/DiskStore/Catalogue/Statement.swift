@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A prepared statement. Columns and parameters are counted as SQLite does: parameters from 1, columns from 0.
+/// A prepared statement. Indices are SQLite's: parameters start at 1, columns at 0.
 final class Statement {
     private let handle: OpaquePointer
     private unowned let connection: Connection
@@ -12,7 +12,7 @@ final class Statement {
 
     func finalize() { sqlite3_finalize(handle) }
 
-    /// True while there is a row to read.
+    /// Advances to the next row; false if there is none.
     func step() throws(StoreError) -> Bool {
         let result = sqlite3_step(handle)
         if result == SQLITE_ROW { return true }
@@ -28,7 +28,7 @@ final class Statement {
         throw error
     }
 
-    /// Runs to the end and makes the statement ready for its next use.
+    /// Runs to the end and resets the statement for its next use.
     func run() throws(StoreError) {
         defer { reset() }
         while try step() {}
@@ -46,7 +46,7 @@ final class Statement {
     func bind(_ index: Int32, _ value: String) -> Statement {
         var value = value
         value.withUTF8 { text in
-            // An empty buffer may have no address, and no address would mean NULL.
+            // An empty buffer may have no address, which would mean NULL.
             guard let start = text.baseAddress, !text.isEmpty else {
                 _ = sqlite3_bind_text(handle, index, "", 0, Self.copied)
                 return

@@ -1,35 +1,36 @@
-/// The index's one row of sums: kept in the same transaction as the rows that they count.
+/// The index's single row of sums, updated in the same transaction as the rows that they count.
 struct Totals: Equatable, Sendable {
     var entries: Int64 = 0
-    /// Allocated bytes of bodies, reserved bytes of partials, allocated bytes of bodies that wait for their readers.
+    /// Allocated bytes of bodies, reserved bytes of partials, allocated bytes of bodies with remaining readers.
     var bodies: Int64 = 0
     var partials: Int64 = 0
     var doomed: Int64 = 0
-    /// The body folders' own blocks. They grow with their names and never shrink.
+    /// The body folders' own blocks, which grow with their names and never shrink.
     var folders: Int64 = 0
     var nextNumber: Int64 = 0
     var nextSequence: Int64 = 0
-    /// When the last sweep ended, in milliseconds since 1970.
+    /// The end of the last sweep, in milliseconds since 1970.
     var swept: Int64 = 0
-    /// 1: the folders may hold files that this index has never counted; they are swept before anything is written.
-    var hasStrangers: Int64 = 0
-    /// Allocated bytes of entries' bodies that runs hold: see `Index+Holds`. Part of `bodies`.
+    /// 1 if the folders may contain files that this index has never counted; they are removed before anything is
+    /// written.
+    var hasUncountedFiles: Int64 = 0
+    /// Allocated bytes of entries' bodies that runs hold: see `Index+Holds`. Included in `bodies`.
     var held: Int64 = 0
-    /// The capacity that was last asked for; 0: none.
+    /// The last configured capacity; 0: none.
     var capacity: Int64 = 0
 
     var counted: Int64 { bodies + partials + doomed + folders }
 
-    /// A number that no entry or partial has had.
+    /// A number that was not used by any entry or partial.
     mutating func takeNumber(folders: Int64) -> Int64 {
         let number = nextNumber
         nextNumber += 1
-        // The lowest byte names the folder: see `Paths.folderNumber`.
+        // The lowest byte determines the folder: see `Paths.folderNumber`.
         return number << 8 | number % folders
     }
 
-    /// Notes a number that came from a file and not from here: an index that was lost, or that a loss of power took back, would
-    /// give it out again.
+    /// Marks a number found on a file as used: an index that was lost, or rolled back by a power failure, would issue
+    /// it again.
     mutating func noteTaken(_ number: Int64) { nextNumber = max(nextNumber, number >> 8 + 1) }
 
     mutating func takeSequence() -> Int64 {
@@ -48,14 +49,14 @@ extension Totals {
         nextNumber = row.integer(5)
         nextSequence = row.integer(6)
         swept = row.integer(7)
-        hasStrangers = row.integer(8)
+        hasUncountedFiles = row.integer(8)
         held = row.integer(9)
         capacity = row.integer(10)
     }
 
     func bind(to statement: Statement) {
         statement.bind(1, entries).bind(2, bodies).bind(3, partials).bind(4, doomed).bind(5, folders)
-        statement.bind(6, nextNumber).bind(7, nextSequence).bind(8, swept).bind(9, hasStrangers)
+        statement.bind(6, nextNumber).bind(7, nextSequence).bind(8, swept).bind(9, hasUncountedFiles)
         statement.bind(10, held).bind(11, capacity)
     }
 }

@@ -1,25 +1,26 @@
-// Every stamp is written inside a write transaction of the index, so that no two processes write at once.
+// Every stamp is written inside a write transaction of the index, so that processes write one at a time.
 //
-// An invalidation is: a new epoch, the removal, a new epoch again. What began before the first is refused inside its own
-// transaction, or was committed before it and is removed; what was read into memory between the two is no longer current after
-// the second. Other changes of a resource's entries are noted in their transaction and once more behind it, for the same
-// reason. A process that is killed between two stamps leaves one that costs the others a look at the index.
+// An invalidation consists of a new epoch, the removal, and another new epoch. Writes begun before the first are
+// refused inside their own transaction, or were committed before it and are removed; values read into memory between
+// the two are no longer current after the second. Other changes of a resource's entries are recorded in their
+// transaction and once more after it, for the same reason. A process killed between two stamps leaves one that costs
+// other processes a look at the index.
 extension DiskStore {
-    /// The resource's generation now. To be read before what it is to stand for is read or asked for.
+    /// The resource's present generation. Must be read before the content that it is to stand for is read or requested.
     public func generation(of resource: String) -> Generation { generations.table().generation(of: resource) }
 
-    /// Whether nothing of the resource has changed since: three atomic loads, no system call but one a second.
+    /// Returns true if the resource has not changed since: three atomic loads, and one system call a second at most.
     public func isCurrent(_ generation: Generation) -> Bool { generations.table().isCurrent(generation) }
 
-    /// Whether the resource has not been invalidated since.
+    /// Returns true if the resource has not been invalidated since.
     public func isCurrent(_ epoch: Generation.Epoch) -> Bool { generations.table().isCurrent(epoch) }
 
-    /// Whether this very resource has been invalidated since, and not just everything or some of it.
+    /// Returns true if this resource itself has been invalidated since, not only everything.
     func isInvalidated(since epoch: Generation.Epoch) -> Bool { generations.table().isInvalidated(since: epoch) }
 
-    /// Removes keys of one resource with their partials, and invalidates it: nothing that began before enters the store, and
-    /// no copy in memory is used, in any process on the directory. A partial that somebody works on is left to them, and is
-    /// never found again.
+    /// Removes keys of one resource with their partials, and invalidates it: writes begun before do not enter the
+    /// store, and copies in memory are not used, in any process on the directory. A partial in use is left to its
+    /// writer, and look-ups no longer find it.
     @discardableResult
     public func remove(_ keys: [EntryKey], invalidating scope: InvalidationScope) throws(StoreError) -> PruneResult {
         try withIndex { (index) throws(StoreError) in
@@ -30,7 +31,7 @@ extension DiskStore {
                 ids += try index.catalogue().entries(of: key).map(\.id)
                 partials += try index.catalogue().partials(of: key)
             }
-            // Nobody can have read what is not there: after most unsafe requests it ends here.
+            // Nothing can have been read: the usual case after unsafe requests.
             if ids.isEmpty, partials.isEmpty { return .nothing }
             let removed = try index.removeCounted(ids)
             try index.remove(partials)
@@ -39,7 +40,8 @@ extension DiskStore {
         }
     }
 
-    /// Removes one entry and all of a key that was made of it, and invalidates its resource. False if the entry was gone.
+    /// Removes one entry and all of a key derived from it, and invalidates its resource. Returns false if the entry did
+    /// not exist.
     public func remove(_ entry: StoredEntry, invalidating key: EntryKey?) throws(StoreError) -> Bool {
         try invalidating(.resource(entry.url)) { () throws(StoreError) in
             if let key { try remove(key) }
@@ -47,10 +49,10 @@ extension DiskStore {
         }
     }
 
-    /// Removes what a new entry of the resource has replaced: other entries of it, and all of a key.
+    /// Removes the entries that a new entry of the resource has replaced: other entries of it, and all of a key.
     ///
-    /// - Parameter generation: the new entry's.
-    /// - Returns: the new entry's generation afterwards.
+    /// - Parameter generation: The new entry's generation.
+    /// - Returns: The new entry's generation afterwards.
     public func remove(
         _ replaced: [StoredEntry], and key: EntryKey, replacedIn generation: Generation
     ) throws(StoreError) -> Generation {
@@ -67,7 +69,7 @@ extension DiskStore {
         }
     }
 
-    /// Runs a removal between two new epochs.
+    /// Performs a removal between two new epochs.
     func invalidating<Result: Sendable>(
         _ scope: InvalidationScope, _ remove: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
@@ -83,22 +85,22 @@ extension Index {
         try change { (_) throws(StoreError) in try generations.tableNow.invalidate(scope) }
     }
 
-    /// Invalidates before a removal, which makes room and is what helps where there is none. Whoever had passed the check has
-    /// committed when this returns.
+    /// Invalidates before a removal, so that the removal also works on a full disk. Writers that passed the check
+    /// before have committed when this returns.
     func tryToInvalidate(_ scope: InvalidationScope) throws(StoreError) {
         do throws(StoreError) { try invalidate(scope) } catch  where error.code == .full {}
     }
 
-    /// Throws ``StoreError/Code/outdated`` when what was read in that generation must not enter the store. To be called inside
-    /// the transaction that puts it there.
+    /// Throws ``StoreError/Code/outdated`` if content read in that generation must not enter the store. Must be called
+    /// inside the transaction that stores it.
     func requireCurrent(_ generation: Generation?) throws(StoreError) {
         guard let generation, !generations.tableNow.isCurrent(generation) else { return }
         throw StoreError(.outdated, "the resource was changed or invalidated meanwhile", path: paths.root)
     }
 
-    /// Notes a change of the resource's entries inside its transaction.
+    /// Records a change of the resource's entries inside its transaction.
     ///
-    /// - Returns: the generation after it, or one that is not current if the given one was not.
+    /// - Returns: The generation after it, or one that is not current if the given one was not.
     func noted(_ generation: Generation) throws(StoreError) -> Generation {
         let table = generations.tableNow
         let wasCurrent = table.isCurrent(generation)
@@ -106,23 +108,23 @@ extension Index {
         return wasCurrent ? after : generation
     }
 
-    /// Notes a change again when it is durable; returns the generation that holds from now on.
+    /// Records a change again when it is durable; returns the present generation.
     func settled(_ noted: Generation) throws(StoreError) -> Generation {
         try change { (_) throws(StoreError) in
             let table = generations.table()
-            // Else somebody else has changed the resource after us, and notes that.
+            // Otherwise another process has changed the resource since, and records that.
             return table.isCurrent(noted) ? try table.change(noted) : noted
         }
     }
 
-    /// Drops a key's idle partials; those in use are their writers' alone from now on.
+    /// Drops a key's idle partials; those in use belong to their writers only from now on.
     func removePartials(for key: EntryKey) throws(StoreError) { try remove(catalogue().partials(of: key)) }
 
     func remove(_ partials: [PartialRow]) throws(StoreError) {
         for row in partials where try dropIfIdle(row) == 0 { try disown(row) }
     }
 
-    /// Sees to it that nobody finds a partial by its key any more.
+    /// Ensures that look-ups no longer find a partial by its key.
     func disown(_ row: PartialRow) throws(StoreError) {
         try change { (_) throws(StoreError) in try catalogue().disownPartial(row.id) }
     }

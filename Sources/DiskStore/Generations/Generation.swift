@@ -1,16 +1,17 @@
-/// The state of one resource at one moment: which invalidations and changes of its entries had happened by then, in any
-/// process on the directory.
+/// The state of one resource at one moment: the invalidations and changes of its entries until then, by any process on
+/// the directory.
 ///
-/// Whoever begins to fill the store, or takes something from it into memory, reads the generation first. What arrives is
-/// stored only if the resource has not been invalidated since (``epoch``); what is in memory is used only while nothing of
-/// the resource has changed (``DiskStore/isCurrent(_:)``).
+/// A process reads the generation before it begins to fill the store, or copies from it into memory. New content is
+/// stored only if the resource has not been invalidated since (``epoch``); a copy in memory is used only while the
+/// resource is unchanged (``DiskStore/isCurrent(_:)``).
 ///
-/// Two resources may share a slot: a change of one then looks like one of the other, which costs a look at the index.
+/// Two resources may share a slot: a change of one then looks like a change of the other, which costs a look at the
+/// index.
 public struct Generation: Sendable, Hashable {
-    /// The invalidations alone. What began in one epoch is not handed to those who ask in a later one.
+    /// The invalidations only. Content requested in one epoch is not delivered to requests of a later one.
     public struct Epoch: Sendable, Hashable {
         let slot: Int
-        /// Changes when all of the store, or some of it that cannot be named, is invalidated.
+        /// Changes when the whole store, or an unspecified part of it, is invalidated.
         let everything: UInt64
         /// Changes when the resource is invalidated.
         let invalidation: UInt64
@@ -21,10 +22,10 @@ public struct Generation: Sendable, Hashable {
     let change: UInt64
 }
 
-/// What an invalidation is about.
+/// The scope of an invalidation.
 public enum InvalidationScope: Sendable, Hashable {
-    /// One resource, by the ``NewEntry/url`` of its entries.
+    /// One resource, given by the ``NewEntry/url`` of its entries.
     case resource(String)
-    /// All resources: also for some of them that cannot be listed, because a body that is on its way has no entry yet.
+    /// All resources: also used for parts that cannot be listed, because a body in transfer has no entry yet.
     case everything
 }

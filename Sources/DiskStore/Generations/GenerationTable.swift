@@ -1,23 +1,22 @@
 import CLinux
 import Glibc
 
-/// The file `generations`, mapped: 64-bit stamps that every process on the directory sees change.
+/// The mapped file `generations`: 64-bit stamps whose changes are visible to every process on the directory.
 ///
 ///     word 0     "IMGCGEN1"
 ///     word 1     the stamp of everything
 ///     words 2-7  zero
 ///     then, for each of 2,044 slots, two words: the stamp of invalidations, and that of changes
 ///
-/// A stamp has no order: each change writes a new random one, so that none is lost whatever happens to the file. Whoever read
-/// the stamp before finds another one afterwards.
+/// Stamps are unordered: each change writes a new random one, so that no change is lost whatever happens to the file.
 ///
-/// Stamps are read through the mapping, in nanoseconds, and written by `pwrite`, which fails where a write to mapped memory
-/// would end the process: on a full file system. The file has its full length before it gets its name, is never cut and never
-/// written over as a whole, so that a mapping always has pages behind it. (Whoever truncates it from outside ends the processes
-/// that have it mapped, as with the shared memory of SQLite's log.)
+/// Stamps are read through the mapping, in nanoseconds, and written by `pwrite`, which fails on a full file system,
+/// where a write to mapped memory would end the process. The file has its full length before it gets its name, and is
+/// never truncated or rewritten as a whole, so that mapped pages always exist. (Truncating it from outside ends the
+/// processes that map it, as with the shared memory of SQLite's log.)
 ///
-/// `@unchecked Sendable`: the memory is constant in place and size while the object lives; its words are read and written by
-/// atomic operations and by the kernel.
+/// `@unchecked Sendable`: the memory has a constant address and size while the object lives; its words are read and
+/// written by atomic operations and by the kernel.
 final class GenerationTable: @unchecked Sendable {
     static let slots = 2044
     private static let header = 8
@@ -27,21 +26,21 @@ final class GenerationTable: @unchecked Sendable {
 
     private enum Memory {
         case mapped(UnsafePointer<UInt64>, File)
-        /// For a process alone, where there is no file to be had.
+        /// Memory of this process only, if the file is unavailable.
         case own(UnsafeMutablePointer<UInt64>)
     }
 
     private let memory: Memory
-    /// The file that is mapped; nil for a process's own memory.
+    /// The identity of the mapped file; nil for the process's own memory.
     let identity: FileStatus.Identity?
 
-    /// Whether a file is a table of ours, as far as its length and beginning tell.
+    /// Returns true if a file has the length and the first bytes of a table.
     static func isTable(_ file: File) -> Bool {
         guard let status = file.status, status.isRegular, status.size == Int64(byteCount) else { return false }
         return (try? file.bytes(at: 0, count: magic.count)) == magic
     }
 
-    /// Maps a file; nil when it is none of ours, or cannot be mapped.
+    /// Maps a file; nil if it is not a table, or cannot be mapped.
     init?(_ file: File) {
         guard Self.isTable(file), let status = file.status,
             let words = clinux_map_shared(file.descriptor, Self.byteCount)
@@ -50,7 +49,7 @@ final class GenerationTable: @unchecked Sendable {
         identity = status.identity
     }
 
-    /// A table that no other process sees.
+    /// Creates a table that is private to this process.
     init() {
         let words = UnsafeMutablePointer<UInt64>.allocate(capacity: Self.byteCount / 8)
         words.initialize(repeating: 0, count: Self.byteCount / 8)
@@ -66,7 +65,8 @@ final class GenerationTable: @unchecked Sendable {
         }
     }
 
-    /// What a new file holds. Its stamp of everything is new too: what was read from an older file is of no generation here.
+    /// The content of a new file. Its stamp of everything is new as well: content read under an older file has no
+    /// generation here.
     static var initialBytes: [UInt8] {
         var bytes = magic
         withUnsafeBytes(of: newStamp) { bytes.append(contentsOf: $0) }
@@ -121,7 +121,7 @@ final class GenerationTable: @unchecked Sendable {
         }
     }
 
-    /// Notes a change of the generation's resource; returns the generation after it.
+    /// Records a change of the generation's resource; returns the generation after it.
     func change(_ generation: Generation) throws(StoreError) -> Generation {
         Generation(epoch: generation.epoch, change: try renew(Self.changeWord(generation.epoch.slot)))
     }

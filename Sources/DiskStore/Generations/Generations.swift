@@ -2,19 +2,19 @@ import CLinux
 import ConcurrencyPrimitives
 import Glibc
 
-/// The generations of a cache directory's resources, from the file that lies there now.
+/// The generations of a cache directory's resources, from its present file.
 ///
-/// Someone may delete the directory under us, or replace the file. Whoever changes the store looks whether the mapped file is
-/// still the one that the others see; whoever only reads looks once in ``lookInterval``.
+/// The directory may be deleted, or the file replaced, while the process runs. Before changing the store, a process
+/// checks if the mapped file is still the one in the directory; for reading only, once in ``lookInterval``.
 final class Generations: Sendable {
     private struct State {
         var table: GenerationTable?
-        /// Milliseconds of the monotonic clock.
-        var lookedAt: Int64 = 0
+        /// In milliseconds of the monotonic clock.
+        var checkedAt: Int64 = 0
     }
 
-    /// Milliseconds after which a look at the directory is due.
-    private static let lookInterval: Int64 = 1000
+    /// The time in milliseconds after which the directory is checked again.
+    private static let checkInterval: Int64 = 1000
 
     private let paths: Paths
     private let isReadOnly: Bool
@@ -25,12 +25,12 @@ final class Generations: Sendable {
         self.isReadOnly = isReadOnly
     }
 
-    /// The table that the processes on the directory share, looked for at most so long ago.
-    func table(within interval: Int64 = lookInterval) -> GenerationTable {
+    /// The table shared with other processes, checked at most this long ago.
+    func table(within interval: Int64 = checkInterval) -> GenerationTable {
         let now = Self.now
         return state.withLock { state in
-            if let table = state.table, table.identity != nil, now - state.lookedAt < interval { return table }
-            state.lookedAt = now
+            if let table = state.table, table.identity != nil, now - state.checkedAt < interval { return table }
+            state.checkedAt = now
             if let table = state.table, isInPlace(table) { return table }
             let table = opened() ?? state.table.flatMap { $0.identity == nil ? $0 : nil } ?? GenerationTable()
             state.table = table
@@ -38,7 +38,7 @@ final class Generations: Sendable {
         }
     }
 
-    /// The table as it is in the directory at this moment: for whoever changes something.
+    /// The table in the directory at this moment: required before changes.
     var tableNow: GenerationTable { table(within: 0) }
 
     private static var now: Int64 {
@@ -54,19 +54,20 @@ final class Generations: Sendable {
 
     // MARK: The file
 
-    /// The shared table; nil where there is none and none can be made.
+    /// The shared table; nil if it neither exists nor can be created.
     private func opened() -> GenerationTable? {
         for _ in 0..<3 {
-            // Nobody's FIFO is opened.
+            // A FIFO would block `open`.
             if FileStatus(at: paths.generations)?.isRegular == true,
                 let file = try? File(paths.generations, isReadOnly ? O_RDONLY : O_RDWR)
             {
                 if GenerationTable.isTable(file) || isReadOnly { return GenerationTable(file) }
-                // Cut, or another program's: a new one takes its place. Whoever has this one mapped finds that out by a look.
+                // Truncated or of another program: it is replaced. Processes that map this one detect the replacement
+                // by a check.
                 if unlink(paths.generations) != 0, errno != ENOENT { return nil }
             }
             if isReadOnly { return nil }
-            // Whole before it has its name. Of several processes the first one's stays.
+            // Complete before it gets its name. Of several processes the first one's file remains.
             guard (try? create()) != nil || FileStatus(at: paths.generations) != nil else { return nil }
         }
         return nil

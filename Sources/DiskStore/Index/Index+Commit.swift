@@ -1,25 +1,26 @@
 import Glibc
 
-/// A body's file that is about to get its row.
+/// A body's complete file, before its row is inserted.
 struct FinishedBody {
     let size: Int64
     let allocated: Int64
     let checksum: Checksum
     let boot: Int64
-    /// The partial that it was, with what was reserved for it.
+    /// The partial that it was, and its reservation.
     var partial: (id: Int64, reserved: Int64)?
-    /// No look-up ever finds it: it is doomed in the transaction that makes it.
+    /// True if look-ups never find it: it is doomed in the transaction that creates it.
     var isTransient = false
 }
 
 extension Index {
-    /// Gives a finished body its final name and its row; what it replaces is doomed in the same transaction.
+    /// Gives a complete body its final name and its row; the entries that it replaces are doomed in the same
+    /// transaction.
     ///
     /// The file is put in place inside the transaction, before the row is durable: a kill between the two leaves a file
-    /// without a row, never a row without its file. The transaction is also what keeps a sweep from taking the file for
-    /// an orphan: the sweep deletes inside a transaction of its own.
+    /// without a row, never a row without its file. The transaction also keeps a sweep from treating the file as an
+    /// orphan: the sweep deletes inside a transaction of its own.
     ///
-    /// - Returns: the row, and the generation of its resource with it.
+    /// - Returns: The row, and the generation of its resource with it.
     func commit(
         _ new: NewEntry, _ body: FinishedBody,
         install: (_ path: String) throws(StoreError) -> Void,
@@ -32,7 +33,7 @@ extension Index {
         do throws(StoreError) {
             let entry = try changeWithRoom(for: growth) { (totals) throws(StoreError) in
                 if let earlier = installed {
-                    uninstall(earlier)  // An attempt that did not become durable.
+                    uninstall(earlier)  // Undoes an attempt that did not become durable.
                     installed = nil
                 }
                 try requireCurrent(new.generation)
@@ -59,7 +60,7 @@ extension Index {
                 if body.isTransient { _ = try doom(id, &totals) }
                 return entry
             }
-            // The body is in its place: what fails from here on is left to the next sweep, or costs looks at the index.
+            // The body is in place: failures from here on are left to the next sweep, or cost looks at the index.
             _ = try? deleteDoomed(replaced)
             if let noted = after, !new.isDerived { after = (try? settled(noted)) ?? noted }
             return (entry, after)
@@ -69,17 +70,17 @@ extension Index {
         }
     }
 
-    /// A number that no entry or partial has had, and no body's file bears. Inside a transaction.
+    /// A number that no entry or partial has had, and no body's file has. Inside a transaction.
     ///
-    /// A small body's commit that was killed after it had named the file took its number back with the transaction, and a loss of
-    /// power takes back many: such a file is deleted here, when its number is taken again.
+    /// A small body's commit that was killed after naming its file rolled its number back with the transaction, and a
+    /// power failure rolls many back: such a file is deleted here when its number is issued again.
     func takeNumber(_ totals: inout Totals) throws(StoreError) -> Int64 {
         while true {
             let number = totals.takeNumber(folders: budget.folders)
             if FileStatus(at: paths.data(number)) != nil { continue }
             let path = paths.body(number)
             if FileStatus(at: path) == nil { return number }
-            if totals.hasStrangers == 0, try !exists(number), deleteUnlessRead(path) { return number }
+            if totals.hasUncountedFiles == 0, try !exists(number), deleteUnlessRead(path) { return number }
         }
     }
 
@@ -106,7 +107,7 @@ extension Index {
             checksum: body.checksum, boot: body.boot)
     }
 
-    /// Dooms the entry that a new one replaces, and the longest unused of the other variants when there are too many.
+    /// Dooms the entry that a new one replaces, and the least recently used of the other variants beyond the limit.
     private func doomVariants(of new: NewEntry, _ totals: inout Totals) throws(StoreError) -> [Int64] {
         let catalogue = try catalogue()
         var old = try catalogue.entry(of: new.key, variant: new.variant).map { [$0.id] } ?? []
@@ -120,7 +121,7 @@ extension Index {
         return old
     }
 
-    /// Takes a folder's growth into the totals. Folders grow in steps of a block, so this seldom writes anything.
+    /// Adds a folder's growth to the totals. Folders grow in steps of a block, so this seldom writes anything.
     func countFolder(_ folder: Int64, _ totals: inout Totals) throws(StoreError) {
         let path = folder == Self.partialsFolder ? paths.partials : paths.folder(folder)
         guard let size = FileStatus(at: path)?.allocated, folderSizes[folder] != size else { return }
@@ -133,6 +134,6 @@ extension Index {
         folderSizes[folder] = size
     }
 
-    /// The number by which the folder of partials is counted among the body folders.
+    /// The number under which the folder of partials is counted among the body folders.
     static let partialsFolder: Int64 = -1
 }

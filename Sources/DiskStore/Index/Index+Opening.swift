@@ -3,10 +3,10 @@ import Glibc
 import Logging
 
 extension Index {
-    /// Makes sure that the catalogue is open on the index that lies in the directory now.
+    /// Ensures that the catalogue is open on the index that is now in the directory.
     ///
-    /// Someone may have deleted the directory under us, or another process may have moved a damaged index aside: then
-    /// what we hold open is nobody's any more, and we go on with what is there (or with a new one).
+    /// The directory may have been deleted, or another process may have moved a damaged index aside: the open index is
+    /// then obsolete, and the present (or a new) one is opened.
     func ensureOpen() throws(StoreError) {
         if isClosed { throw StoreError(.closed, "the store is closed", path: paths.root) }
         if openCatalogue != nil {
@@ -23,7 +23,7 @@ extension Index {
         } else {
             try openForWriting()
         }
-        try settleCapacity()
+        try resolveCapacity()
         countAside()
     }
 
@@ -53,9 +53,9 @@ extension Index {
             // Handled below, under the lock.
         }
         try createDirectories()
-        // Creating and replacing an index is for one process at a time.
+        // Only one process at a time creates or replaces an index.
         let locks = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
-        defer { withExtendedLifetime(locks) {} }  // Or it might be closed, and unlocked, after its last use.
+        defer { withExtendedLifetime(locks) {} }  // Otherwise it may be closed, and unlocked, after its last use.
         if clinux_lock_byte_waiting(locks.descriptor, LockByte.index) != 0 {
             logger.debug("the lock file does not lock", metadata: ["path": "\(paths.locks)"])
         }
@@ -65,17 +65,17 @@ extension Index {
         } catch  where error.code == .damaged {
             openCatalogue = nil
             try moveAside(because: error)
-            if try !use(createdIndex(), create: true, hasStrangers: true) {
+            if try !use(createdIndex(), create: true, hasUncountedFiles: true) {
                 throw StoreError(.damaged, "the index could not be rebuilt", path: paths.index)
             }
         }
     }
 
-    /// A connection to the index file, which is made when it is not there: for its owner alone, whatever the folder's mode
-    /// is, because URLs and header fields stand in it. SQLite gives its log and shared memory the same mode.
+    /// A connection to the index file, which is created if missing: accessible to its owner only, whatever the folder's
+    /// mode, because it contains URLs and header fields. SQLite gives its log and shared memory the same mode.
     private func createdIndex() throws(StoreError) -> Connection {
         if FileStatus(at: paths.index)?.size ?? 0 == 0 {
-            // Those of an index that was deleted under a process that still has them open: they must not pass for this one's.
+            // The log of a deleted index that another process still has open must not be read as this one's.
             unlink(paths.log)
             unlink(paths.sharedMemory)
             _ = try File(paths.index, O_RDWR | O_CREAT, mode: 0o600)
@@ -85,8 +85,10 @@ extension Index {
 
     private var absent: StoreError { StoreError(.absent, "there is no cache", path: paths.root) }
 
-    /// Takes the connection if its index is ours. False if it is not, or empty and not to be created.
-    private func use(_ connection: Connection, create: Bool, hasStrangers: Bool = false) throws(StoreError) -> Bool {
+    /// Adopts the connection if the index is valid. Returns false if it is not, or if it is empty and must not be
+    /// initialised.
+    private func use(_ connection: Connection, create: Bool, hasUncountedFiles: Bool = false) throws(StoreError) -> Bool
+    {
         if connection.isReadOnly {
             let reason =
                 FileStatus.isReadOnly(at: paths.root) ? "the file system is read-only" : "the index may not be written"
@@ -98,14 +100,14 @@ extension Index {
             guard create, try !catalogue.hasTables() else { return false }
             try catalogue.prepareFile()
             try catalogue.configure()
-            // Numbers start at a random place: bodies of a lost index may still lie there under theirs.
+            // Numbers start at a random value: bodies of a lost index may still exist.
             let firstNumber = Int64.random(in: 0..<(1 << 30)) << 20
             let holdsBodies = try holdsBodies()
-            try catalogue.createTables(firstNumber: firstNumber, hasStrangers: hasStrangers || holdsBodies)
+            try catalogue.createTables(firstNumber: firstNumber, hasUncountedFiles: hasUncountedFiles || holdsBodies)
         } else if application == Schema.applicationID && version == Schema.version {
             try catalogue.configure()
         } else if application == Schema.applicationID && SchemaMigration.versions.contains(version) {
-            // For one process at a time, as creating is.
+            // Only one process at a time, as for creation.
             guard create else { return false }
             try catalogue.configure()
             try migrate(catalogue, from: version)
@@ -119,7 +121,7 @@ extension Index {
         return true
     }
 
-    /// True when there is something that a new index would not count.
+    /// True if there are files that a new index would not count.
     private func holdsBodies() throws(StoreError) -> Bool {
         var found = false
         try forEachName(in: paths.bodies) { _ in found = true }
@@ -127,7 +129,7 @@ extension Index {
         return found
     }
 
-    /// A deletion that went past a running process may have left the index and not the folders.
+    /// A deletion during the run of a process may have left the index without the folders.
     private func createMissingFolders() throws(StoreError) {
         for folder in [paths.bodies, paths.partials] where FileStatus(at: folder) == nil {
             try Self.createFolder(folder)
@@ -159,7 +161,7 @@ extension Index {
 
     // MARK: Damage
 
-    /// Called when a statement found the index damaged while it was in use.
+    /// Called if a statement found the index damaged while it was in use.
     func rebuild(because error: StoreError) throws(StoreError) {
         if configuration.isReadOnly { throw error }
         let damaged = identity
@@ -168,16 +170,17 @@ extension Index {
             let locks = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
             defer { withExtendedLifetime(locks) {} }
             _ = clinux_lock_byte_waiting(locks.descriptor, LockByte.index)
-            // Unless another process has done it already.
+            // Unless another process has done so already.
             if let status = FileStatus(at: paths.index), status.identity == damaged { try moveAside(because: error) }
-            // The empty folder of the moved index must not pass for a fresh directory, so it is made under the lock.
-            if try use(createdIndex(), create: true, hasStrangers: true) { return }
+            // The empty folder of the moved index must not be treated as a fresh directory, so the index is created
+            // under the lock.
+            if try use(createdIndex(), create: true, hasUncountedFiles: true) { return }
         }
         throw StoreError(.damaged, "the index could not be rebuilt", path: paths.index)
     }
 
-    /// Moves index and log away, in place of none that was moved before. Where that would take a good part of the capacity,
-    /// or there are many already, they are deleted.
+    /// Moves index and log aside without replacing earlier ones. If they would take a significant part of the capacity,
+    /// or there are too many already, they are deleted.
     private func moveAside(because error: StoreError) throws(StoreError) {
         unlink(paths.sharedMemory)
         countAside()
@@ -195,7 +198,7 @@ extension Index {
         if clinux_rename_exclusive(paths.index, paths.aside(free)) != 0 {
             let number = errno
             if number == ENOENT { return }
-            // A file system that cannot rename so; every process that moves holds the lock.
+            // The file system does not support the flag; every process that moves an index holds the lock.
             guard number == EINVAL || number == ENOSYS, rename(paths.index, paths.aside(free)) == 0 else {
                 throw .system("cannot move the index aside", path: paths.index, errno: number)
             }
@@ -217,7 +220,8 @@ extension Index {
         do throws(StoreError) {
             try useForReading(Connection(path: paths.index, readOnly: true))
         } catch {
-            // Without a log's shared memory, and no right to create it, SQLite reads only what it may take as immutable.
+            // Without the log's shared memory, and the permission to create it, SQLite reads only files declared
+            // immutable.
             openCatalogue = nil
             var escaped = ""
             for byte in paths.index.utf8 {
@@ -246,7 +250,8 @@ extension Index {
 
     // MARK: Closing
 
-    /// Pages in the log above which a close copies them into the index, so that the next open need not read them.
+    /// The number of pages in the log above which closing copies them into the index, so that the next open need not
+    /// read them.
     private static let logWorthCheckpoint: Int64 = 64
 
     func close() {

@@ -3,21 +3,21 @@ import Glibc
 
 /// Recognises cache directories: files of others must never be counted, deleted or moved.
 extension Index {
-    /// The text of a cache directory's CACHEDIR.TAG. Its second line tells ours from every other program's.
+    /// The text of a cache directory's CACHEDIR.TAG. Its second line identifies this program.
     private static let tagText =
         "Signature: 8a477f597d28d172789f06886806bc55\n\(tagMark) See https://bford.info/cachedir/\n"
     private static let tagMark = "# This is a cache of imgcache."
 
-    /// Makes sure that what lies in the folder is a cache of ours, or nothing.
+    /// Ensures that the folder is a cache of this program, or empty.
     ///
-    /// - Returns: whether there is a cache; else it is to be made.
+    /// - Returns: True if there is a cache; otherwise it must be created.
     /// - Throws: ``StoreError/Code/foreign``.
     func checkOwnership() throws(StoreError) -> Bool {
         if isMarked || isIndexOurs { return true }
         var stranger: String?
         try forEachName(in: paths.root) { if !isOfVacantFolder($0), stranger == nil { stranger = $0 } }
         guard let stranger else { return false }
-        // Another process may just have begun to make it.
+        // Another process may have just begun to create it.
         if isMarked { return true }
         throw StoreError(
             .foreign,
@@ -29,7 +29,7 @@ extension Index {
         Self.text(at: paths.tag, count: 512).map { $0.contains(Self.tagMark) } ?? false
     }
 
-    /// A folder whose tag was deleted is still known by its index (https://www.sqlite.org/fileformat.html section 1.3).
+    /// Identifies a folder whose tag was deleted by its index (https://www.sqlite.org/fileformat.html section 1.3).
     private var isIndexOurs: Bool {
         guard let file = try? File(paths.index, O_RDONLY), let header = try? file.bytes(at: 0, count: 72) else {
             return false
@@ -38,13 +38,13 @@ extension Index {
         return header.starts(with: "SQLite format 3\0".utf8) && number == Schema.applicationID
     }
 
-    /// True for names that an empty file system has, and for those that a kill, a full disk or a deletion under way leaves of a
-    /// cache: nothing that anybody else could have put there.
+    /// Returns true for names in an empty file system, and for remains of a cache after a kill, a full disk or an
+    /// interrupted deletion: only files that cannot belong to others.
     private func isOfVacantFolder(_ name: String) -> Bool {
         let status = FileStatus(at: "\(paths.root)/\(name)")
         switch name {
         case "lost+found": return true
-        // Processes that go on while the directory is deleted make these anew.
+        // Recreated empty by processes that run while the directory is deleted.
         case "CACHEDIR.TAG", "locks", "index.sqlite": return status?.size == 0
         case "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal":
             return (FileStatus(at: paths.index)?.size ?? 0) == 0
@@ -60,7 +60,7 @@ extension Index {
         return holdsOnly(in: paths.folder(number)) { Paths.number($0) != nil }
     }
 
-    /// True when there is a folder at the path, and each name in it passes.
+    /// Returns true if the path is a folder in which each name passes the test.
     private func holdsOnly(in folder: String, _ isOurs: (String) -> Bool) -> Bool {
         guard FileStatus(at: folder)?.isFolder == true else { return false }
         var all = true
@@ -68,7 +68,7 @@ extension Index {
         return all
     }
 
-    /// True when the file of that name is a table of ours, or gone by now.
+    /// True if the file of that name is a generation table, or no longer exists.
     private var holdsGenerations: Bool {
         guard let status = FileStatus(at: paths.generations) else { return true }
         guard status.isRegular, let file = try? File(paths.generations, O_RDONLY) else { return false }
@@ -83,13 +83,13 @@ extension Index {
         return read.map { String(decoding: bytes[..<$0], as: UTF8.self) }
     }
 
-    /// Marks the folder as ours: the first thing that is put there.
+    /// Marks the folder as a cache: the first file that is created.
     func writeTag() throws(StoreError) {
         if let status = FileStatus(at: paths.tag) {
             if status.size > 0 { return }
             unlink(paths.tag)
         }
-        // Whole or not at all where the file system can.
+        // Atomic if the file system supports it.
         let unnamed = clinux_open_unnamed(paths.root, 0o600)
         let tag: File =
             if unnamed >= 0 {
@@ -104,7 +104,7 @@ extension Index {
                 return nil
             } catch { return error }
         }
-        // What follows it must not be there after a loss of power while it is not: such a folder would be refused.
+        // Later files must not survive a power failure without the tag: such a folder would be refused.
         fsync(tag.descriptor)
         if let error {
             if unnamed < 0 { unlink(paths.tag) }

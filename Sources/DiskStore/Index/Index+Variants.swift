@@ -1,19 +1,19 @@
 extension Index {
-    /// Up to so many variants are read all; of more, only those that are asked for.
+    /// The number of variants up to which all are read; of more, only the wanted ones.
     private static let fewVariants: Int64 = 2
 
-    /// The entries of a key that a request may be answered with: all of them when they are few, else of each group of
-    /// variants the one that `variant` names, or any other of the group when that is not there.
+    /// The entries of a key that may be used for a request: all of them if they are few, else the one of each group of
+    /// variants that `variant` selects, or any other of the group if that does not exist.
     ///
-    /// A group is what stands in a variant before a line break: variants that are told apart by the same thing. Each costs
-    /// two look-ups, however many variants it has.
+    /// A group is the part of a variant before a line break: variants with the same selecting fields. Each group costs
+    /// two look-ups, whatever number of variants it has.
     func entries(
         for key: EntryKey, variant: (_ group: Substring) -> String
     ) throws(StoreError) -> [StoredEntry] {
         let catalogue = try catalogue()
         let some = try catalogue.entries(of: key, limit: Self.fewVariants + 1)
         if some.count <= Self.fewVariants { return some }
-        // The one without a variant would not come after anything.
+        // The entry without a variant, which precedes all others.
         var found = try catalogue.entry(of: key, variant: "").map { [$0] } ?? []
         var last = ""
         while let next = try catalogue.entry(of: key, afterVariant: last) {
@@ -25,7 +25,7 @@ extension Index {
             let group = next.variant[..<end]
             let wanted = variant(group)
             found.append(wanted == next.variant ? next : try catalogue.entry(of: key, variant: wanted) ?? next)
-            // No text that begins with the group and a line break comes after this.
+            // The greatest text that begins with the group and a line break.
             last = group + "\n\u{10FFFF}"
         }
         return found

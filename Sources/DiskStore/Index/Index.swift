@@ -2,11 +2,12 @@ import FoundationEssentials
 import Glibc
 import Logging
 
-/// The index of one cache directory: keeps the catalogue's rows, their sums and the files of one accord.
+/// The index of one cache directory: keeps the catalogue's rows, their sums and the files consistent.
 ///
-/// Its folders: `Catalogue` has the SQL, `Capacity` decides what is evicted, `Recovery` what becomes of what a kill left.
+/// Folders: `Catalogue` contains the SQL, `Capacity` the eviction decisions, `Recovery` the handling of leftovers after
+/// a kill.
 ///
-/// Used by one thread at a time (`DiskStore` keeps it in a `Locked`). Every call is synchronous: a look-up takes
+/// Used by one thread at a time (`DiskStore` keeps it in a `Locked`). All calls are synchronous: a look-up takes
 /// microseconds, a change some tens of them; only a checkpoint, once in thousands of commits, waits for the disk.
 final class Index {
     let paths: Paths
@@ -16,22 +17,22 @@ final class Index {
 
     /// nil before the first use and after ``close()``.
     var openCatalogue: Catalogue?
-    /// The index file that the catalogue has open. Another one at its path means that it was moved or deleted.
+    /// The identity of the open index file. Another one at its path means that it was moved or deleted.
     var identity: FileStatus.Identity?
     var isClosed = false
 
-    /// Accesses that are not in the index yet, in order; the last one of an entry counts.
+    /// Accesses that are not yet in the index, in order; the last one of an entry counts.
     var accesses = PendingAccesses()
-    /// The size at which each body folder was last seen.
+    /// The last known size of each body folder.
     var folderSizes: [Int64: Int64] = [:]
     var diskUsage = DiskUsage()
-    /// The index that was moved aside counts as well.
+    /// The size of indexes that were moved aside, which counts as well.
     var asideBytes: Int64 = 0
     var evictions = EvictionStatistics()
     var hasTidiedPartials = false
-    /// This process's hold on what it has handed out, once it has one.
+    /// This process's run, as soon as it holds a body.
     var run: Run?
-    /// A capacity that another process was asked for, until it is taken over.
+    /// A capacity announced by another process, until it is applied.
     var announcedCapacity: Int64?
     var capacityChange: CapacityChange?
 
@@ -59,7 +60,7 @@ final class Index {
 
     // MARK: Transactions
 
-    /// Runs `body` in a write transaction and saves the totals that it changed. All of it happens or nothing.
+    /// Runs `body` in a write transaction and saves the totals that it changed. All or nothing.
     func change<Result>(_ body: (inout Totals) throws(StoreError) -> Result) throws(StoreError) -> Result {
         if configuration.isReadOnly {
             throw StoreError(.notWritable, "the store was opened for reading only", path: paths.root)
@@ -68,7 +69,7 @@ final class Index {
         try catalogue.begin()
         do throws(StoreError) {
             let before = try catalogue.totals()
-            noticeCapacity(before)
+            refreshCapacity(before)
             var totals = before
             let result = try body(&totals)
             if totals != before { try catalogue.save(totals) }
@@ -87,7 +88,7 @@ final class Index {
 
     func exists(_ id: Int64) throws(StoreError) -> Bool { try catalogue().hasEntry(id) }
 
-    /// Puts an entry's row among the doomed: nobody finds it any more, its bytes still count.
+    /// Moves an entry's row to the doomed bodies: look-ups no longer find it, its bytes still count.
     func doom(_ id: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
         let catalogue = try catalogue()
         guard let allocated = try catalogue.deleteEntry(id) else { return false }
@@ -99,8 +100,8 @@ final class Index {
         return true
     }
 
-    /// - Parameter variant: the entry's from now on; `nil`: as it was. An entry that had it before goes.
-    /// - Returns: The resource's generation after the change; `nil` when the entry is gone.
+    /// - Parameter variant: The entry's new variant; `nil`: unchanged. Another entry that has it is removed.
+    /// - Returns: The resource's generation after the change; `nil` if the entry no longer exists.
     func updateMetadata(
         _ entry: StoredEntry, _ metadata: [UInt8], variant: String?
     ) throws(StoreError) -> Generation? {

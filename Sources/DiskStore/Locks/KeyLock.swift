@@ -6,23 +6,23 @@ enum LockByte {
     /// Held while an index is created or replaced.
     static let index: Int64 = 0
 
-    /// Two keys may share a byte; then one waits for the other, which is harmless.
+    /// Two keys may share a byte; one then waits for the other, which is harmless.
     static func of(_ key: EntryKey) -> Int64 {
         keyHash(key) & (Int64(1) << 62 - 1) + 1024
     }
 
-    /// Runs are numbered below this.
+    /// The upper bound of run numbers.
     static let runs = Int64(1) << 40
 
-    /// Held while a run lives; behind the bytes of all keys.
+    /// Held while a run lives; beyond the bytes of all keys.
     static func of(run: Int64) -> Int64 { Int64(1) << 62 + 2048 + run }
 }
 
-/// The right to download one key, among all processes and all callers in this one; given back when it is released.
+/// The right to download one key, among all processes and all callers in this one; released with the value.
 ///
 /// An open file description lock (`F_OFD_SETLK`) on one byte: each lock has a description of its own, so two callers in
-/// one process exclude each other as two processes do, and the kernel releases it when the holder dies. It saves work
-/// and guards nothing: on a file system where locks do nothing, both download and the last commit stays.
+/// one process exclude each other like two processes, and the kernel releases it when the holder dies. It avoids work
+/// and is not required for correctness: on a file system without locks, both download and the last commit remains.
 public final class KeyLock: Sendable {
     public let key: EntryKey
     private let file: File
@@ -32,7 +32,7 @@ public final class KeyLock: Sendable {
         self.file = file
     }
 
-    /// Gives the key back now; otherwise that happens when the value goes away.
+    /// Releases the key now; otherwise it is released with the value.
     public func release() { clinux_unlock_byte(file.descriptor, LockByte.of(key)) }
 }
 
@@ -43,19 +43,19 @@ extension DiskStore {
         do throws(StoreError) {
             file = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
         } catch  where error.errno == ENOENT {
-            try withIndex { (_) throws(StoreError) in }  // Makes the directory anew when it was deleted under us.
+            try withIndex { (_) throws(StoreError) in }  // Recreates a directory that was deleted meanwhile.
             file = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
         }
-        // A file system that cannot lock must not keep anybody from downloading.
+        // A file system without locks must not prevent downloads.
         return clinux_lock_byte(file.descriptor, LockByte.of(key)) == 1 ? nil : KeyLock(key: key, file: file)
     }
 
-    /// The key's lock, after waiting for it if need be. The wait polls, from every 5 ms to every 100 ms.
+    /// Waits for the key's lock. The wait polls, at intervals from 5 ms to 100 ms.
     ///
-    /// - Parameter waits: called before each wait with a number that grows with what the holder has on disk; false ends the
-    ///   wait.
-    /// - Returns: `nil` when the wait was ended.
-    /// - Throws: `CancellationError` when the task is cancelled while it waits; ``StoreError``.
+    /// - Parameter waits: Called before each interval with a number that grows with the holder's progress on disk;
+    ///   returning false ends the wait.
+    /// - Returns: `nil` if the wait was ended.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits; ``StoreError``.
     public func lock(_ key: EntryKey, waits: (_ progress: Int64) -> Bool = { _ in true }) async throws -> KeyLock? {
         var wait = Duration.milliseconds(5)
         while true {
@@ -66,7 +66,7 @@ extension DiskStore {
         }
     }
 
-    /// What the key's partials occupy on disk: it grows while somebody downloads the key.
+    /// The space that the key's partials occupy on disk, which grows during a download.
     private func progress(of key: EntryKey) throws(StoreError) -> Int64 {
         let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
         return rows.reduce(0) { $0 + (FileStatus(at: paths.data($1.id))?.allocated ?? 0) }

@@ -1,19 +1,19 @@
-/// By what a listing is ordered.
+/// The order of a listing.
 public enum EntryOrder: Sendable, CaseIterable {
-    /// By last use, the longest unused first: the order in which entries are evicted.
+    /// By last use, the least recently used first: the order of eviction.
     case age
-    /// By what the body occupies, the smallest first.
+    /// By the body's size on disk, the smallest first.
     case size
     case url
-    /// By when it was stored, the oldest first.
+    /// By creation, the oldest first.
     case created
 }
 
 extension DiskStore {
     /// Calls `body` with each entry, in order, until it returns false.
     ///
-    /// The order is that of the moment of the call; rows are read in small steps, so other callers and processes go on
-    /// meanwhile, and an entry that goes away before its turn is left out.
+    /// The order is that of the moment of the call; rows are read in small steps, so other callers and processes
+    /// proceed meanwhile, and an entry that is removed before its turn is skipped.
     public func list(
         by order: EntryOrder = .age, descending: Bool = false, _ body: (StoredEntry) throws -> Bool
     ) throws {
@@ -25,7 +25,7 @@ extension DiskStore {
         }
     }
 
-    /// Eight bytes an entry, so that no read transaction stands open while the caller prints.
+    /// Eight bytes an entry, so that no read transaction is open while the caller prints.
     private func identifiers(by order: EntryOrder, descending: Bool) throws(StoreError) -> [Int64] {
         try withIndex { (index) throws(StoreError) in
             try index.flush()

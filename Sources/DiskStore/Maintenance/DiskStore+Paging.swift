@@ -1,22 +1,21 @@
-/// A part of a listing: the newest entries first.
+/// A page of a listing, the newest entries first.
 public struct EntryPage: Sendable {
     public var entries: [StoredEntry]
-    /// Where the next page begins (see ``DiskStore/page(after:limit:scanning:where:)``); nil when this was the last one.
+    /// The start of the next page (see ``DiskStore/page(after:limit:scanning:where:)``); nil if this is the last one.
     public var next: Int64?
 }
 
 extension DiskStore {
-    /// The newest entries whose URL matches, page by page.
+    /// Returns the newest entries whose URL matches, page by page.
     ///
-    /// The index is read through a connection of its own, beside everybody else's, so a search through a million entries
-    /// holds nobody up.
+    /// Uses a connection of its own, so that searching a million entries does not delay others.
     ///
     /// - Parameters:
-    ///   - last: ``EntryPage/next`` of the page before; nil: from the newest entry on.
-    ///   - limit: entries a page, at most.
-    ///   - most: rows to look through at most. A page may so hold fewer entries than `limit`, even none, and not be the
-    ///     last.
-    ///   - matches: whether the entry with this URL is wanted.
+    ///   - last: ``EntryPage/next`` of the previous page; nil: starts at the newest entry.
+    ///   - limit: The greatest number of entries in a page.
+    ///   - most: The greatest number of rows to examine. A page may therefore have fewer entries than `limit`, even
+    ///     none, without being the last.
+    ///   - matches: Returns true if the entry with this URL is wanted.
     public func page(
         after last: Int64? = nil, limit: Int, scanning most: Int = 200_000,
         where matches: (String) -> Bool = { _ in true }
@@ -29,7 +28,7 @@ extension DiskStore {
             let step = try reader.urls(before: place, limit: min(left, Self.scanStep))
             left -= step.count
             for row in step where matches(row.url) {
-                // One that went away since then is left out.
+                // Removed since the page was read.
                 guard let entry = try reader.entry(row.id) else { continue }
                 page.entries.append(entry)
                 if page.entries.count == limit {
@@ -44,10 +43,10 @@ extension DiskStore {
         return page
     }
 
-    /// Removes the entries whose URL matches with what is unfinished of them, and invalidates `scope`, which must include all of
+    /// Removes the entries whose URL matches and their partials, and invalidates `scope`, which must include all of
     /// them.
     ///
-    /// In steps, between which other callers get their turn. What is asked for while it works may stay.
+    /// Works in steps, between which other callers proceed. Content requested meanwhile may remain.
     @discardableResult
     public func remove(
         invalidating scope: InvalidationScope, where matches: (String) -> Bool
@@ -71,7 +70,7 @@ extension DiskStore {
         }
     }
 
-    /// The entry with a number; nil when it is gone. Does not count as an access.
+    /// The entry with a number; nil if it no longer exists. Does not count as an access.
     public func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
         try withIndex { (index) throws(StoreError) in try index.catalogue().entry(id) }
     }
@@ -79,7 +78,7 @@ extension DiskStore {
     private static let scanStep = 500
 
     private func reader() throws(StoreError) -> BrowsingReader {
-        // A store that may not be written reads in a way of its own, which the index knows.
+        // A read-only store reads through its index, which knows how to open it.
         if configuration.isReadOnly { return BrowsingReader(store: self, catalogue: nil) }
         try withIndex { (_) throws(StoreError) in }
         let connection = try Connection(path: paths.index, readOnly: true)
@@ -87,10 +86,10 @@ extension DiskStore {
     }
 }
 
-/// Reads the index in steps, none of which leaves a transaction open: the log of changes can go on being written back.
+/// Reads the index in steps without keeping a transaction open, so that the log can be checkpointed meanwhile.
 private struct BrowsingReader {
     let store: DiskStore
-    /// nil: the store's own.
+    /// nil: the store's own catalogue.
     let catalogue: Catalogue?
 
     func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {

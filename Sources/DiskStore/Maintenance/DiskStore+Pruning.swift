@@ -1,7 +1,7 @@
-/// What was removed, or would be.
+/// The entries that were, or would be, removed.
 public struct PruneResult: Sendable, Equatable {
     public var entries: Int
-    /// What they occupied. The disk has it back when nobody reads them any more.
+    /// The space that they occupied. It is free as soon as they have no readers.
     public var bytes: Int64
 
     public static let nothing = PruneResult(entries: 0, bytes: 0)
@@ -13,12 +13,13 @@ public struct PruneResult: Sendable, Equatable {
 }
 
 extension DiskStore {
-    /// Removes the longest unused entries, and when that is not enough for the target, partials that are not in use.
+    /// Removes the least recently used entries, and if that does not suffice for the target, idle partials.
     ///
     /// - Parameters:
-    ///   - target: until bodies and partials together take at most this many bytes; nil: no such limit.
-    ///   - age: those not used for so long, whatever they take; nil: none for their age. By the dates that people see.
-    ///   - dryRun: only says what would go.
+    ///   - target: The greatest size of bodies and partials together, in bytes; nil: no limit.
+    ///   - age: The time since last use beyond which entries are removed in any case; nil: none. By the dates that are
+    ///     displayed.
+    ///   - dryRun: True to remove nothing and only return the result.
     public func prune(
         to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false
     ) throws(StoreError) -> PruneResult {
@@ -41,23 +42,23 @@ extension DiskStore {
         return removed
     }
 
-    /// What ``clear(_:)`` removes.
-    public enum Clearing: Sendable {
-        /// All entries and all partials that are not in use.
+    /// The scope of ``clear(_:)``.
+    public enum ClearScope: Sendable {
+        /// All entries and all idle partials.
         case everything
-        /// Only partials that are not in use.
+        /// Idle partials only.
         case partials
     }
 
-    /// Empties the store, and invalidates everything if everything goes. Bodies that are being read stay readable, and go when
-    /// their readers have gone.
+    /// Empties the store, and invalidates everything if everything is removed. Bodies that are being read remain
+    /// readable, and are deleted when they have no readers.
     @discardableResult
-    public func clear(_ what: Clearing = .everything) throws(StoreError) -> PruneResult {
+    public func clear(_ what: ClearScope = .everything) throws(StoreError) -> PruneResult {
         guard what == .everything else { return try clearFiles(.partials) }
         return try invalidating(.everything) { () throws(StoreError) in try clearFiles(.everything) }
     }
 
-    private func clearFiles(_ what: Clearing) throws(StoreError) -> PruneResult {
+    private func clearFiles(_ what: ClearScope) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
         if what == .everything {
             let ids = try withIndex { (index) throws(StoreError) in try index.victims(excess: .max, before: nil).ids }
@@ -89,7 +90,8 @@ extension DiskStore {
                 do throws(StoreError) {
                     return try index.removeCounted(step)
                 } catch  where error.code == .full {
-                    // Not even that can be written down. So the files go first: a row without its file is a miss.
+                    // On a disk too full for a transaction the files are deleted first: a row without its file is a
+                    // miss.
                     for id in step { _ = try index.deleteUnlessInUse(id) }
                     return try index.removeCounted(step)
                 }
@@ -102,7 +104,7 @@ extension DiskStore {
 }
 
 extension Index {
-    /// The longest unused entries: as many as occupy `excess` bytes, and all last used before a date.
+    /// The least recently used entries: as many as occupy `excess` bytes, and all last used before a date.
     func victims(excess: Int64, before: Int64?) throws(StoreError) -> (ids: [Int64], sum: PruneResult) {
         var selection = PruneSelection(excess: excess, before: before)
         try catalogue().forEachByUse { selection.consider($0) }
@@ -120,21 +122,21 @@ extension Index {
         return PruneResult(entries: removed.count, bytes: bytes)
     }
 
-    /// Gives the index file's free pages back to the disk when they are many.
+    /// Returns the index file's free pages to the disk if they are many.
     func shrink() throws(StoreError) {
         let catalogue = try catalogue()
         let free = try catalogue.freePageCount()
-        if free > 64, try free * 4 > catalogue.pageCount() { _ = try giveBackFreePages() }
+        if free > 64, try free * 4 > catalogue.pageCount() { _ = try vacuumFreePages() }
     }
 
-    /// Gives the index file's free pages back to the disk, in steps that the log has room for. Returns what became free.
-    func giveBackFreePages() throws(StoreError) -> Int64 {
+    /// Returns the index file's free pages to the disk, in steps limited by the log. Returns the bytes freed.
+    func vacuumFreePages() throws(StoreError) -> Int64 {
         let catalogue = try catalogue()
         let before = try catalogue.pageCount()
         let step = max(budget.checkpointPages / 4, 8)
         var left = try catalogue.freePageCount()
         while left > 0 {
-            try catalogue.giveBack(pages: step)
+            try catalogue.vacuum(pages: step)
             left -= step
         }
         return try (before - catalogue.pageCount()) * Budget.page

@@ -1,22 +1,22 @@
 import Glibc
 
 extension DiskStore {
-    /// Deletes what kills left behind: bodies without an entry, partials past their lifetime or without their files,
-    /// bodies that were removed while they were read. Partials whose rows were lost are taken back. A file that is not
-    /// named as the store names its own is nobody's business here, and stays.
+    /// Deletes leftovers of killed processes: bodies without an entry, partials beyond their lifetime or without their
+    /// files, bodies that were removed while they were read. Partials whose rows were lost are recovered. Files with
+    /// other names than the store's own are left alone.
     ///
-    /// Works in small steps and yields after each, so it can run in the background of a process that serves; it ends
-    /// early when its task is cancelled. Any number of processes may sweep at once.
+    /// Works in small steps and yields after each, so it can run in the background of a service; it ends early if its
+    /// task is cancelled. Any number of processes may sweep at once.
     ///
-    /// - Parameter age: do nothing if the last complete sweep, of any process, is younger than this, and the machine was not
-    ///   started since. A command that runs for a moment sweeps seldom that way.
+    /// - Parameter age: Does nothing if the last complete sweep, by any process, is more recent than this, and the
+    ///   machine was not started since. Short-lived commands thus sweep seldom.
     /// - Returns: nil if it was not due.
     @discardableResult
     public func sweep(ifOlderThan age: Duration = .zero) async throws -> SweepResult? {
         let now = Index.milliseconds(configuration.clock())
         let last = try withIndex { (index) throws(StoreError) in try index.readTotals().swept }
-        // A clock that stepped back makes it due, rather than never due again. So does a start of the machine: with a loss of
-        // power the index may have lost rows of files that are there, and those count only when they are found.
+        // Due as well after the clock was set back, and after a boot: with a power failure the index may have lost rows
+        // of existing files, which do not count before they are found.
         let start = now - configuration.uptime().components.seconds * 1000
         if age > .zero, now >= last, last >= start, now - last < age.components.seconds * 1000 { return nil }
 
@@ -50,7 +50,7 @@ extension DiskStore {
             try index.shrink()
             try index.change { (totals) throws(StoreError) in
                 totals.swept = now
-                totals.hasStrangers = 0
+                totals.hasUncountedFiles = 0
             }
             return after
         }
@@ -58,7 +58,7 @@ extension DiskStore {
 }
 
 extension Index {
-    /// An index that was moved aside is kept for a week, for whoever wants to look into it.
+    /// Deletes indexes that were moved aside more than a week ago; until then they can be inspected.
     func deleteOldAside() {
         for number in Paths.asides {
             guard let status = FileStatus(at: paths.aside(number)), now / 1000 - status.changed > 7 * 24 * 3600 else {

@@ -1,23 +1,23 @@
 import Glibc
 
-/// What the store holds, in bytes as `du` counts them.
+/// The size and the content of the store, in bytes as counted by `du`.
 public struct StoreStatistics: Sendable, Equatable {
-    /// Complete bodies.
+    /// The number of complete bodies.
     public let entries: Int64
-    /// What they occupy.
+    /// The space that they occupy.
     public let bodyBytes: Int64
-    /// Begun and not finished, in use or idle.
+    /// The number of partials, in use or idle.
     public let partials: Int
-    /// What is set aside for them.
+    /// The space reserved for them.
     public let partialBytes: Int64
-    /// Bodies that were evicted or removed and are still being read.
+    /// The space of bodies that were evicted or removed and are still being read.
     public let doomedBytes: Int64
-    /// The index with its log, as the files are now.
+    /// The present size of the index with its log.
     public let indexBytes: Int64
-    /// All of it, with folders and with what the log may grow to: never more than ``capacity``.
+    /// The total, with folders and the greatest size of the log: never more than ``capacity``.
     public let usedBytes: Int64
     public let capacity: Int64
-    /// What the file system has left for this user.
+    /// The space that the file system has available for this user.
     public let freeSpace: Int64
 }
 

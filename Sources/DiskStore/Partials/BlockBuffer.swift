@@ -1,9 +1,9 @@
 import Glibc
 
-/// At most one block of a body, in raw memory: bytes go from the network's buffer to here and from here to the file.
+/// At most one block of a body in memory, on the way from the network's buffer to the file.
 final class BlockBuffer {
     private var storage: UnsafeMutableRawBufferPointer?
-    /// Where in the body the first byte stands: the start of a block.
+    /// The offset of the first byte in the body: the start of a block.
     private(set) var start: Int64 = 0
     private(set) var count = 0
 
@@ -16,7 +16,7 @@ final class BlockBuffer {
 
     deinit { storage?.deallocate() }
 
-    /// Memory for at least `capacity` bytes; what is held stays.
+    /// Memory for at least `capacity` bytes; existing bytes are kept.
     func memory(capacity: Int) -> UnsafeMutableRawBufferPointer {
         if let storage, storage.count >= capacity { return storage }
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 64)
@@ -28,7 +28,7 @@ final class BlockBuffer {
         return memory
     }
 
-    /// - Parameter capacity: how many bytes are expected; a small body takes no whole block of memory.
+    /// - Parameter capacity: The number of bytes expected; a small body need not allocate a whole block.
     func append(_ bytes: UnsafeRawBufferPointer, capacity: Int) {
         let memory = memory(capacity: max(capacity, count + bytes.count))
         UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
@@ -40,7 +40,7 @@ final class BlockBuffer {
         count = 0
     }
 
-    /// Says what the memory holds already.
+    /// Declares the present content of the memory.
     func adopt(start: Int64, count: Int) {
         self.start = start
         self.count = count

@@ -1,18 +1,18 @@
-/// Which 256 KiB blocks of a body are there. One bit a block: 512 KiB for a tebibyte.
+/// The set of 256 KiB blocks of a body that are present. One bit a block: 512 KiB for a tebibyte.
 struct BlockMap: Equatable, Sendable {
     /// The unit in which bytes are hashed, recorded and, after a kill, fetched again.
     static let blockSize: Int64 = 256 << 10
 
     private var words: [UInt64] = []
-    /// Blocks before this one are all there.
+    /// The number of contiguous blocks from the start.
     private(set) var prefix: Int64 = 0
-    /// One behind the last block that is there.
+    /// The index behind the last block that is present.
     private(set) var end: Int64 = 0
 
     static func index(of offset: Int64) -> Int64 { offset / blockSize }
     static func start(of block: Int64) -> Int64 { block * blockSize }
 
-    /// The bytes of a block: the last one of a known total may be short.
+    /// The byte range of a block: the last one of a known total may be short.
     static func range(of block: Int64, total: Int64?) -> Range<Int64> {
         let start = start(of: block)
         return start..<max(start, min(start + blockSize, total ?? Int64.max))
@@ -45,9 +45,9 @@ struct BlockMap: Equatable, Sendable {
 
     var isEmpty: Bool { end == 0 }
 
-    /// The bytes that are there: in order, disjoint, not empty.
+    /// The byte ranges that are present: in order, disjoint, not empty.
     ///
-    /// - Parameter tail: bytes at the start of a block that are there beside the full blocks; nil or within one block.
+    /// - Parameter tail: Bytes at the start of an incomplete block; nil or within one block.
     func held(total: Int64?, tail: Range<Int64>? = nil) -> [Range<Int64>] {
         var ranges: [Range<Int64>] = []
         func add(_ range: Range<Int64>) {
@@ -77,7 +77,7 @@ struct BlockMap: Equatable, Sendable {
         return ranges
     }
 
-    /// The bytes that are not there, in order; open-ended when the total is unknown.
+    /// The missing byte ranges, in order; open-ended if the total is unknown.
     func missing(total: Int64?, tail: Range<Int64>? = nil) -> [Range<Int64>] {
         var ranges: [Range<Int64>] = []
         var position: Int64 = 0
@@ -90,7 +90,7 @@ struct BlockMap: Equatable, Sendable {
         return ranges
     }
 
-    /// How many bytes the blocks hold.
+    /// The number of bytes in the blocks.
     func heldBytes(total: Int64?) -> Int64 {
         let blocks = words.reduce(Int64(0)) { $0 + Int64($1.nonzeroBitCount) }
         guard let total, total % Self.blockSize != 0, self[total / Self.blockSize] else {

@@ -1,25 +1,25 @@
 public import FoundationEssentials
 import Glibc
 
-/// What is known of a partial without claiming it.
+/// Information about a partial that is not claimed.
 public struct PartialInfo: Sendable, Equatable {
     public let key: EntryKey
-    /// The bytes given to ``BodyWriter/start(header:total:)``.
+    /// The bytes passed to ``BodyWriter/start(header:total:)``.
     public let header: [UInt8]
-    /// The whole body's length, if it is known.
+    /// The whole body's length, if known.
     public let total: Int64?
-    /// Bytes in blocks that the record says are there. They are verified when the partial is continued.
+    /// The bytes in the blocks recorded as present. They are verified when the partial is continued.
     public let bytesHeld: Int64
-    /// What it occupies on disk now.
+    /// The space that it occupies on disk now.
     public let allocated: Int64
-    /// When it was last worked on.
+    /// The time of the last write.
     public let updated: Date
-    /// Whether somebody works on it now.
+    /// True if a writer uses it now.
     public let isInUse: Bool
 }
 
 extension DiskStore {
-    /// The key's partial, the one last worked on if there are several.
+    /// The key's partial, the most recently used one if there are several.
     public func partial(for key: EntryKey) throws(StoreError) -> PartialInfo? {
         let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
         for row in rows {
@@ -38,7 +38,7 @@ extension DiskStore {
         return all
     }
 
-    /// Removes the key's partials; those that somebody works on are left to them, and are never found again.
+    /// Removes the key's partials; those in use are left to their writers, and look-ups no longer find them.
     public func removePartials(for key: EntryKey) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.removePartials(for: key) }
     }
@@ -47,7 +47,7 @@ extension DiskStore {
         guard let files = try openFiles(of: row), let recordStatus = files.recordFile.status,
             let dataStatus = files.data.status
         else { return nil }
-        // A shared lock that is let go at once tells whether the exclusive one is held; nobody waits for either.
+        // Trying a shared lock, which is released at once, reveals an exclusive one without waiting.
         let isInUse = !files.data.tryLock(exclusive: false)
         return PartialInfo(
             key: row.key, header: files.record.header, total: files.record.total,
@@ -56,8 +56,8 @@ extension DiskStore {
         )
     }
 
-    /// Opens a partial for reading, whoever has claimed it last; nothing is claimed or locked. `nil` when it is gone, or
-    /// its record is not what the index takes it for.
+    /// Opens a partial for reading, whoever has claimed it last, without claiming or locking it. `nil` if it no longer
+    /// exists, or its record does not match the index.
     func openFiles(of row: PartialRow) throws(StoreError) -> PartialFiles? {
         guard let recordFile = try openRecord(of: row), let record = try PartialRecord(reading: recordFile),
             record.id == row.id, record.key == row.key, let data = try? File(paths.data(row.id), O_RDONLY)
@@ -72,7 +72,7 @@ extension DiskStore {
     }
 }
 
-/// A partial's two files, open for reading, and what its record says.
+/// A partial's two files, open for reading, and its record.
 struct PartialFiles {
     let record: PartialRecord
     let recordFile: File
@@ -80,7 +80,7 @@ struct PartialFiles {
 }
 
 extension File {
-    /// Counts the slots that are filled, and the tail.
+    /// The bytes in filled slots, and in the tail.
     fileprivate func claimedBytes(_ record: PartialRecord) throws(StoreError) -> Int64 {
         var bytes = try tail(of: record)?.length ?? 0
         try forEachSlot(of: record) { block, checksum in

@@ -7,14 +7,14 @@ extension Index {
 
     // MARK: Making
 
-    /// A number for a partial that is about to be made.
+    /// A number for a new partial.
     func takeNumber() throws(StoreError) -> Int64 {
         try change { (totals) throws(StoreError) in try takeNumber(&totals) }
     }
 
-    /// Sets room aside for a partial whose files are there and locked: whoever finds the row finds them.
+    /// Reserves space for a partial whose files exist and are locked, so that the row always refers to existing files.
     ///
-    /// One of an epoch that is over belongs to its writer alone.
+    /// A partial of an epoch that has ended belongs to its writer only.
     func addPartial(
         _ record: PartialRecord, claim: Int64, reserved: Int64, _ epoch: Generation.Epoch?
     ) throws(StoreError) {
@@ -35,7 +35,7 @@ extension Index {
         totals.noteTaken(id)
     }
 
-    /// Grows or shrinks a reservation. The row may be gone, with its index: then there is nothing to keep to.
+    /// Changes a reservation. The row may be lost with its index: the reservation is then obsolete.
     func setReserved(_ id: Int64, from old: Int64, to new: Int64) throws(StoreError) {
         try changeWithRoom(for: max(0, new - old)) { (totals) throws(StoreError) in
             if try catalogue().save(reserved: new, ofPartial: id, updated: now) { totals.partials += new - old }
@@ -43,7 +43,7 @@ extension Index {
         }
     }
 
-    /// Deletes a partial that this process has locked: files first, so that it counts until it is gone.
+    /// Deletes a partial that this process has locked: files first, so that it counts until it is deleted.
     func drop(_ partial: Partial) throws(StoreError) {
         if partial.isStillOurs { partial.deleteFiles() }
         try forgetPartial(partial.id)
@@ -60,7 +60,7 @@ extension Index {
 
     // MARK: Claiming
 
-    /// Takes over an idle partial of the key, if there is one. Its blocks are not verified yet.
+    /// Claims an idle partial of the key, if there is one. Its blocks are not verified yet.
     func claimPartial(for key: EntryKey) throws(StoreError) -> Partial? {
         for row in try catalogue().partials(of: key) {
             if let partial = try claim(row) { return partial }
@@ -68,12 +68,12 @@ extension Index {
         return nil
     }
 
-    /// Takes over one partial: by its lock, and by renaming its record. The rename decides where locks do nothing.
+    /// Claims one partial: by its lock, and by renaming its record. The rename decides if locks do not work.
     private func claim(_ row: PartialRow) throws(StoreError) -> Partial? {
         guard let data = try openData(row) else { return nil }
         guard data.tryLock(exclusive: true) else { return nil }
         defer { withExtendedLifetime(data) {} }
-        // What was opened may meanwhile have become a body, or be deleted.
+        // The opened file may meanwhile have become a body, or have been deleted.
         guard FileStatus(at: paths.data(row.id))?.identity == data.status?.identity else { return nil }
         let claim = Self.newClaim()
         guard let recordPath = try takeRecord(row, as: claim) else {
@@ -96,13 +96,13 @@ extension Index {
             paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: row.reserved)
     }
 
-    /// Opens a partial's data; forgets the row when there is none.
+    /// Opens a partial's data; deletes the row if there is none.
     private func openData(_ row: PartialRow) throws(StoreError) -> File? {
         let path = paths.data(row.id)
         if FileStatus(at: path) == nil {
-            // Killed between the rename and the row: the whole body stands in its place, and nobody knows it.
+            // Killed between the rename and the row: the complete body is in place without an entry.
             let isBack = try change { (totals) throws(StoreError) in
-                if try putBack(row.id) { return true }
+                if try restorePartial(row.id) { return true }
                 totals.partials -= try catalogue().deletePartial(row.id)
                 return false
             }
@@ -114,16 +114,16 @@ extension Index {
         do throws(StoreError) {
             return try File(path, O_RDWR)
         } catch  where error.errno == EACCES && chmod(path, 0o600) == 0 {
-            // Killed when it was read-only already, about to be committed.
+            // Killed when it was read-only already, before its commit.
             return try File(path, O_RDWR)
         } catch  where error.errno == ENOENT {
             return nil
         }
     }
 
-    /// Gives a whole body that was killed on its way to its row the partial's name again. Inside a transaction, because a
-    /// commit is in one; false if there is no such body, or no partial of that number.
-    func putBack(_ id: Int64) throws(StoreError) -> Bool {
+    /// Restores the partial's name of a complete body whose commit was killed before its row. Inside a transaction,
+    /// like commits; false if there is no such body, or no partial of that number.
+    func restorePartial(_ id: Int64) throws(StoreError) -> Bool {
         guard try !exists(id), try catalogue().partial(id) != nil else { return false }
         return clinux_rename_exclusive(paths.body(id), paths.data(id)) == 0
             || (errno == EINVAL || errno == ENOSYS) && rename(paths.body(id), paths.data(id)) == 0
@@ -132,12 +132,12 @@ extension Index {
     private func takeRecord(_ row: PartialRow, as claim: Int64) throws(StoreError) -> String? {
         let target = paths.record(row.id, claim: claim)
         if rename(paths.record(row.id, claim: row.claim), target) == 0 { return target }
-        // Whoever claimed it before us died before its row said so.
+        // Its last claimer died before updating the row.
         guard let path = try recordPath(of: row.id), rename(path, target) == 0 else { return nil }
         return target
     }
 
-    /// A partial's record, whoever claimed it last. Looks through the folder: only for what a kill left behind.
+    /// The path of a partial's record, whoever claimed it last. Lists the folder: only needed after a kill.
     func recordPath(of id: Int64) throws(StoreError) -> String? {
         var found: String?
         try forEachName(in: paths.partials) { name in
@@ -148,8 +148,8 @@ extension Index {
 
     // MARK: Dropping for room
 
-    /// Drops partials that nobody uses, the oldest first: those last used longer ago than `lifetime`, or as many as
-    /// give `bytes`. Returns what became free.
+    /// Drops idle partials, the oldest first: those last used longer ago than `lifetime`, or as many as have `bytes`.
+    /// Returns the bytes freed.
     func dropPartials(olderThan lifetime: Duration?, atLeast bytes: Int64 = .max) throws(StoreError) -> Int64 {
         var freed: Int64 = 0
         let oldest = lifetime.map { now - $0.components.seconds * 1000 }
@@ -161,28 +161,28 @@ extension Index {
         return freed
     }
 
-    /// What is set aside for partials that nobody uses.
+    /// The bytes reserved for idle partials.
     func idlePartialBytes() throws(StoreError) -> Int64 {
         var bytes: Int64 = 0
         for row in try catalogue().partials() {
-            // One without its data is what a kill left.
+            // A partial without its data is a leftover of a kill.
             let data = try? File(paths.data(row.id), O_RDONLY)
             if data?.tryLock(exclusive: false) != false { bytes += row.reserved }
         }
         return bytes
     }
 
-    /// Returns what became free; 0 if the partial is in use.
+    /// Drops a partial that is not in use. Returns the bytes freed; 0 if it is in use.
     ///
-    /// - Parameter unlessRecorded: only if its record is gone or damaged.
+    /// - Parameter unlessRecorded: True to drop it only if its record is missing or damaged.
     func dropIfIdle(_ row: PartialRow, unlessRecorded: Bool = false) throws(StoreError) -> Int64 {
         if let data = try? File(paths.data(row.id), O_RDONLY) {
             guard data.tryLock(exclusive: true) else { return 0 }
-            defer { withExtendedLifetime(data) {} }  // The lock must be held until the files are gone.
+            defer { withExtendedLifetime(data) {} }  // The lock must be held until the files are deleted.
             if unlessRecorded, let path = try recordPath(of: row.id), try isRecorded(row, at: path) { return 0 }
             return try deleteFiles(of: row)
         }
-        // Killed on its way to its row, it stands among the bodies; just committed, the row is gone by now.
+        // Killed before its row, it is among the bodies; just committed, the row no longer exists.
         return try change { (totals) throws(StoreError) in
             guard try catalogue().partial(row.id) != nil, FileStatus(at: paths.data(row.id)) == nil else { return 0 }
             if try !exists(row.id) { unlink(paths.body(row.id)) }
@@ -193,7 +193,7 @@ extension Index {
         }
     }
 
-    /// Whether a partial's record is there and whole: without it nothing is known of its bytes.
+    /// Returns true if a partial's record exists and is complete: otherwise nothing is known about its bytes.
     func isRecorded(_ row: PartialRow, at path: String) throws(StoreError) -> Bool {
         guard let file = try? File(path, O_RDONLY), let record = try PartialRecord(reading: file) else { return false }
         return record.id == row.id && record.key == row.key

@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-/// A partial that this process has claimed: its two files, open, and what of the body is there.
+/// A partial claimed by this process: its two open files, and the blocks that are present.
 ///
-/// The exclusive `flock` on the data says to others that it is in use; it ends with this value or with the process.
+/// The exclusive `flock` on the data marks it as in use; it ends with this value or with the process.
 final class Partial {
     let paths: Paths
     private(set) var record: PartialRecord
     let claim: Int64
     let data: File
     let recordFile: File
-    /// Bytes of the capacity that are set aside for it.
+    /// The bytes of the capacity that are reserved for it.
     var reserved: Int64
     private(set) var blocks = BlockMap()
     private(set) var tail: PartialTail?
@@ -27,8 +27,8 @@ final class Partial {
         self.reserved = reserved
     }
 
-    /// Makes both files: the data first, and locked before it has a name, so that nobody ever takes it for idle. The
-    /// row with the reservation comes after them and before the first byte.
+    /// Creates both files: the data first, locked before it has a name, so that it is never treated as idle. The row
+    /// with the reservation follows, before the first byte.
     convenience init(
         creating record: PartialRecord, claim: Int64, reserved: Int64, paths: Paths
     ) throws(StoreError) {
@@ -49,7 +49,7 @@ final class Partial {
     private static func lockedFile(_ path: String, in paths: Paths) throws(StoreError) -> File {
         let descriptor = clinux_open_unnamed(paths.partials, 0o600)
         if descriptor < 0 {
-            // A file system without such files: for a moment it is there and not locked.
+            // A file system without unnamed files: it exists unlocked for a moment.
             let file = try File(path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
             _ = file.tryLock(exclusive: true)
             return file
@@ -61,8 +61,8 @@ final class Partial {
         return file
     }
 
-    /// Whether the names still lead to the files that are open here: another process that could not see our lock may
-    /// have claimed the record, or have deleted both.
+    /// True if the names still refer to the files that are open here: a process that could not see the lock may have
+    /// claimed the record, or deleted both.
     var isStillOurs: Bool {
         FileStatus(at: recordFile.path)?.identity == recordFile.status?.identity
             && FileStatus(at: data.path)?.identity == data.status?.identity
@@ -70,7 +70,7 @@ final class Partial {
 
     // MARK: Blocks
 
-    /// Writes a block's bytes and then its slot: a slot never stands for bytes that are not there.
+    /// Writes a block's bytes and then its slot: a slot never stands for missing bytes.
     func write(block: Int64, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         try data.write(bytes, at: BlockMap.start(of: block))
         try setSlot(block, Checksum(of: bytes))
@@ -78,7 +78,7 @@ final class Partial {
         if let tail, BlockMap.index(of: tail.start) == block { try setTail(nil) }
     }
 
-    /// Notes bytes that do not fill their block.
+    /// Records bytes of an incomplete block.
     func write(tailAt start: Int64, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         try data.write(bytes, at: start)
         try setTail(PartialTail(start: start, length: Int64(bytes.count), checksum: Checksum(of: bytes)))
@@ -107,9 +107,9 @@ final class Partial {
         record = known
     }
 
-    /// Reads what the record claims to be there and believes only what matches its checksum.
+    /// Reads the recorded blocks and keeps only those that match their checksums.
     ///
-    /// - Parameter buffer: one block's worth of memory to read into; afterwards it holds the tail's bytes, if any.
+    /// - Parameter buffer: Memory for one block; afterwards it contains the tail's bytes, if any.
     func verify(using buffer: UnsafeMutableRawBufferPointer) throws(StoreError) {
         let size = data.status?.size ?? 0
         try recordFile.forEachSlot(of: record, below: BlockMap.count(for: size)) { (block, slot) throws(StoreError) in
@@ -137,8 +137,8 @@ final class Partial {
         return Checksum(of: UnsafeRawBufferPointer(bytes)) == checksum
     }
 
-    /// The checksum of the whole body. Each block is read again and compared with what was received: between its write and
-    /// the commit anybody with the right to write may have changed the file. About 0.3 s a gibibyte, from the page cache.
+    /// The checksum of the whole body. Each block is read again and compared with the received one: the file may have
+    /// been modified between its write and the commit. About 0.3 s a gibibyte, from the page cache.
     ///
     /// - Throws: ``StoreError/Code/altered``: blocks that differ are missing from now on; the others can be continued.
     func verifiedChecksum(total: Int64) throws(StoreError) -> Checksum {
@@ -161,7 +161,7 @@ final class Partial {
             }
         }
         if !isWhole {
-            // The record was cut short: what it does not vouch for does not count.
+            // The record was truncated: blocks without a slot do not count.
             for block in 0..<count { blocks[block] = false }
             altered = count
         }

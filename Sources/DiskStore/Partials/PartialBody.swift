@@ -1,14 +1,14 @@
-/// What is there of a body that is not whole yet, open for reading without being claimed: its writer, if there is one,
-/// goes on.
+/// The present part of an incomplete body, open for reading without being claimed: its writer, if there is one,
+/// continues.
 ///
-/// What was written does not change: a writer that starts over makes a new file. The file is not kept in the store, but
-/// the descriptor stays readable while the value lives.
+/// Written bytes do not change: a writer that starts over creates a new file. The file is not kept in the store, but
+/// the descriptor remains readable while the value lives.
 public final class PartialBody: Sendable {
-    /// The bytes given to ``BodyWriter/start(header:total:)``.
+    /// The bytes passed to ``BodyWriter/start(header:total:)``.
     public let header: [UInt8]
-    /// The whole body's length, if it is known.
+    /// The whole body's length, if known.
     public let total: Int64?
-    /// What the record says is there: ascending, disjoint, not empty. See ``isSound(_:)``.
+    /// The ranges recorded as present: ascending, disjoint, not empty. See ``isSound(_:)``.
     public let held: [Range<Int64>]
     /// Open for reading; closed with this value. Read with `pread`.
     public var descriptor: Int32 { data.descriptor }
@@ -31,8 +31,8 @@ public final class PartialBody: Sendable {
         held = blocks.held(total: record.total, tail: tail?.range)
     }
 
-    /// Whether every block that the range touches is there and matches its checksum. Reads them through.
-    public func isSound(_ range: Range<Int64>) throws(StoreError) -> Bool {
+    /// Returns true if every block that the range touches is present and matches its checksum. Reads them.
+    public func isIntact(_ range: Range<Int64>) throws(StoreError) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(BlockMap.blockSize), alignment: 64)
         defer { buffer.deallocate() }
         var block = BlockMap.index(of: range.lowerBound)
@@ -48,7 +48,7 @@ public final class PartialBody: Sendable {
         return true
     }
 
-    /// The bytes of a block that are there, and their checksum.
+    /// The bytes of a block that are present, and their checksum.
     private func expected(of block: Int64) throws(StoreError) -> (bytes: Range<Int64>, checksum: Checksum)? {
         if let tail, BlockMap.index(of: tail.start) == block { return (tail.range, tail.checksum) }
         let offset = slotsOffset + block * Int64(Checksum.byteCount)
@@ -60,7 +60,8 @@ public final class PartialBody: Sendable {
 }
 
 extension DiskStore {
-    /// Opens the key's partial for reading, the one last worked on if there are several. Nothing is claimed or locked.
+    /// Opens the key's partial for reading, the most recently used one if there are several, without claiming or
+    /// locking it.
     public func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
         let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
         for row in rows {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a partial's record says of it, and how that is laid out in the file.
+/// The record of a partial, and its layout in the file.
 ///
 ///     0   "IMGCPRT1"
 ///     8   number of the data file       16  total length or -1     24  created, ms since 1970
@@ -10,19 +10,20 @@ import Glibc
 ///     slots - 32   the tail: start, length, XXH3-128 of bytes that do not fill their block
 ///     slots        16 bytes a block: the block's XXH3-128, or zero while it is not there
 ///
-/// All numbers little-endian. It is written before the first byte of the data, and each slot after its block, so what
-/// a slot says is true of the data or found to be false; it names its key, so that it needs no index.
+/// All numbers are little-endian. The record is written before the first byte of the data, and each slot after its
+/// block, so a slot is either true of the data or detectably false; it contains its key, so that it is independent of
+/// the index.
 struct PartialRecord: Equatable, Sendable {
     let id: Int64
     var total: Int64?
     let created: Int64
     let key: EntryKey
-    /// The caller's own: validators, URLs, what `Vary` names.
+    /// The caller's header: validators, URLs, the fields that `Vary` names.
     let header: [UInt8]
 
     private static let magic: [UInt8] = Array("IMGCPRT1".utf8)
     private static let fixedSize = 64
-    /// What is believed of the lengths in a record that may be anybody's.
+    /// The greatest plausible length in a record, which may have been written by others.
     private static let largestField = 1 << 24
     private static let largestTotal: Int64 = 1 << 60
 
@@ -35,7 +36,7 @@ struct PartialRecord: Equatable, Sendable {
     var tailOffset: Int64 { slotsOffset - Int64(Self.tailSize) }
     func slotOffset(_ block: Int64) -> Int64 { slotsOffset + block * Int64(Checksum.byteCount) }
 
-    /// What the record takes on disk for a body of `size` bytes.
+    /// The space that the record of a body of `size` bytes occupies on disk.
     func allocation(for size: Int64) -> Int64 {
         Budget.rounded(slotOffset(BlockMap.count(for: size)))
     }
@@ -60,7 +61,7 @@ struct PartialRecord: Equatable, Sendable {
         return bytes
     }
 
-    /// nil for a file that is not a whole record of ours.
+    /// nil for a file that is not a complete record.
     init?(reading file: File) throws(StoreError) {
         guard let size = file.status?.size else { return nil }
         guard let fixed = try file.bytes(at: 0, count: Self.fixedSize), Array(fixed.prefix(8)) == Self.magic else {
@@ -87,7 +88,7 @@ struct PartialRecord: Equatable, Sendable {
             id: number(8, Int64.self), total: total < 0 ? nil : total, created: number(24, Int64.self),
             key: EntryKey(String(decoding: all[Self.fixedSize..<Self.fixedSize + keyLength], as: UTF8.self)),
             header: Array(all[(Self.fixedSize + keyLength)..<length]))
-        // Other zeros, another offset, a key that is not UTF-8: of another version, or nobody's.
+        // Other zeros, another offset, a key that is not UTF-8: of another version, or not a record.
         guard encoded() == all else { return nil }
     }
 
@@ -100,7 +101,7 @@ struct PartialRecord: Equatable, Sendable {
     }
 }
 
-/// Bytes at the start of a block that do not fill it, noted when a transfer was stopped in good order.
+/// Bytes of an incomplete block, recorded when a transfer was stopped in an orderly way.
 struct PartialTail: Equatable, Sendable {
     let start: Int64
     let length: Int64
@@ -118,7 +119,7 @@ struct PartialTail: Equatable, Sendable {
         return bytes
     }
 
-    /// nil if there is none, or none that makes sense.
+    /// nil if there is no valid tail.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == PartialRecord.tailSize else { return nil }
         let numbers = bytes.withUnsafeBytes { raw in
@@ -159,8 +160,8 @@ extension File {
         }
     }
 
-    /// Calls `body` with the record's first `count` slots as they stand in it, some thousands at a time, and the first
-    /// one's block. False when the file ends before them.
+    /// Calls `body` with the record's first `count` slots, some thousands at a time, and the first one's block. Returns
+    /// false if the file ends before them.
     func forEachPage(
         of record: PartialRecord, count: Int64, _ body: (Int64, [UInt8]) throws(StoreError) -> Void
     ) throws(StoreError) -> Bool {
@@ -176,7 +177,7 @@ extension File {
         return true
     }
 
-    /// The tail that the record notes, if any.
+    /// The recorded tail, if any.
     func tail(of record: PartialRecord) throws(StoreError) -> PartialTail? {
         try bytes(at: record.tailOffset, count: PartialRecord.tailSize).flatMap { PartialTail($0) }
     }

@@ -1,23 +1,23 @@
 import Glibc
 import Logging
 
-/// The findings of a sweep.
+/// The result of a sweep.
 public struct SweepResult: Sendable, Equatable {
-    /// Bodies and partials' files that nothing knew of.
+    /// The number of bodies and partials' files that belonged to nothing.
     public var orphans = 0
-    /// Bytes that became free: orphans, doomed bodies, partials past their lifetime.
+    /// The number of bytes freed: orphans, doomed bodies, partials beyond their lifetime.
     public var bytes: Int64 = 0
-    /// Partials whose rows were lost and that can be continued again.
+    /// The number of partials whose rows were lost and restored.
     public var adopted = 0
 }
 
 extension Index {
     // MARK: Bodies
 
-    /// Deletes bodies without a row from one folder's listing; other files than bodies stay.
+    /// Deletes bodies without a row from one folder's listing; other files remain.
     ///
-    /// The row is looked for again inside a write transaction, and the file deleted there: a commit puts its file in
-    /// place inside one too, so no file is in place whose row is only on its way.
+    /// The row is looked up again inside a write transaction, and the file deleted there: a commit puts its file in
+    /// place inside one too, so a file whose row is about to be inserted is never deleted.
     func sweepBodies(_ names: [String], in folder: Int64, _ result: inout SweepResult) throws(StoreError) {
         var suspects: [Int64] = []
         for name in names {
@@ -30,9 +30,9 @@ extension Index {
             for id in suspects {
                 let path = paths.body(id)
                 guard let status = FileStatus(at: path), !status.isFolder else { continue }
-                guard try fate(ofBody: id) == .orphan else { continue }
+                guard try action(forBody: id) == .orphan else { continue }
                 if try !deleteUnlessInUse(id) {
-                    // Read by somebody who opened it before its row was lost: it counts until it is free.
+                    // Open in a reader since before its row was lost: it counts until it can be deleted.
                     try catalogue().insertDoomed(id, allocated: status.allocated)
                     totals.doomed += status.allocated
                     continue
@@ -44,9 +44,9 @@ extension Index {
         result = swept
     }
 
-    private func fate(ofBody id: Int64) throws(StoreError) -> BodyFate {
+    private func action(forBody id: Int64) throws(StoreError) -> BodyRecoveryAction {
         let catalogue = try catalogue()
-        return try BodyFate(
+        return try BodyRecoveryAction(
             isEntry: catalogue.hasEntry(id), isDoomed: catalogue.isDoomed(id), isPartial: catalogue.partial(id) != nil)
     }
 
@@ -57,16 +57,16 @@ extension Index {
 
     // MARK: Partials
 
-    /// Sets the folder of partials right, once in the life of this store: what a kill left there waits no longer than for the next
-    /// process that writes. What fails here is left to the next one.
-    func tidyPartialsOnce() {
+    /// Recovers the folder of partials, once in the life of this store: leftovers of a kill wait no longer than for the
+    /// next process that writes. Failures are left to the next process.
+    func recoverPartialsOnce() {
         if hasTidiedPartials || configuration.isReadOnly { return }
         hasTidiedPartials = true
         var result = SweepResult()
         try? sweepPartials(&result)
     }
 
-    /// Sets right what kills and a lost index left in the folder of partials. There are few, so it is one step.
+    /// Recovers the folder of partials after kills or a lost index. There are few, so it is one step.
     func sweepPartials(_ result: inout SweepResult) throws(StoreError) {
         var swept = result
         var records: [Int64: Int64] = [:]
@@ -81,11 +81,11 @@ extension Index {
             }
         }
         let catalogue = try catalogue()
-        // What has its row is the usual case, and costs no transaction.
-        var strays = Strays(small: small)
-        for id in data where records[id] == nil { if try catalogue.partial(id) == nil { strays.data.append(id) } }
-        for (id, claim) in records { if try catalogue.partial(id) == nil { strays.records.append((id, claim)) } }
-        if !strays.isEmpty { try sweep(strays, &swept) }
+        // Files with a row are the usual case, and cost no transaction.
+        var unindexed = UnindexedPartialFiles(small: small)
+        for id in data where records[id] == nil { if try catalogue.partial(id) == nil { unindexed.data.append(id) } }
+        for (id, claim) in records { if try catalogue.partial(id) == nil { unindexed.records.append((id, claim)) } }
+        if !unindexed.isEmpty { try sweep(unindexed, &swept) }
         for row in try catalogue.partials() {
             let record = records[row.id].map { paths.record(row.id, claim: $0) }
             swept.bytes += try recover(row, hasData: data.contains(row.id), record: record)
@@ -93,36 +93,37 @@ extension Index {
         result = swept
     }
 
-    /// Sets a partial right that has its row. Returns what became free.
+    /// Recovers a partial that has a row. Returns the bytes freed.
     ///
-    /// - Parameter record: The path of its record, as it was listed.
+    /// - Parameter record: The path of its record, from the listing.
     private func recover(_ row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> Int64 {
         var hasData = hasData
         while true {
-            switch try fate(of: row, hasData: hasData, record: record) {
+            switch try action(for: row, hasData: hasData, record: record) {
             case .keep: return 0
-            case .putBack:
-                // Looked at again inside the transaction: its commit may have ended.
-                if try !change({ (_) throws(StoreError) in try putBack(row.id) }) { return 0 }
+            case .restore:
+                // Checked again inside the transaction: its commit may have ended.
+                if try !change({ (_) throws(StoreError) in try restorePartial(row.id) }) { return 0 }
                 hasData = true
-            // Killed between the unlinking of the two, or its record was not flushed when the power went.
+            // Killed between unlinking the two, or the record was lost in a power failure.
             case .drop: return try dropIfIdle(row, unlessRecorded: hasData)
             }
         }
     }
 
-    private func fate(of row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> PartialFate {
+    private func action(for row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> PartialRecoveryAction
+    {
         if hasData {
-            guard let record else { return PartialFate(data: true, isRecorded: false, body: .none) }
-            return try PartialFate(data: true, isRecorded: isRecorded(row, at: record), body: .none)
+            guard let record else { return PartialRecoveryAction(data: true, isRecorded: false, body: .none) }
+            return try PartialRecoveryAction(data: true, isRecorded: isRecorded(row, at: record), body: .none)
         }
         let hasBody = FileStatus(at: paths.body(row.id)) != nil
-        let body: PartialFate.Body = hasBody ? try exists(row.id) ? .entry : .unknown : .none
-        return PartialFate(data: false, isRecorded: false, body: body)
+        let body: PartialRecoveryAction.Body = hasBody ? try exists(row.id) ? .entry : .unknown : .none
+        return PartialRecoveryAction(data: false, isRecorded: false, body: body)
     }
 
     /// Files in the folder of partials that have no row.
-    private struct Strays {
+    private struct UnindexedPartialFiles {
         var small: [String]
         var data: [Int64] = []
         var records: [(id: Int64, claim: Int64)] = []
@@ -130,20 +131,20 @@ extension Index {
         var isEmpty: Bool { small.isEmpty && data.isEmpty && records.isEmpty }
     }
 
-    /// Deletes them, or takes them back; they are looked at again inside the transaction.
-    private func sweep(_ strays: Strays, _ result: inout SweepResult) throws(StoreError) {
+    /// Deletes or restores them, after checking them again inside the transaction.
+    private func sweep(_ unindexed: UnindexedPartialFiles, _ result: inout SweepResult) throws(StoreError) {
         var swept = result
         try change { (totals) throws(StoreError) in
-            for name in strays.small { delete("\(paths.partials)/\(name)", &swept) }
-            for id in strays.data where try catalogue().partial(id) == nil { delete(paths.data(id), &swept) }
-            for (id, claim) in strays.records where try catalogue().partial(id) == nil {
+            for name in unindexed.small { delete("\(paths.partials)/\(name)", &swept) }
+            for id in unindexed.data where try catalogue().partial(id) == nil { delete(paths.data(id), &swept) }
+            for (id, claim) in unindexed.records where try catalogue().partial(id) == nil {
                 let path = paths.record(id, claim: claim)
-                // Without a row it may be one that is just being made: then its data is locked.
+                // Without a row it may be in creation: its data is then locked.
                 let file = try? File(paths.data(id), O_RDONLY)
                 defer { withExtendedLifetime(file) {} }
                 let isLocked = file.map { !$0.tryLock(exclusive: true) } ?? false
                 let record = try file == nil ? nil : recordToAdopt(id, claim: claim)
-                switch StrayFate(data: file != nil, isLocked: isLocked, isRecorded: record != nil) {
+                switch UnindexedPartialAction(data: file != nil, isLocked: isLocked, isRecorded: record != nil) {
                 case .keep: break
                 case .adopt:
                     guard let record else { break }
@@ -164,7 +165,7 @@ extension Index {
         result.bytes += status.allocated
     }
 
-    /// The contents of a lost row, from the partial's record; nil if there is nothing in it.
+    /// The contents of a lost row, from the partial's record; nil if the partial has no bytes.
     private func recordToAdopt(_ id: Int64, claim: Int64) throws(StoreError) -> (key: EntryKey, reserved: Int64)? {
         guard let file = try? File(paths.record(id, claim: claim), O_RDONLY),
             let record = try PartialRecord(reading: file), record.id == id, let status = file.status,
@@ -175,9 +176,10 @@ extension Index {
 
     // MARK: All at once
 
-    /// After an index was lost: what lies in the folders is not counted, so it goes before anything is written.
-    func clearStrangers() throws(StoreError) {
-        if try readTotals().hasStrangers == 0 { return }
+    /// After the loss of an index: files in the folders are not counted, so they are deleted before anything is
+    /// written.
+    func removeUncountedFiles() throws(StoreError) {
+        if try readTotals().hasUncountedFiles == 0 { return }
         var result = SweepResult()
         for folder in Int64(0)..<256 {
             var names: [String] = []
@@ -187,7 +189,7 @@ extension Index {
         }
         try sweepPartials(&result)
         try countFolder(Self.partialsFolder)
-        try change { (totals) throws(StoreError) in totals.hasStrangers = 0 }
+        try change { (totals) throws(StoreError) in totals.hasUncountedFiles = 0 }
         logger.info(
             "files of a lost index were removed",
             metadata: ["count": "\(result.orphans)", "bytes": "\(result.bytes)", "partials kept": "\(result.adopted)"])

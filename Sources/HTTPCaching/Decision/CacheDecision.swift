@@ -1,95 +1,98 @@
 public import HTTPTypes
 
-/// What to do with a request.
+/// The decision on how to handle a request.
 public enum CacheDecision: Sendable, Hashable {
-    /// Answer from the store, without asking the origin.
+    /// Serves a stored response without contacting the origin.
     case serve(ServedResponse)
-    /// Answer from the store at once and refresh the entry in the background (RFC 5861 section 3). The validation's fields
-    /// are empty when the stored response has no validator.
+    /// Serves a stored response at once and refreshes the entry in the background (RFC 5861 section 3). The
+    /// validation's fields are empty if the stored response has no validator.
     case serveAndRevalidate(ServedResponse, CacheValidation)
-    /// Ask the origin whether the stored response still holds.
+    /// Validates a stored response with the origin.
     case validate(CacheValidation)
-    /// Ask the origin as if nothing usable were stored.
+    /// Forwards the request to the origin, as if nothing usable were stored.
     case forward(CacheForward)
-    /// Fail with 504: only a stored response was wanted (`only-if-cached`, ``CachePolicy/returnCacheDataDontLoad``).
+    /// Fails with 504: only a stored response was acceptable (`only-if-cached`,
+    /// ``CachePolicy/returnCacheDataDontLoad``).
     case fail(CacheFailure)
 }
 
-/// Which part of a stored body answers the request.
+/// The part of a stored body that is served.
 public enum ServedBody: Sendable, Hashable {
-    /// All of it.
+    /// The whole body.
     case whole
-    /// These bytes of the representation, of `total` when that is known: the answer is a 206.
+    /// These bytes of the representation, of `total` if that is known: the response is a 206.
     case range(Range<Int64>, total: Int64?)
-    /// No body: the answer to HEAD, a 304, a 416.
+    /// No body: a response to HEAD, a 304, a 416.
     case none
 }
 
-/// An answer from the store.
+/// A response served from the store.
 public struct ServedResponse: Sendable, Hashable {
-    /// Which of the candidates answers.
+    /// The index of the candidate that is served.
     public var candidate: Int
-    /// The status of the answer: the stored one, 206 for a range, 304 for a client's own condition, 416 for a range beyond the
-    /// end.
+    /// The status to send: the stored one, 206 for a range, 304 for a client's own condition, 416 for a range beyond
+    /// the end.
     public var status: HTTPResponse.Status
-    /// Which part of the stored body goes with it.
+    /// The part of the stored body to send.
     public var body: ServedBody
     /// The stored response's age in seconds (RFC 9111 section 4.2.3): the value of the `Age` field.
     public var age: Int
-    /// For how many more seconds it is fresh; negative: since how many seconds it is stale.
+    /// The remaining freshness lifetime in seconds; negative if stale.
     public var remainingLifetime: Int
-    /// Why a response that is not fresh is served all the same; `nil` when it is fresh.
+    /// The reason for serving a response that is not fresh; `nil` if it is fresh.
     public var staleness: StaleReason?
-    /// The fields that must not be sent without validation: those named in a qualified `no-cache` (RFC 9111 section
-    /// 5.2.2.4), in lower case.
+    /// The fields that must not be sent without validation, in lower case: those named in a qualified `no-cache` (RFC
+    /// 9111 section 5.2.2.4).
     public var withheldFields: [String]
 
-    /// Whether the answer is stale.
+    /// True if the response is stale.
     public var isStale: Bool { staleness != nil }
 }
 
-/// Why a stale response is served.
+/// The reason for serving a stale response.
 public enum StaleReason: Sendable, Hashable {
     /// The request's `max-stale`, or the policy's (RFC 9111 section 5.2.1.2).
     case maxStale
     /// The response's `stale-while-revalidate` (RFC 5861 section 3).
     case whileRevalidating
-    /// The policy takes what is stored, whatever its age.
+    /// The policy accepts stored responses regardless of their age.
     case policy
     /// The origin failed or could not be reached (RFC 5861 section 4, RFC 9111 section 4.2.4).
     case originFailed
 }
 
-/// A question to the origin whether a stored response still holds (RFC 9111 section 4.3).
+/// A conditional request that validates a stored response (RFC 9111 section 4.3).
 public struct CacheValidation: Sendable, Hashable {
-    /// The stored response that would answer after a 304, or when the origin fails and ``mayServeStaleOnError`` allows it.
+    /// The index of the stored response to serve after a 304, or when the origin fails and ``mayServeStaleOnError``
+    /// allows it.
     public var candidate: Int
-    /// All candidates whose validators are in ``fields``; a 304 may mean any of them.
+    /// The indices of all candidates whose validators are in ``fields``; a 304 may refer to any of them.
     public var candidates: [Int]
-    /// The fields to set on the request, each in place of a field of that name: `If-None-Match`, `If-Modified-Since`, and
-    /// `Cache-Control: max-age=0` when the user asked for a revalidation.
+    /// The fields to set on the request, each replacing a field of that name: `If-None-Match`, `If-Modified-Since`, and
+    /// `Cache-Control: max-age=0` if the user requested a revalidation.
     public var fields: HTTPFields
-    /// Why the stored response is not served as it is.
+    /// The reason why the stored response is not served directly.
     public var reason: ForwardReason
-    /// Whether the stored response may be served, stale as it is, if the origin cannot be reached. For an error status,
-    /// and at another time, ask ``CacheRules/mayServeStale(_:after:for:now:)``.
+    /// True if the stale response may be served when the origin cannot be reached. For an error status, and at another
+    /// time, use ``CacheRules/mayServeStale(_:after:for:now:)``.
     public var mayServeStaleOnError: Bool
-    /// For how many more seconds the stored response is fresh; negative: since how many seconds it is stale.
+    /// The stored response's remaining freshness lifetime in seconds; negative if stale.
     public var remainingLifetime: Int
 }
 
-/// A request that goes to the origin.
+/// A request that is forwarded to the origin.
 public struct CacheForward: Sendable, Hashable {
-    /// Why.
+    /// The reason for forwarding.
     public var reason: ForwardReason
-    /// The fields to set on the request, each in place of a field of that name: `Cache-Control: no-cache` when caches on the
-    /// way are to be passed by. Empty otherwise.
+    /// The fields to set on the request, each replacing a field of that name: `Cache-Control: no-cache` if caches on
+    /// the way are to be bypassed. Empty otherwise.
     public var fields: HTTPFields
-    /// A stored response without a validator that may be served, stale as it is, if the origin cannot be reached; for an
-    /// error status ask ``CacheRules/mayServeStale(_:after:for:now:)``.
+    /// The index of a stored response without a validator that may be served stale if the origin cannot be reached; for
+    /// an error status use ``CacheRules/mayServeStale(_:after:for:now:)``.
     public var staleCandidate: Int?
-    /// The value of `If-Range` by which what is held of the representation could be completed (RFC 9111 section 3.4, RFC 9110 section
-    /// 13.1.5): a strong entity tag or a date that counts as strong. `nil` where nothing is held, or it has no strong validator.
+    /// The value of `If-Range` with which a partially stored representation can be completed (RFC 9111 section 3.4, RFC
+    /// 9110 section 13.1.5): a strong entity tag, or a date that counts as strong. `nil` if nothing is held, or without
+    /// a strong validator.
     public var completingValidator: String?
 
     public init(
@@ -103,29 +106,30 @@ public struct CacheForward: Sendable, Hashable {
     }
 }
 
-/// Why a request goes to the origin, with the names of RFC 9211 section 2.2.
+/// The reason for forwarding a request, with the names of RFC 9211 section 2.2.
 public enum ForwardReason: String, Sendable, Hashable {
-    /// The cache was told not to look.
+    /// The cache was configured or told not to be used.
     case bypass
-    /// The method is not answered from a cache.
+    /// Responses to the method are not served from a cache.
     case method
     /// Nothing is stored under the key.
     case uriMiss = "uri-miss"
-    /// What is stored was selected by other request fields (RFC 9111 section 4.1).
+    /// The stored responses were selected by other request fields (RFC 9111 section 4.1).
     case varyMiss = "vary-miss"
-    /// Something is stored, and it cannot be used for another reason.
+    /// A stored response exists, but cannot be used for another reason.
     case miss
-    /// What is stored is fresh, and the request wants it confirmed.
+    /// The stored response is fresh, but the request requires validation.
     case request
-    /// What is stored is stale, or must be confirmed before each use.
+    /// The stored response is stale, or must be validated before each use.
     case stale
-    /// What is stored does not cover the range that is asked for.
+    /// The stored part does not cover the requested range.
     case partial
 }
 
-/// A request that wanted only what is stored, in vain. The status to answer with is 504 (RFC 9111 section 5.2.1.7).
+/// A request that accepted only a stored response, without success. The status to send is 504 (RFC 9111 section
+/// 5.2.1.7).
 public struct CacheFailure: Sendable, Hashable {
-    /// Who wanted it so.
+    /// The origin of the restriction.
     public enum Reason: Sendable, Hashable {
         /// The request's directive `only-if-cached`.
         case onlyIfCached
@@ -133,8 +137,8 @@ public struct CacheFailure: Sendable, Hashable {
         case policy
     }
 
-    /// Who wanted it so.
+    /// The origin of the restriction.
     public var reason: Reason
-    /// Why nothing stored could be used.
+    /// The reason why no stored response could be used.
     public var missing: ForwardReason
 }

@@ -1,25 +1,25 @@
 import HTTPSemantics
 import RawStructuredFieldValues
 
-/// One member of the `Cache-Status` field (RFC 9211): how this cache handled the request.
+/// One member of the `Cache-Status` field (RFC 9211): the way in which this cache handled the request.
 public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     /// The cache's name.
     public var cache: String
-    /// Whether the answer came from the store and nothing was forwarded (section 2.1).
+    /// True if the response came from the store and nothing was forwarded (section 2.1).
     public var hit: Bool
-    /// Why the request was forwarded (section 2.2).
+    /// The reason for forwarding the request (section 2.2).
     public var forward: ForwardReason?
-    /// The status that the origin answered with (section 2.3).
+    /// The status of the origin's response (section 2.3).
     public var forwardStatus: Int?
-    /// For how many more seconds the answer is fresh; negative when it is stale (section 2.4).
+    /// The response's remaining freshness lifetime in seconds; negative if stale (section 2.4).
     public var timeToLive: Int?
-    /// Whether the answer was stored (section 2.5).
+    /// True if the response was stored (section 2.5).
     public var stored: Bool
-    /// Whether the request waited for another one instead of being forwarded itself (section 2.6).
+    /// True if the request was collapsed with another one instead of being forwarded itself (section 2.6).
     public var collapsed: Bool
-    /// The key it is stored under (section 2.7).
+    /// The cache key (section 2.7).
     public var key: String?
-    /// Anything else, in words or a token (section 2.8).
+    /// Additional information, as text or a token (section 2.8).
     public var detail: String?
 
     public init(
@@ -38,10 +38,10 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// The member as the field writes it, for example `imgcache; hit; ttl=30`.
+    /// The member in field syntax, for example `imgcache; hit; ttl=30`.
     public var description: String {
         var text = CacheStatus.tokenOrString(cache)
-        // A request that was forwarded is no hit: the two exclude each other (RFC 9211 section 2.1).
+        // A forwarded request is not a hit: the two exclude each other (RFC 9211 section 2.1).
         if let forward {
             text += "; fwd=\(forward.rawValue)"
             if let forwardStatus { text += "; fwd-status=\(forwardStatus)" }
@@ -56,7 +56,7 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         return text
     }
 
-    /// The field's value after this cache: its member comes last, being the one nearest to the user (section 2).
+    /// Appends this cache's member to the field's value: the last member is the cache closest to the user (section 2).
     public func appended(to value: String?) -> String {
         guard let value, !value.isEmpty else { return description }
         return value + ", " + description
@@ -66,7 +66,7 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         text.structuredHeadersIsValidToken ? text : string(text)
     }
 
-    /// A structured field's string holds printable ASCII only; what else there is, is percent-encoded.
+    /// A structured field's string contains printable ASCII only; other characters are percent-encoded.
     private static func string(_ text: String) -> String {
         var result = [UInt8(ascii: "\"")]
         for byte in text.utf8 {
@@ -82,8 +82,8 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension CacheDecision {
-    /// How the decision is told in `Cache-Status` (RFC 9211) under the cache's name. After a request was forwarded, set
-    /// ``CacheStatus/forwardStatus``, ``CacheStatus/stored`` and ``CacheStatus/collapsed`` to what became of it.
+    /// The `Cache-Status` (RFC 9211) of the decision, with the cache's name. After forwarding a request, set
+    /// ``CacheStatus/forwardStatus``, ``CacheStatus/stored`` and ``CacheStatus/collapsed`` to the outcome.
     public func cacheStatus(_ cache: String = "imgcache") -> CacheStatus {
         switch self {
         case .serve(let served), .serveAndRevalidate(let served, _):
@@ -97,7 +97,7 @@ extension CacheDecision {
 }
 
 extension StaleReason {
-    /// A token that says it.
+    /// The reason as a token.
     public var detail: String {
         switch self {
         case .maxStale: "max-stale"
@@ -109,7 +109,7 @@ extension StaleReason {
 }
 
 extension CacheFailure {
-    /// A token that says it.
+    /// The reason as a token.
     public var detail: String {
         switch reason {
         case .onlyIfCached: "only-if-cached"

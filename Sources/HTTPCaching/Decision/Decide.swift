@@ -3,14 +3,14 @@ import HTTPSemantics
 import HTTPTypes
 
 extension CacheRules {
-    /// What to do with `request`, given the responses stored under its ``CacheKey`` (RFC 9111 section 4).
+    /// Decides how to handle `request`, given the responses stored under its ``CacheKey`` (RFC 9111 section 4).
     ///
-    /// The same values always give the same decision. `stored` may be empty, and may hold several variants and partial
-    /// responses; the decision names candidates by their position in it.
+    /// Deterministic: equal values give equal decisions. `stored` may be empty, and may contain several variants and
+    /// partial responses; the decision refers to candidates by their index.
     /// - Parameters:
     ///   - request: The request.
-    ///   - stored: What is stored under its key.
-    ///   - now: The time to reckon ages by.
+    ///   - stored: The responses stored under its key.
+    ///   - now: The time at which ages are calculated.
     public func decide(_ request: CacheRequest, stored: [StoredResponse], now: Date) -> CacheDecision {
         let directives = RequestDirectives(request.fields)
         let decision: CacheDecision
@@ -29,7 +29,7 @@ extension CacheRules {
         return withoutOrigin(decision, request.policy, directives) ?? decision
     }
 
-    /// The failure that takes the place of a request to the origin where none is wanted.
+    /// The failure that replaces a request to the origin if none is allowed.
     private func withoutOrigin(
         _ decision: CacheDecision, _ policy: CachePolicy, _ directives: RequestDirectives
     ) -> CacheDecision? {
@@ -54,7 +54,7 @@ extension CacheRules {
     ) -> CacheDecision {
         let response = stored[chosen.index]
         let use = use(of: chosen, response, request, directives)
-        guard case .answer(let status, let body) = answer(from: response, facts: chosen.facts, to: request) else {
+        guard case .response(let status, let body) = evaluate(response, facts: chosen.facts, for: request) else {
             return .forward(
                 CacheForward(
                     reason: .partial, completingValidator: completingValidator(response, for: request)))
@@ -62,7 +62,7 @@ extension CacheRules {
         let served = ServedResponse(
             candidate: chosen.index, status: status, body: body, age: chosen.freshness.age,
             remainingLifetime: chosen.freshness.remaining, staleness: use.staleness,
-            withheldFields: chosen.freshness.source == .ownLifetime ? [] : chosen.facts.directives.noCacheFields)
+            withheldFields: chosen.freshness.source == .freshnessOverride ? [] : chosen.facts.directives.noCacheFields)
         switch use {
         case .fresh, .stale: return .serve(served)
         case .staleWhileRevalidating:
@@ -95,7 +95,7 @@ extension CacheRules {
         }
     }
 
-    /// Whether the chosen response may be used as it is: the last condition of RFC 9111 section 4.
+    /// Decides if the selected response may be used without validation: the last condition of RFC 9111 section 4.
     private func use(
         of chosen: Selected, _ response: StoredResponse, _ request: CacheRequest, _ directives: RequestDirectives
     ) -> Use {
@@ -118,15 +118,15 @@ extension CacheRules {
         let staleness = freshness.age - freshness.lifetime
         if CacheRules.accepts(staleness, directives, request.policy) { return .stale(.maxStale) }
         if let window = chosen.facts.directives.staleWhileRevalidate.value, staleness <= window,
-            freshness.source != .ownLifetime
+            freshness.source != .freshnessOverride
         {
             return .staleWhileRevalidating
         }
         return .validate(.stale)
     }
 
-    /// Whether the request wants something fresher: `no-cache`, `max-age`, `min-fresh` (RFC 9111 section 5.2.1). A number
-    /// that is none is taken for the strictest.
+    /// Returns true if the request requires a fresher response: `no-cache`, `max-age`, `min-fresh` (RFC 9111 section
+    /// 5.2.1). An invalid number counts as the strictest.
     func isRefused(_ freshness: Freshness, by directives: RequestDirectives) -> Bool {
         if directives.noCache { return true }
         switch directives.maxAge {
@@ -151,13 +151,13 @@ extension CacheRules {
         return seconds.map { staleness <= $0 } ?? true
     }
 
-    /// Whether a request is what browsers send for a reload: `max-age=0`, without the `no-cache` of a forced one. A shared cache
-    /// obeys it as it stands, because `immutable` speaks to clients (RFC 8246 section 2).
+    /// Returns true for a browser's reload: `max-age=0`, without the `no-cache` of a forced one. A shared cache obeys
+    /// it literally, because `immutable` addresses clients (RFC 8246 section 2).
     private func isReload(_ directives: RequestDirectives) -> Bool {
         mode == .private && !directives.noCache && directives.maxAge == .seconds(0) && directives.minFresh == .absent
     }
 
-    /// RFC 8246: no revalidation of a fresh response, upon a reload either (section 2); but only where it came over an
+    /// RFC 8246: a fresh response is not validated, even on a reload (section 2); but only if it was received over an
     /// authenticated connection and its length is known to be right (section 3).
     func isImmutable(_ facts: ResponseFacts, _ response: StoredResponse) -> Bool {
         guard facts.directives.flags.contains(.immutable), case .complete(let length) = response.extent,

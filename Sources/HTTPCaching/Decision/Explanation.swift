@@ -2,36 +2,37 @@ public import FoundationEssentials
 import HTTPSemantics
 public import HTTPTypes
 
-/// Why a stored response is fresh or stale, in words.
+/// A description of a stored response's freshness, in words.
 public struct Explanation: Sendable, Hashable, CustomStringConvertible {
-    /// Its lifetime, its age and who says so.
+    /// The lifetime, the age, and their source.
     public var freshness: Freshness
-    /// Until when it is fresh; `nil` when it must be confirmed before each use.
+    /// The time until which it is fresh; `nil` if it must be validated before each use.
     public var freshUntil: Date?
-    /// What happens to the next request for it.
+    /// The decision on the next request for it.
     public var decision: CacheDecision
-    /// One sentence on whether it is fresh, and until when.
+    /// One sentence on its present freshness.
     public var state: String
-    /// One sentence on why.
+    /// One sentence on the reason.
     public var because: String
-    /// One sentence on what is done with the next request.
+    /// One sentence on the handling of the next request.
     public var next: String
-    /// The fields that the next request to the origin would carry because of what is stored; empty when nothing is sent.
+    /// The fields that the next request to the origin would contain because of the stored response; empty if no request
+    /// is sent.
     public var nextFields: HTTPFields
 
     public var description: String { "\(state) \(because) \(next)" }
 }
 
 extension CacheRules {
-    /// Why `stored` is fresh or stale at `now`, until when, and what would be sent next.
+    /// Explains the freshness of `stored` at `now`, and the handling of the next request.
     /// - Parameters:
     ///   - stored: The stored response.
-    ///   - request: The request to reckon with; by default one for the same URL that selects it.
-    ///   - now: The time to reckon its age by.
+    ///   - request: The request to assume; by default one for the same URL that selects it.
+    ///   - now: The time at which its age is calculated.
     public func explain(_ stored: StoredResponse, for request: CacheRequest? = nil, now: Date) -> Explanation {
         var stored = stored
         if request == nil {
-            // Only digests are known of the fields that selected it: it is taken for selected by none.
+            // Only digests of the selecting fields are known: it is treated as selected by none.
             stored.selectingFields = selectingFields(
                 of: HTTPFields(), for: stored.fields, redirects: stored.redirects)
         }
@@ -39,7 +40,7 @@ extension CacheRules {
             request
             ?? CacheRequest(method: stored.requestMethod == .head ? .head : .get, url: stored.requestURL)
         let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
-        let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
+        let freshness = freshness(of: stored, facts: facts, at: now, freshnessOverride: request.freshnessOverride)
         let decision = decide(request, stored: [stored], now: now)
         let until = freshness.mustValidate ? nil : now.addingTimeInterval(Double(freshness.remaining))
         var explanation = Explanation(
@@ -82,7 +83,7 @@ extension CacheRules {
         if freshness.mustValidate { return "A redirect on the way to it may lead elsewhere next time." }
         let age = "its age is \(freshness.age) s"
         switch freshness.source {
-        case .ownLifetime: return "The application keeps it for \(freshness.lifetime) s, and \(age)."
+        case .freshnessOverride: return "The application keeps it for \(freshness.lifetime) s, and \(age)."
         case .sharedMaxAge: return "The response says s-maxage=\(freshness.lifetime), and \(age)."
         case .maxAge: return "The response says max-age=\(freshness.lifetime), and \(age)."
         case .expires: return "Expires gives it \(freshness.lifetime) s, and \(age)."

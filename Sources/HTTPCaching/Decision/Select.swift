@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// The stored response that answers a request, if it may be used.
+/// The stored response selected for a request, if it may be used.
 struct Selected {
     var index: Int
     var facts: ResponseFacts
@@ -14,7 +14,7 @@ enum Selection {
 }
 
 extension CacheRules {
-    /// The most recent of the stored responses that match the request (RFC 9111 section 4), fresh or not.
+    /// Selects the most recent of the stored responses that match the request (RFC 9111 section 4), fresh or not.
     func select(_ request: CacheRequest, stored: [StoredResponse], now: Date) -> Selection {
         var best: (index: Int, facts: ResponseFacts, covers: Bool)?
         var reason = ForwardReason.uriMiss
@@ -26,7 +26,7 @@ extension CacheRules {
                 reason = .varyMiss
                 continue
             }
-            // A part that lacks what is asked for is no suitable response while there is another.
+            // A partial response that does not cover the requested part is unsuitable if there is another one.
             let covers = response.isComplete || isCovered(by: response, facts, request)
             if let current = best {
                 if current.covers, !covers { continue }
@@ -37,38 +37,39 @@ extension CacheRules {
         }
         guard let best else { return .nothing(reason) }
         let freshness = freshness(
-            of: stored[best.index], facts: best.facts, at: now, ownLifetime: request.ownLifetime)
+            of: stored[best.index], facts: best.facts, at: now, freshnessOverride: request.freshnessOverride)
         return .found(Selected(index: best.index, facts: best.facts, freshness: freshness))
     }
 
     private func isCovered(by response: StoredResponse, _ facts: ResponseFacts, _ request: CacheRequest) -> Bool {
-        if case .answer = answer(from: response, facts: facts, to: request) { true } else { false }
+        if case .response = evaluate(response, facts: facts, for: request) { true } else { false }
     }
 
-    /// Whether a response may be chosen for the request at all, its freshness apart.
-    func couldAnswer(_ response: StoredResponse, _ request: CacheRequest, now: Date) -> Bool {
+    /// Returns true if the response may be selected for the request, regardless of its freshness.
+    func isCandidate(_ response: StoredResponse, _ request: CacheRequest, now: Date) -> Bool {
         guard CacheRules.methodMatches(response, request) else { return false }
         let facts = ResponseFacts(response.fields, receivedAt: response.responseTime, rules: self)
         return isVisible(response, facts, to: request, now: now) && isSelected(response, by: request.fields)
     }
 
-    /// "the request method associated with the stored response allows it to be used for the presented request": a GET's
-    /// answers GET and HEAD, a HEAD's only HEAD, a POST's both as if it were a GET's (RFC 9110 section 9.3.3).
+    /// "the request method associated with the stored response allows it to be used for the presented request": a
+    /// response to GET serves GET and HEAD, one to HEAD only HEAD, one to POST both, like one to GET (RFC 9110 section
+    /// 9.3.3).
     private static func methodMatches(_ response: StoredResponse, _ request: CacheRequest) -> Bool {
         if request.method == .get { return response.requestMethod == .get || response.requestMethod == .post }
         if request.method == .head { return response.requestMethod != .query }
         return response.requestMethod == request.method
     }
 
-    /// An entry of another version of the application's, or from the future of a clock that was set back, counts as absent
-    /// for a request with an own lifetime. For one without, entries count that are there only because of an own lifetime.
+    /// For a request with an own lifetime, an entry of another version, or one from the future of a clock that was set
+    /// back, counts as absent. For one without, entries stored only because of an own lifetime count as absent.
     private func isVisible(
         _ response: StoredResponse, _ facts: ResponseFacts, to request: CacheRequest, now: Date
     ) -> Bool {
         let flags = facts.directives.flags
-        // One directory may serve a private and a shared cache.
+        // A private and a shared cache may use one directory.
         if mode == .shared, flags.contains(.private) { return false }
-        if let own = request.ownLifetime, own.applies(to: response.status) {
+        if let own = request.freshnessOverride, own.applies(to: response.status) {
             return response.ownVersion == own.version
                 && !CacheRules.clockWentBack(since: response.responseTime, now: now)
         }
@@ -76,8 +77,8 @@ extension CacheRules {
         return !request.isQuery || hasExplicitFreshness(facts)
     }
 
-    /// "a cache MUST use the most recent one (as determined by the Date header field)" (RFC 9111 section 4), where some omit
-    /// `Vary` the most recent one that has it (section 4.1).
+    /// "a cache MUST use the most recent one (as determined by the Date header field)" (RFC 9111 section 4); if some
+    /// have no `Vary`, the most recent one that has it (section 4.1).
     private func isNewer(
         _ response: StoredResponse, _ facts: ResponseFacts, than other: StoredResponse, _ otherFacts: ResponseFacts
     ) -> Bool {

@@ -2,8 +2,8 @@ import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
-    /// The head of an answer from the store: the stored fields with the present `Age` (RFC 9111 section 4), and what a 206, 304
-    /// or 416 needs.
+    /// The head of a response from the store: the stored fields with the present `Age` (RFC 9111 section 4), and the
+    /// fields that a 206, 304 or 416 needs.
     public func head(of served: ServedResponse, from stored: StoredResponse) -> HTTPResponse {
         var fields = HTTPFields()
         fields.reserveCapacity(stored.fields.count + 2)
@@ -35,7 +35,8 @@ extension CacheRules {
     private static func belongs(_ name: String, to served: ServedResponse) -> Bool {
         switch served.status {
         case .notModified:
-            // "SHOULD NOT generate representation metadata other than" these, which a 200 would have had: RFC 9110 15.4.5.
+            // "SHOULD NOT generate representation metadata other than" these, which a 200 would have contained: RFC
+            // 9110 15.4.5.
             switch name {
             case "content-length", "content-type", "content-encoding", "content-language", "content-range":
                 return false

@@ -1,8 +1,8 @@
 import HTTPSemantics
 
-/// Numbers of seconds as header fields write them (RFC 9111 section 1.2.2).
+/// Numbers of seconds in header fields (RFC 9111 section 1.2.2).
 enum DeltaSeconds {
-    /// The value that a number beyond it counts as.
+    /// The greatest value; larger numbers count as this one.
     static var greatest: Int { 2_147_483_648 }
 
     /// The value of one or more digits, saturating at ``greatest``; `nil` for anything else.

@@ -4,23 +4,23 @@ import HTTPSemantics
 struct ScannedDirective {
     enum Argument {
         case none
-        /// A token, or what stands between the quotes of a quoted string: a recipient accepts both forms.
+        /// A token, or the content of a quoted string: a recipient accepts both forms.
         case value(ByteSlice)
-        /// Something that the grammar does not allow.
+        /// An argument that the grammar does not allow.
         case malformed
     }
 
     var name: ByteSlice
     var argument: Argument
 
-    /// The argument of a directive that takes seconds. Without one, or with anything but digits, it is invalid.
+    /// The argument of a directive that takes seconds. Invalid if there is none, or if it contains anything but digits.
     var seconds: DirectiveSeconds {
         guard case .value(let value) = argument, let seconds = DeltaSeconds.parse(value) else { return .invalid }
         return .seconds(seconds)
     }
 
-    /// The argument of a directive that takes field names (`private`, `no-cache`), in lower case; `nil` when there is none,
-    /// or when not all of it is field names, so that the directive holds for the whole response.
+    /// The argument of a directive that takes field names (`private`, `no-cache`), in lower case; `nil` if there is
+    /// none, or if any part of it is not a field name, so that the directive applies to the whole response.
     var fieldNames: [String]? {
         guard case .value(let value) = argument else { return nil }
         var names: [String] = []
@@ -42,7 +42,7 @@ public enum DirectiveSeconds: Sendable, Hashable {
     case absent
     /// Its value; at most 2,147,483,648 (RFC 9111 section 1.2.2).
     case seconds(Int)
-    /// It occurs with something that is no number of seconds, or several times with different values.
+    /// It occurs with an invalid number of seconds, or several times with different values.
     case invalid
 
     /// The value, if there is a valid one.
@@ -50,8 +50,8 @@ public enum DirectiveSeconds: Sendable, Hashable {
         if case .seconds(let seconds) = self { seconds } else { nil }
     }
 
-    /// Several values of one directive: equal ones are one; RFC 9111 section 4.2.1 lets a response with different ones be
-    /// considered stale, which is the answer that cannot be wrong.
+    /// Merges several values of one directive: equal ones count as one. RFC 9111 section 4.2.1 allows a response with
+    /// differing ones to be considered stale, which is the safe choice.
     mutating func merge(_ other: DirectiveSeconds) {
         if self == .absent {
             self = other
@@ -61,7 +61,7 @@ public enum DirectiveSeconds: Sendable, Hashable {
     }
 }
 
-/// Calls `body` with each directive of a `Cache-Control` field line. What is no directive at all is skipped.
+/// Calls `body` with each directive of a `Cache-Control` field line. Anything that is not a directive is skipped.
 func forEachDirective(_ bytes: Bytes, _ body: (ScannedDirective) -> Void) {
     var start = 0
     var quotesCount = true

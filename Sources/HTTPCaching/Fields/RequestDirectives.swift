@@ -3,31 +3,31 @@ public import HTTPTypes
 
 /// The cache directives of a request (RFC 9111 section 5.2.1, RFC 5861 section 4). Unknown ones are ignored.
 public struct RequestDirectives: Sendable, Hashable {
-    /// Whether and how far a stale response is accepted.
+    /// The acceptance of stale responses.
     public enum MaxStale: Sendable, Hashable {
-        /// Not at all.
+        /// Stale responses are not accepted.
         case none
-        /// Up to so many seconds.
+        /// Stale for at most this many seconds.
         case seconds(Int)
-        /// However stale it is.
+        /// Stale for any time.
         case any
     }
 
-    /// The greatest age that is accepted. An invalid one accepts none.
+    /// The greatest age accepted. An invalid one accepts none.
     public var maxAge = DirectiveSeconds.absent
-    /// For how long the response must remain fresh.
+    /// The least remaining freshness lifetime accepted.
     public var minFresh = DirectiveSeconds.absent
-    /// Whether and how far a stale response is accepted.
+    /// The acceptance of stale responses.
     public var maxStale = MaxStale.none
-    /// For how long after its lifetime a response is accepted when the origin fails.
+    /// The time after its lifetime for which a response is accepted when the origin fails.
     public var staleIfError = DirectiveSeconds.absent
-    /// Whether a stored response must be confirmed first; also said by `Pragma: no-cache` where there is no `Cache-Control`.
+    /// True if a stored response must be validated first; also expressed by `Pragma: no-cache` without `Cache-Control`.
     public var noCache = false
-    /// Whether the answer must not be stored.
+    /// True if the response must not be stored.
     public var noStore = false
-    /// Whether only a stored response is wanted.
+    /// True if only a stored response is acceptable.
     public var onlyIfCached = false
-    /// Whether the answer must not be transformed on its way.
+    /// True if the response must not be transformed on its way.
     public var noTransform = false
 
     public init() {}
@@ -37,10 +37,10 @@ public struct RequestDirectives: Sendable, Hashable {
         var hasCacheControl = false
         var hasPragma = false
         for field in fields {
-            if field.name.isCalled("cache-control") {
+            if field.name.isNamed("cache-control") {
                 hasCacheControl = true
                 field.withUnsafeBytesOfValue { line in forEachDirective(line) { add($0) } }
-            } else if field.name.isCalled("pragma") {
+            } else if field.name.isNamed("pragma") {
                 hasPragma = true
             }
         }
@@ -64,7 +64,7 @@ public struct RequestDirectives: Sendable, Hashable {
                 if case .none = directive.argument {
                     if maxStale == .none { maxStale = .any }
                 } else {
-                    // Of several values the least is accepted; one that is no number accepts nothing.
+                    // The least of several values counts; an invalid one accepts nothing.
                     let seconds = directive.seconds.value ?? 0
                     if case .seconds(let other) = maxStale {
                         maxStale = .seconds(min(other, seconds))

@@ -3,13 +3,13 @@ public import HTTPTypes
 
 /// The cache directives of a response (RFC 9111 section 5.2.2, RFC 5861, RFC 8246). Unknown ones are ignored.
 public struct ResponseDirectives: Sendable, Hashable {
-    /// For how long the response is fresh.
+    /// The freshness lifetime.
     public var maxAge = DirectiveSeconds.absent
-    /// The same, for shared caches.
+    /// The freshness lifetime in shared caches.
     public var sharedMaxAge = DirectiveSeconds.absent
-    /// For how long after that it may be served while it is refreshed in the background.
+    /// The time after the lifetime for which it may be served while it is revalidated in the background.
     public var staleWhileRevalidate = DirectiveSeconds.absent
-    /// For how long after that it may be served when the origin fails.
+    /// The time after the lifetime for which it may be served when the origin fails.
     public var staleIfError = DirectiveSeconds.absent
     /// Directives without an argument, and the unqualified forms of those that may have one.
     public var flags: Flags = []
@@ -18,7 +18,7 @@ public struct ResponseDirectives: Sendable, Hashable {
     /// The fields that `no-cache="…"` names, in lower case.
     public var noCacheFields: [String] = []
 
-    /// Directives that are there or not.
+    /// Directives that are present or absent.
     public struct Flags: OptionSet, Sendable, Hashable {
         public let rawValue: UInt16
         public init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -38,7 +38,7 @@ public struct ResponseDirectives: Sendable, Hashable {
 
     /// The directives of all `Cache-Control` lines of a response.
     public init(_ fields: HTTPFields) {
-        for field in fields where field.name.isCalled("cache-control") {
+        for field in fields where field.name.isNamed("cache-control") {
             field.withUnsafeBytesOfValue { read($0) }
         }
     }

@@ -3,16 +3,16 @@ import HTTPTypes
 import RawStructuredFieldValues
 
 extension ResponseDirectives {
-    /// The directives of the first of the targeted fields that is there, valid and not empty (RFC 9213 section 2.1); `nil`
-    /// when there is none, so that `Cache-Control` holds.
+    /// The directives of the first targeted field that is present, valid and not empty (RFC 9213 section 2.1); `nil` if
+    /// there is none, so that `Cache-Control` applies.
     ///
     /// A targeted field is a dictionary (RFC 8941): where a key occurs twice the last one counts, parameters are ignored,
     /// and a field that cannot be parsed is ignored as a whole.
     init?(targeted names: [String], in fields: HTTPFields) {
-        for name in names where fields.contains(where: { $0.name.isCalled(name) }) {
+        for name in names where fields.contains(where: { $0.name.isNamed(name) }) {
             // The lines of a field are joined before they are parsed: RFC 8941 section 4.2.
             var value: [UInt8] = []
-            for field in fields where field.name.isCalled(name) {
+            for field in fields where field.name.isNamed(name) {
                 if !value.isEmpty { value.append(UInt8(ascii: ",")) }
                 field.withUnsafeBytesOfValue { value.append(contentsOf: $0) }
             }
@@ -28,8 +28,8 @@ extension ResponseDirectives {
     }
 
     private mutating func add(key: String, _ member: ItemOrInnerList) {
-        // "Implementations SHOULD NOT consume values that violate these inferred constraints" (RFC 9213 section 2.1): a value
-        // of another type than the directive's is as good as none.
+        // "Implementations SHOULD NOT consume values that violate these inferred constraints" (RFC 9213 section 2.1): a
+        // value of another type is ignored.
         guard case .item(let item) = member else { return }
         switch key {
         case "max-age": maxAge = seconds(item.rfc9651BareItem)

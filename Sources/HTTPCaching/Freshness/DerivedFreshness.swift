@@ -2,21 +2,21 @@ public import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-/// For how long something may be kept that was made of a stored response: a thumbnail of an image. It has no `Age` of its own,
-/// so its `Cache-Control` says what is left of the original's life, and keeps what the origin said besides (RFC 9111 section
-/// 5.2.2).
+/// The freshness of something derived from a stored response, such as a thumbnail of an image. It has no `Age` of its
+/// own, so its `Cache-Control` contains the remaining lifetime of the original, and preserves the origin's other
+/// directives (RFC 9111 section 5.2.2).
 public struct DerivedFreshness: Sendable, Hashable {
     private let directives: ResponseDirectives
     private let mustValidate: Bool
-    /// Until when the original is fresh for one user's cache, and for one of several (`s-maxage` and the like), in seconds
-    /// since 1970.
+    /// The times until which the original is fresh for a private and for a shared cache (`s-maxage` and the like), in
+    /// seconds since 1970.
     private let freshUntil: Double
     private let sharedFreshUntil: Double
 
     /// - Parameters:
     ///   - stored: The original's response.
-    ///   - rules: This cache's.
-    ///   - now: The time to reckon the original's age by.
+    ///   - rules: The rules of this cache.
+    ///   - now: The time at which the original's age is calculated.
     public init(of stored: StoredResponse, rules: CacheRules, at now: Date) {
         directives = ResponseDirectives(stored.fields)
         let shared = rules.freshness(of: stored, at: now)
@@ -26,8 +26,8 @@ public struct DerivedFreshness: Sendable, Hashable {
         sharedFreshUntil = now.secondsSince1970 + Double(shared.remaining)
     }
 
-    /// The value of `Cache-Control` for an answer sent at `now`.
-    /// - Parameter limit: When it ends in any case, in seconds since 1970: the expiry of a signed URL.
+    /// The value of `Cache-Control` for a response sent at `now`.
+    /// - Parameter limit: The latest expiry, in seconds since 1970, such as that of a signed URL.
     public func cacheControl(at now: Date, notAfter limit: Int64? = nil) -> String {
         let flags = directives.flags
         if flags.contains(.noStore) { return flags.contains(.private) ? "private, no-store" : "no-store" }

@@ -2,12 +2,12 @@ public import FoundationEssentials
 import HTTPSemantics
 public import HTTPTypes
 
-/// For how long a response is fresh, how old it is, and who says so (RFC 9111 section 4.2).
+/// The freshness of a response: its lifetime, its age, and their source (RFC 9111 section 4.2).
 public struct Freshness: Sendable, Hashable {
-    /// Who says for how long the response is fresh.
+    /// The source of a freshness lifetime.
     public enum Source: Sendable, Hashable {
-        /// The application (``OwnLifetime``).
-        case ownLifetime
+        /// The application (``FreshnessOverride``).
+        case freshnessOverride
         /// `s-maxage`, in a shared cache.
         case sharedMaxAge
         /// `max-age`.
@@ -18,51 +18,54 @@ public struct Freshness: Sendable, Hashable {
         case heuristic
         /// Explicit information that is invalid or contradicts itself: stale.
         case invalid
-        /// Nobody: stale.
+        /// No information: stale.
         case nothing
         /// A redirect on the way, which is fresh for a shorter time than the response itself.
         case redirect
     }
 
-    /// For how many seconds it is fresh, from when the origin made it; never negative.
+    /// The freshness lifetime in seconds, from the time at which the origin generated the response; never negative.
     public var lifetime: Int
-    /// Who says so.
+    /// The source of the lifetime.
     public var source: Source
-    /// The age in seconds at the time it was asked for (RFC 9111 section 4.2.3); never negative.
+    /// The age in seconds (RFC 9111 section 4.2.3); never negative.
     public var age: Int
-    /// Whether it must be confirmed before each use, fresh or not: `no-cache`, invalidated, a clock that went back, or a
-    /// redirect that may lead elsewhere next time.
+    /// True if it must be validated before each use, fresh or not: `no-cache`, invalidated, a clock that was set back,
+    /// or a redirect that may lead elsewhere next time.
     public var mustValidate: Bool
-    /// Whether it may not be served once stale, in any circumstance: `must-revalidate`, `no-cache`, and in a shared cache
-    /// `proxy-revalidate` and `s-maxage` (RFC 9111 section 4.2.4).
+    /// True if it must never be served stale: `must-revalidate`, `no-cache`, and in a shared cache `proxy-revalidate`
+    /// and `s-maxage` (RFC 9111 section 4.2.4).
     public var forbidsStale: Bool
 
-    /// For how many more seconds it is fresh; negative: since how many seconds it is stale.
+    /// The remaining freshness lifetime in seconds; negative if stale.
     public var remaining: Int { lifetime - age }
-    /// Whether it may be served as it is: "freshness_lifetime > current_age", and nothing asks for validation.
+    /// True if it may be served directly: "freshness_lifetime > current_age", and validation is not required.
     public var isFresh: Bool { lifetime > age && !mustValidate }
 }
 
 extension CacheRules {
-    /// How fresh a stored response is at `now`.
+    /// Calculates the freshness of a stored response at `now`.
     /// - Parameters:
     ///   - stored: The stored response.
     ///   - now: The time to reckon its age by.
-    ///   - ownLifetime: A lifetime of the application's own, in place of the server's.
-    public func freshness(of stored: StoredResponse, at now: Date, ownLifetime: OwnLifetime? = nil) -> Freshness {
+    ///   - freshnessOverride: A lifetime of the application's own, in place of the server's.
+    public func freshness(of stored: StoredResponse, at now: Date, freshnessOverride: FreshnessOverride? = nil)
+        -> Freshness
+    {
         freshness(
             of: stored, facts: ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self), at: now,
-            ownLifetime: ownLifetime)
+            freshnessOverride: freshnessOverride)
     }
 
-    func freshness(of stored: StoredResponse, facts: ResponseFacts, at now: Date, ownLifetime: OwnLifetime?)
+    func freshness(of stored: StoredResponse, facts: ResponseFacts, at now: Date, freshnessOverride: FreshnessOverride?)
         -> Freshness
     {
         let resident = now.secondsSince1970 - stored.responseTime.secondsSince1970
         let age = currentAge(facts, stored: stored, now: now)
-        if let ownLifetime, ownLifetime.applies(to: stored.status) {
+        if let freshnessOverride, freshnessOverride.applies(to: stored.status) {
             return Freshness(
-                lifetime: max(0, ownLifetime.seconds), source: .ownLifetime, age: max(0, resident).wholeSeconds,
+                lifetime: max(0, freshnessOverride.seconds), source: .freshnessOverride,
+                age: max(0, resident).wholeSeconds,
                 mustValidate: stored.isInvalidated, forbidsStale: stored.isInvalidated)
         }
         let (lifetime, source) = lifetime(facts, status: stored.status)
@@ -75,7 +78,7 @@ extension CacheRules {
         return freshness
     }
 
-    /// The lifetime by RFC 9111 section 4.2.1, and by 4.2.2 where there is no explicit one.
+    /// Calculates the lifetime by RFC 9111 section 4.2.1, or without an explicit one by 4.2.2.
     func lifetime(_ facts: ResponseFacts, status: HTTPResponse.Status) -> (Int, Freshness.Source) {
         let directives = facts.directives
         if mode == .shared {
@@ -116,8 +119,8 @@ extension CacheRules {
         return (correctedInitialAge + residentTime).wholeSeconds
     }
 
-    /// Whether the clock was set back since: an age or an order that is computed from it means nothing. HTTP's dates have a
-    /// resolution of a second, and so much is let pass.
+    /// Returns true if the clock was set back since: an age or an order calculated from it would be meaningless. One
+    /// second is tolerated, the resolution of HTTP's dates.
     public static func clockWentBack(since responseTime: Date, now: Date) -> Bool {
         now.secondsSince1970 - responseTime.secondsSince1970 < -1
     }
@@ -130,7 +133,7 @@ extension CacheRules {
     }
 }
 
-extension OwnLifetime {
+extension FreshnessOverride {
     /// Successful responses only: an own lifetime must not pin an error.
     func applies(to status: HTTPResponse.Status) -> Bool {
         (200...299).contains(status.code)
@@ -138,7 +141,7 @@ extension OwnLifetime {
 }
 
 extension HTTPResponse.Status {
-    /// Whether a cache may use a heuristic for this status without further word (RFC 9110 section 15.1).
+    /// True if a cache may use a heuristic for this status without further information (RFC 9110 section 15.1).
     public var isHeuristicallyCacheable: Bool {
         switch code {
         case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true

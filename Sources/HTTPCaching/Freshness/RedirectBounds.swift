@@ -2,8 +2,8 @@ import FoundationEssentials
 import HTTPTypes
 
 extension CacheRules {
-    /// Lets a redirect that led to the response bound its freshness: the response is found under the URL that was asked for
-    /// first, so it may be used without asking only while every redirect might be.
+    /// Bounds a response's freshness by that of a redirect that led to it: the response is stored under the originally
+    /// requested URL, so it may be used without validation only while every redirect may.
     func bound(_ freshness: inout Freshness, by hop: StoredHead, of stored: StoredResponse, at now: Date) {
         let facts = ResponseFacts(hop.fields, receivedAt: stored.responseTime, rules: self)
         if forbidsStale(facts.directives) { freshness.forbidsStale = true }
@@ -15,7 +15,7 @@ extension CacheRules {
         }
         let (lifetime, source) = lifetime(facts, status: hop.status)
         if source == .nothing, hop.status.code == 301 || hop.status.code == 308 {
-            // A permanent redirect without a word on freshness holds until the response itself is asked for again.
+            // A permanent redirect without freshness information is valid as long as the response itself.
             return
         }
         if source == .nothing {

@@ -2,24 +2,24 @@ import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-/// What the fields of a response say about caching, read in one pass.
+/// The cache-related information in a response's fields, read in one pass.
 struct ResponseFacts {
     enum Expires {
         case absent
-        /// Not a date, which means: already expired (RFC 9111 section 5.3).
+        /// Not a date, which means already expired (RFC 9111 section 5.3).
         case invalid
         case at(Double)
     }
 
     var directives = ResponseDirectives()
-    /// Whether a targeted field took the place of `Cache-Control` and `Expires` (RFC 9213 section 2.2).
+    /// True if a targeted field replaced `Cache-Control` and `Expires` (RFC 9213 section 2.2).
     var isTargeted = false
     var expires = Expires.absent
-    /// `Date` in seconds since 1970, or when the response was received (RFC 9110 section 6.6.1).
+    /// `Date` in seconds since 1970, or the time of receipt (RFC 9110 section 6.6.1).
     var date: Double
     var hasDate = false
     var lastModified: Double?
-    /// `Age` in seconds; 0 when absent or invalid.
+    /// `Age` in seconds; 0 if absent or invalid.
     var age = 0
     var hasVary = false
     var variesOnAnything = false
@@ -30,12 +30,12 @@ struct ResponseFacts {
         var isFirstAge = true
         for field in fields {
             let name = field.name.canonicalName
-            // By length first: a decision looks at every field, and most are none of these.
+            // Lengths are compared first: a decision reads every field, and most are irrelevant.
             switch name.utf8.count {
             case 3: if name == "age" { readAge(field, isFirst: &isFirstAge) }
             case 4:
                 if name == "date" {
-                    // A Date that is invalid is as good as none; of several lines the first counts.
+                    // An invalid Date is ignored; of several lines the first counts.
                     if !hasDate, let value = field.withUnsafeBytesOfValue({ HTTPDate.parse($0, now: received) }) {
                         date = value
                         hasDate = true
@@ -74,7 +74,8 @@ struct ResponseFacts {
         age = field.withUnsafeBytesOfValue { ResponseFacts.age($0) }
     }
 
-    /// The first value of a list, the rest discarded; what is no non-negative number is ignored: RFC 9111 section 5.1.
+    /// Reads the first value of a list and discards the rest; anything but a non-negative number is ignored: RFC 9111
+    /// section 5.1.
     private static func age(_ bytes: Bytes) -> Int {
         let first = bytes.firstIndex(of: UInt8(ascii: ",")) ?? bytes.endIndex
         return DeltaSeconds.parse(bytes[..<first].trimmed) ?? 0

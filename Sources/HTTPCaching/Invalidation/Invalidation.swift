@@ -2,9 +2,10 @@ import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
-    /// The URLs whose stored responses `response` makes invalid (RFC 9111 section 4.4), normalised: the target of an unsafe
-    /// request that did not fail, whatever its method, and of the same origin the URLs in `Location` and `Content-Location`.
-    /// Remove what is stored for them in each namespace of the owner, or set ``StoredResponse/isInvalidated``.
+    /// The URLs whose stored responses `response` invalidates (RFC 9111 section 4.4), normalised: the target of an
+    /// unsafe request that succeeded, whatever its method, and the URLs of the same origin in `Location` and
+    /// `Content-Location`. Remove what is stored for them in each namespace of the owner, or set
+    /// ``StoredResponse/isInvalidated``.
     public func urlsInvalidated(by response: HTTPResponse, to request: CacheRequest) -> [String] {
         guard !CacheRules.isSafe(request), (200...399).contains(response.status.code) else { return [] }
         var urls = [CacheKey.normalized(request.url)]
@@ -13,7 +14,7 @@ extension CacheRules {
             guard let reference = response.headerFields.first(name.canonicalName)?.value,
                 let url = try? HTTPURL(reference: reference, relativeTo: target)
             else { continue }
-            // Another origin's entries are not for this one to void: RFC 9111 section 4.4.
+            // An origin cannot invalidate another origin's entries: RFC 9111 section 4.4.
             if url.hasSameOrigin(as: target), !urls.contains(url.normalized) { urls.append(url.normalized) }
         }
         return urls

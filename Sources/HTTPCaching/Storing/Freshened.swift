@@ -3,20 +3,21 @@ import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
-    /// A stored response with the fields of a 304, or of a HEAD response, in place of its own (RFC 9111 section 3.2).
+    /// A stored response updated with the fields of a 304 or of a response to HEAD (RFC 9111 section 3.2).
     ///
-    /// Not taken over: fields that must not be stored (section 3.1), `Content-Length`, and `Content-Encoding` and
-    /// `Content-Range`, which say how the stored body was received; in a shared cache a `Set-Cookie` that nothing says is for
-    /// everybody.
+    /// Not updated: fields that must not be stored (section 3.1), `Content-Length`, and `Content-Encoding` and
+    /// `Content-Range`, which describe how the stored body was received; in a shared cache also a `Set-Cookie` that is
+    /// not explicitly shareable.
     /// - Parameters:
     ///   - stored: The stored response.
     ///   - fields: The fields of the newer one.
-    ///   - request: The fields of the request that got it, if that request selects the stored response: where `Vary` names
-    ///     fields that it did not name before, their values are taken from here.
-    ///   - redirects: The redirects that were followed this time; they take the place of the stored ones. `nil` keeps those.
-    ///   - finalURL: Where they led, the same resource; `nil` keeps the stored URL.
-    ///   - requestTime: When the request was sent that got the newer response.
-    ///   - responseTime: When its head was received.
+    ///   - request: The fields of the request that received it, if it selects the stored response: values of fields
+    ///     that `Vary` newly names are taken from here.
+    ///   - redirects: The redirects that were followed this time, which replace the stored ones. `nil` keeps the stored
+    ///     ones.
+    ///   - finalURL: The URL after redirects, of the same resource; `nil` keeps the stored URL.
+    ///   - requestTime: The time at which the request for the newer response was sent.
+    ///   - responseTime: The time at which its head was received.
     public func freshened(
         _ stored: StoredResponse, by fields: HTTPFields, request: HTTPFields? = nil, redirects: [StoredHead]? = nil,
         finalURL: String? = nil,
@@ -24,20 +25,20 @@ extension CacheRules {
     ) -> StoredResponse {
         var result = stored
         let new = storableFields(of: fields).filter { !CacheRules.isExcludedFromUpdate($0.name.canonicalName) }
-        // HTTPFields holds fewer than 65,535 fields; a response with so many is not believed at all.
+        // HTTPFields holds fewer than 65,535 fields; a response with so many is ignored.
         if stored.fields.count + new.count < 60_000 {
             let replaced = Set(new.map(\.name.canonicalName))
             var merged = HTTPFields()
             merged.reserveCapacity(stored.fields.count + new.count)
             for field in stored.fields {
                 let name = field.name.canonicalName
-                // The age that was true then is not now, whether or not the new response says one.
+                // The stored age is outdated, with or without an age in the new response.
                 if name == "age" || replaced.contains(name) { continue }
                 merged.append(field)
             }
             merged.append(contentsOf: new)
             if mode == .shared, replaced.contains("set-cookie"),
-                !CacheRules.isForAll(ResponseFacts(merged, receivedAt: responseTime, rules: self))
+                !CacheRules.isExplicitlyShared(ResponseFacts(merged, receivedAt: responseTime, rules: self))
             {
                 merged[.setCookie] = nil
             }

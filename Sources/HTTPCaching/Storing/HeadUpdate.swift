@@ -3,12 +3,13 @@ import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
-    /// The stored responses to GET that a 200 to HEAD updates or contradicts (RFC 9111 section 4.3.5).
+    /// The stored responses to GET that a 200 to HEAD updates or invalidates (RFC 9111 section 4.3.5).
     ///
-    /// One of the same resource with the same validators and the same length is updated (section 3.2); one that differs in any of
-    /// these comes back invalidated: it must be confirmed before it is used. Responses that the HEAD says nothing about are left out.
+    /// A response of the same resource with the same validators and length is updated (section 3.2); one that differs
+    /// in any of these is invalidated: it must be validated before it is used. Responses unaffected by the HEAD are
+    /// omitted.
     ///
-    /// - Parameter finalURL: Where redirects led; `nil`: there were none.
+    /// - Parameter finalURL: The URL after redirects; `nil` if there were none.
     public func afterHead(
         _ response: HTTPResponse, to request: CacheRequest, stored: [StoredResponse], finalURL: String? = nil,
         requestTime: Date, responseTime: Date
@@ -19,7 +20,7 @@ extension CacheRules {
         for (index, old) in stored.enumerated() where old.requestMethod == .get && old.status.code / 100 == 2 {
             var getRequest = request
             getRequest.method = .get
-            guard couldAnswer(old, getRequest, now: responseTime) else { continue }
+            guard isCandidate(old, getRequest, now: responseTime) else { continue }
             var updated: StoredResponse
             if signatures.isSameResource(old.finalURL, finalURL ?? request.url),
                 agrees(response.headerFields, new, with: old, receivedAt: responseTime)

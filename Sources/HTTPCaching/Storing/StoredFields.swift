@@ -3,9 +3,8 @@ import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
-    /// The fields of a response that may be stored (RFC 9111 section 3.1): without those that hold for one connection or
-    /// one proxy only and those that are about a single exchange, and in a shared cache without those that `private="…"` names
-    /// (section 5.2.2.7).
+    /// The fields of a response that may be stored (RFC 9111 section 3.1): excludes those that apply to one connection,
+    /// one proxy or a single exchange, and in a shared cache those that `private="…"` names (section 5.2.2.7).
     public func storableFields(of fields: HTTPFields) -> HTTPFields {
         var excluded = CacheRules.exchangeFields
         if mode == .shared {
@@ -16,8 +15,9 @@ extension CacheRules {
         return fields.endToEnd { excluded.contains($0) }
     }
 
-    /// Fields that name one exchange with the origin, for its logs and traces: in a later response they would name another
-    /// client's request. RFC 9111 section 3.1 would have them stored; none of them says anything of the representation.
+    /// Fields that identify one exchange with the origin in logs and traces: in a later response they would identify
+    /// another client's request. RFC 9111 section 3.1 would have them stored; none of them describes the
+    /// representation.
     private static let exchangeFields: Set<String> = [
         "x-request-id", "request-id", "x-correlation-id", "correlation-id", "x-trace-id", "x-transaction-id",
         "traceparent", "tracestate", "traceresponse", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-parentspanid",
@@ -27,18 +27,18 @@ extension CacheRules {
         "x-fastly-request-id", "fly-request-id", "x-vercel-id",
     ]
 
-    /// The response as it is to be stored. Ask ``storability(of:to:receivedAt:)`` first.
+    /// Creates the stored form of a response. Requires ``storability(of:to:receivedAt:)`` to allow storing.
     ///
-    /// A 206 whose `Content-Range` is the whole becomes a complete 200 (RFC 9111 section 3.4). An incomplete 200 is stored
-    /// with ``StoredExtent/partial(held:total:)``: pass what is there in `held`.
+    /// A 206 whose `Content-Range` is the whole becomes a complete 200 (RFC 9111 section 3.4). An incomplete 200 is
+    /// stored with ``StoredExtent/partial(held:total:)``, given `held`.
     /// - Parameters:
     ///   - response: The final response.
     ///   - request: The request that it answers.
-    ///   - redirects: The redirects that were followed, first one first.
-    ///   - requestTime: When the request was sent.
-    ///   - responseTime: When the head was received.
+    ///   - redirects: The redirects that were followed, in order.
+    ///   - requestTime: The time at which the request was sent.
+    ///   - responseTime: The time at which the head was received.
     ///   - bodyLength: The length of the received body in bytes, if known.
-    ///   - held: The byte ranges of the representation that were received, when not all of it was.
+    ///   - held: The byte ranges of the representation that were received, if incomplete.
     public func stored(
         _ response: HTTPResponse,
         to request: CacheRequest,
@@ -80,11 +80,11 @@ extension CacheRules {
             requestTime: requestTime,
             responseTime: responseTime,
             extent: extent,
-            ownVersion: request.ownLifetime?.version
+            ownVersion: request.freshnessOverride?.version
         )
     }
 
-    /// What is kept of a redirect: of one that says `no-store`, only that.
+    /// The stored part of a redirect: of one with `no-store`, only that directive.
     func storable(_ hop: StoredHead) -> StoredHead {
         let isNoStore = ResponseDirectives(hop.fields).flags.contains(.noStore)
         let fields = isNoStore ? [.cacheControl: "no-store"] : storableFields(of: hop.fields)

@@ -3,17 +3,18 @@ import HTTPSemantics
 import HTTPTypes
 
 extension CacheRules {
-    /// Whether the request has a condition of its own that the stored response answers with 304 (RFC 9111 section 4.3.2).
+    /// Returns true if the request has a condition of its own that yields 304 for the stored response (RFC 9111 section
+    /// 4.3.2).
     ///
-    /// `If-None-Match` goes before `If-Modified-Since` (RFC 9110 section 13.2.2). `If-Match` and `If-Unmodified-Since` are not
-    /// for caches and are not looked at.
+    /// `If-None-Match` takes precedence over `If-Modified-Since` (RFC 9110 section 13.2.2). `If-Match` and
+    /// `If-Unmodified-Since` do not apply to caches and are ignored.
     func conditionIsFalse(in request: CacheRequest, _ response: StoredResponse, _ facts: ResponseFacts) -> Bool {
         var tagLines: [String] = []
         var dateLine: HTTPField?
         for field in request.fields {
-            if field.name.isCalled("if-none-match") {
+            if field.name.isNamed("if-none-match") {
                 tagLines.append(field.value)
-            } else if dateLine == nil, field.name.isCalled("if-modified-since") {
+            } else if dateLine == nil, field.name.isNamed("if-modified-since") {
                 dateLine = field
             }
         }
@@ -26,7 +27,7 @@ extension CacheRules {
         guard request.method == .get || request.method == .head, let dateLine,
             let date = dateLine.withUnsafeBytesOfValue({ HTTPDate.parse($0, now: received) })
         else { return false }
-        // An earlier Last-Modified than the client's means that the resource was rolled back, which is a change.
+        // A Last-Modified earlier than the client's means that the resource was rolled back, which is a change.
         if let modified = facts.lastModified { return modified == date }
         return facts.date <= date
     }

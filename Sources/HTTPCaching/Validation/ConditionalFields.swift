@@ -3,8 +3,8 @@ import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
-    /// The conditional fields that ask whether a stored response still holds: `If-None-Match` with its entity tag,
-    /// `If-Modified-Since` with its `Last-Modified`, both when it has both (RFC 9111 section 4.3.1). Empty when it has neither.
+    /// The conditional fields that validate a stored response: `If-None-Match` with its entity tag, `If-Modified-Since`
+    /// with its `Last-Modified`, both if it has both (RFC 9111 section 4.3.1). Empty if it has neither.
     public func conditionalFields(for stored: StoredResponse) -> HTTPFields {
         var fields = HTTPFields()
         let validator = ValidatorFields(stored.fields, receivedAt: stored.responseTime)
@@ -21,8 +21,8 @@ extension CacheRules {
         var fields = conditionalFields(for: response)
         var candidates = [chosen.index]
         if let tag = fields[.ifNoneMatch] {
-            // Other stored responses that could be chosen, and the client's own tags, may be what the origin has. Those of another
-            // resource (a redirect that varies) have tags that mean something else there.
+            // The origin's response may match other selectable stored responses, and the client's own tags. Tags of
+            // another resource (a redirect that varies) mean something else there.
             var known = [tag]
             for (index, other) in stored.enumerated() where index != chosen.index {
                 guard signatures.isSameResource(other.finalURL, response.finalURL),
@@ -35,7 +35,7 @@ extension CacheRules {
                 for tag in own where !known.contains(tag.text) { known.append(tag.text) }
             }
             if known.count > 1 { fields[.ifNoneMatch] = known.joined(separator: ", ") }
-            // The date goes along "if the request is not for a subrange, a single stored response is being validated".
+            // The date is sent "if the request is not for a subrange, a single stored response is being validated".
             if candidates.count > 1 || request.fields.contains(.range) { fields[.ifModifiedSince] = nil }
         }
         if request.policy == .reloadRevalidatingCacheData { fields[.cacheControl] = "max-age=0" }
@@ -46,13 +46,13 @@ extension CacheRules {
             remainingLifetime: chosen.freshness.remaining)
     }
 
-    /// The entity tag of another stored response that may be in the union: that of a partial response only when it covers the
-    /// range that is asked for (RFC 9111 section 4.3.2).
+    /// The entity tag of another stored response for the union: that of a partial response only if it covers the
+    /// requested range (RFC 9111 section 4.3.2).
     private func tagForUnion(_ other: StoredResponse, _ request: CacheRequest, now: Date) -> EntityTag? {
-        guard couldAnswer(other, request, now: now) else { return nil }
+        guard isCandidate(other, request, now: now) else { return nil }
         if !other.isComplete {
             let facts = ResponseFacts(other.fields, receivedAt: other.responseTime, rules: self)
-            guard case .answer = answer(from: other, facts: facts, to: request) else { return nil }
+            guard case .response = evaluate(other, facts: facts, for: request) else { return nil }
         }
         return ValidatorFields(other.fields, receivedAt: other.responseTime).entityTag
     }

@@ -2,35 +2,35 @@ public import FoundationEssentials
 import HTTPSemantics
 public import HTTPTypes
 
-/// A stored response after it was updated.
+/// A stored response after an update.
 public struct RefreshedResponse: Sendable, Hashable {
-    /// Which of the candidates it was.
+    /// The index of the candidate.
     public var candidate: Int
-    /// What to keep from now on; the body is the same.
+    /// The updated response to keep; the body is unchanged.
     public var response: StoredResponse
 }
 
-/// What a 304 means.
+/// The meaning of a 304.
 public enum NotModifiedOutcome: Sendable, Hashable {
-    /// It confirms the first of these, which answers the request, and updates all of them.
+    /// It confirms the first of these, which is served, and updates all of them.
     case refreshed([RefreshedResponse])
-    /// It answers the client's own condition, and nothing stored: pass it on.
-    case answersClient
-    /// It names something else than what is stored: ask again, without conditions.
+    /// It matches the client's own condition, and no stored response: forward it.
+    case forwardToClient
+    /// It identifies none of the stored responses: repeat the request without conditions.
     case repeatUnconditionally
 }
 
 extension CacheRules {
-    /// What a 304 to a validation means for the stored responses (RFC 9111 sections 4.3.3 and 4.3.4).
+    /// Determines the meaning of a 304 to a validation for the stored responses (RFC 9111 sections 4.3.3 and 4.3.4).
     /// - Parameters:
     ///   - response: The 304.
-    ///   - validation: What ``decide(_:stored:now:)`` said to ask.
-    ///   - stored: The responses that were given to it.
-    ///   - request: The request that was given to it.
-    ///   - redirects: The redirects that were followed to the 304, first one first.
-    ///   - finalURL: Where they led; `nil`: there were none. A 304 confirms what came from there, and nothing else.
-    ///   - requestTime: When the validation was sent.
-    ///   - responseTime: When the 304 was received.
+    ///   - validation: The validation from ``decide(_:stored:now:)``.
+    ///   - stored: The stored responses that were passed to it.
+    ///   - request: The request that was passed to it.
+    ///   - redirects: The redirects that were followed to the 304, in order.
+    ///   - finalURL: The URL after redirects; `nil` if there were none. A 304 confirms only responses from there.
+    ///   - requestTime: The time at which the validation was sent.
+    ///   - responseTime: The time at which the 304 was received.
     public func afterNotModified(
         _ response: HTTPResponse,
         validation: CacheValidation,
@@ -49,11 +49,11 @@ extension CacheRules {
         let isBare = !ValidatorFields(response.headerFields, receivedAt: responseTime).exists
         let hasOwnCondition = request.fields.contains(.ifNoneMatch) || request.fields.contains(.ifModifiedSince)
         if identified.isEmpty, isBare, initial.count == 1, !hasOwnCondition {
-            // A 304 without any validator: where only one response's validator was sent, it can mean nothing else.
+            // A 304 without any validator is unambiguous if only one response's validator was sent.
             identified = initial
         }
-        guard let first = identified.first else { return hasOwnCondition ? .answersClient : .repeatUnconditionally }
-        // What was chosen answers, if the 304 means it; else the most recent of those that it means.
+        guard let first = identified.first else { return hasOwnCondition ? .forwardToClient : .repeatUnconditionally }
+        // The selected response is served if the 304 matches it; otherwise the most recent match.
         let answering = identified.contains(validation.candidate) ? validation.candidate : first
         let order = [answering] + identified.filter { $0 != answering }
         return .refreshed(
@@ -66,8 +66,8 @@ extension CacheRules {
             })
     }
 
-    /// The stored responses that a 304 is about: all with the same strong validator; failing that, the most recent with the
-    /// same weak one; failing any validator, the only one, if it has none either.
+    /// The stored responses that a 304 identifies: all with the same strong validator; failing that, the most recent
+    /// with the same weak one; failing any validator, the only one, if it has none either.
     private func identify(
         _ fields: HTTPFields, among initial: [Int], of stored: [StoredResponse], receivedAt: Date
     ) -> [Int] {

@@ -1,28 +1,28 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// How an origin failed to answer.
+/// The way in which an origin failed to respond.
 public enum OriginFailure: Sendable, Hashable {
-    /// It could not be reached, or it cut the connection.
+    /// It could not be reached, or closed the connection.
     case unreachable
-    /// It answered with this error status.
+    /// It responded with this error status.
     case status(HTTPResponse.Status)
 }
 
 extension CacheRules {
-    /// Whether a stored response may be served although the origin did not confirm it.
+    /// Returns true if a stored response may be served although the origin did not confirm it.
     ///
-    /// `stale-if-error` of the response or of the request says for how long (RFC 5861 section 4); without it an origin that
-    /// cannot be reached is reason enough (RFC 9111 section 4.2.4), an error status is not unless
-    /// ``treatsServerErrorAsUnreachable``. Never where `must-revalidate`, `no-cache`, or in a shared cache `proxy-revalidate`
-    /// or `s-maxage` forbid it, nor where the request insists on something fresher. Of the statuses, 500, 502, 503 and 504
-    /// count as failures.
+    /// `stale-if-error` of the response or of the request limits the time (RFC 5861 section 4); without it, an
+    /// unreachable origin suffices (RFC 9111 section 4.2.4), an error status does not unless
+    /// ``treatsServerErrorAsUnreachable``. Never if `must-revalidate`, `no-cache`, or in a shared cache
+    /// `proxy-revalidate` or `s-maxage` forbid it, nor if the request requires a fresher response. Of the statuses,
+    /// 500, 502, 503 and 504 count as failures.
     public func mayServeStale(
         _ stored: StoredResponse, after failure: OriginFailure, for request: CacheRequest, now: Date
     ) -> Bool {
-        guard couldAnswer(stored, request, now: now) else { return false }
+        guard isCandidate(stored, request, now: now) else { return false }
         let facts = ResponseFacts(stored.fields, receivedAt: stored.responseTime, rules: self)
-        let freshness = freshness(of: stored, facts: facts, at: now, ownLifetime: request.ownLifetime)
+        let freshness = freshness(of: stored, facts: facts, at: now, freshnessOverride: request.freshnessOverride)
         return mayServeStale(
             stored, facts: facts, freshness: freshness, after: failure, request, RequestDirectives(request.fields))
     }
@@ -41,7 +41,7 @@ extension CacheRules {
         let staleness = max(0, freshness.age - freshness.lifetime)
         if let window = directives.staleIfError.value, staleness <= window { return true }
         if isRefused(freshness, by: directives), directives.maxAge != .absent { return false }
-        if freshness.source != .ownLifetime, let window = facts.directives.staleIfError.value {
+        if freshness.source != .freshnessOverride, let window = facts.directives.staleIfError.value {
             return staleness <= window
         }
         if directives.staleIfError != .absent { return false }

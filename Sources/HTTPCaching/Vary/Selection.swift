@@ -3,26 +3,26 @@ import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
-    /// The request's fields that `Vary` of a response, and of the redirects to it, names (RFC 9111 section 4.1): what must
-    /// be kept with the response.
+    /// The request's fields that `Vary` of a response, and of the redirects to it, names (RFC 9111 section 4.1): they
+    /// must be stored with the response.
     public func selectingFields(
         of request: HTTPFields, for response: HTTPFields, redirects: [StoredHead] = []
     ) -> SelectingFields {
         SelectingFields(selectingNames(response, redirects), of: request)
     }
 
-    /// A text that is equal for two requests exactly when their selecting fields match by `Vary` of this response: one
-    /// variant of a URL has one of it, so that a new response replaces the stored one of its variant. `nil` for `Vary: *`.
+    /// A text that is equal for two requests exactly if their selecting fields match by `Vary` of this response: it
+    /// identifies one variant of a URL, so that a new response replaces the stored one of its variant. `nil` for `Vary:
+    /// *`.
     ///
-    /// Empty without `Vary`; else the names, a line break and a SHA-256 of the values. What stands before the line break is
-    /// what ``variantKey(_:of:)`` makes the key of another request from.
+    /// Empty without `Vary`; otherwise the names, a line break and a SHA-256 of the values. The part before the line
+    /// break is the input of ``variantKey(_:of:)`` for other requests.
     public func variantKey(of request: HTTPFields, for response: HTTPFields, redirects: [StoredHead] = []) -> String? {
         let names = selectingNames(response, redirects)
         return names.contains("*") ? nil : CacheRules.variantKey(SelectingFields(names, of: request))
     }
 
-    /// The variant's key of a stored response. `nil` for `Vary: *`, and when the value of a field that it names was not
-    /// recorded.
+    /// The variant key of a stored response. `nil` for `Vary: *`, and if the value of a named field was not recorded.
     public func variantKey(of stored: StoredResponse) -> String? {
         var values: [SelectingFields.Value] = []
         for name in selectingNames(stored.fields, stored.redirects) {
@@ -32,14 +32,14 @@ extension CacheRules {
         return CacheRules.variantKey(SelectingFields(values))
     }
 
-    /// The key that a request's variant would have if its response varied on the same fields as the one whose key begins
+    /// The key of a request's variant, assuming that its response varies on the same fields as the one whose key begins
     /// with `names`.
     public static func variantKey(_ names: Substring, of request: HTTPFields) -> String {
         variantKey(SelectingFields(names.split(separator: "," as Character).map { String($0) }, of: request))
     }
 
-    /// The selecting fields as they are, for comparison in memory: it may hold credentials and is not to be stored. `nil` for
-    /// `Vary: *`, empty without `Vary`.
+    /// The selecting fields as plain text, for comparison in memory: may contain credentials and must not be stored.
+    /// `nil` for `Vary: *`, empty without `Vary`.
     public func selectingText(of request: HTTPFields, for response: HTTPFields) -> String? {
         let names = selectingNames(response, [])
         if names.contains("*") { return nil }
@@ -57,12 +57,12 @@ extension CacheRules {
             + ShortSHA256.digest(of: Array(text.joined(separator: "\n").utf8)).hexadecimal
     }
 
-    /// Those that `Vary` names and those of ``alwaysVaryingNames``.
+    /// The names in `Vary` and those of ``alwaysVaryingNames``.
     func selectingNames(_ response: HTTPFields, _ redirects: [StoredHead]) -> Set<String> {
         CacheRules.namesInVary(response, redirects).union(alwaysVaryingNames)
     }
 
-    /// The names in lower case, and `*`. What is no field name names nothing.
+    /// The names in lower case, and `*`. Anything but a field name is ignored.
     static func namesInVary(_ response: HTTPFields, _ redirects: [StoredHead]) -> Set<String> {
         var names: Set<String> = []
         for fields in [response] + redirects.map(\.fields) {
@@ -73,13 +73,13 @@ extension CacheRules {
         return names
     }
 
-    /// Whether the selecting fields of a stored response match the request's (RFC 9111 section 4.1).
+    /// Returns true if the selecting fields of a stored response match the request's (RFC 9111 section 4.1).
     public func isSelected(_ stored: StoredResponse, by request: HTTPFields) -> Bool {
         guard CacheRules.matchesVary(of: stored.fields, stored.selectingFields, request),
             alwaysVaryingNames.allSatisfy({ stored.selectingFields.matches($0, in: request) })
         else { return false }
         for hop in stored.redirects {
-            // A redirect that varies on anything is bounded by freshness: it is asked for again each time.
+            // A redirect that varies on everything is bounded by freshness: it is validated each time.
             if !CacheRules.matchesVary(of: hop.fields, stored.selectingFields, request, starMatches: true) {
                 return false
             }

@@ -1,22 +1,22 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// The value of a request field for the purpose of `Vary`.
+/// The value of a request field for the comparison by `Vary`.
 enum VaryValue {
-    /// All lines of the field joined, normalised as RFC 9111 section 4.1 allows where the field's syntax is known; `nil` when
-    /// the field is absent, which matches only an absent one.
+    /// All lines of the field joined, normalised as RFC 9111 section 4.1 allows if the field's syntax is known; `nil`
+    /// if the field is absent, which matches only an absent one.
     static func normalized(_ name: String, in fields: HTTPFields) -> String? {
         var lines: [String] = []
-        for field in fields where field.name.isCalled(name) {
+        for field in fields where field.name.isNamed(name) {
             lines.append(field.withUnsafeBytesOfValue { text($0) })
         }
         guard !lines.isEmpty else { return nil }
         switch name {
         case "accept", "accept-encoding", "accept-charset":
-            // Lists whose order says nothing.
+            // Lists whose order is insignificant.
             return members(fields, name).map(\.text).sorted().joined(separator: ",")
         case "accept-language":
-            // Ordered by weight; among equal ones some recipients take the order for a preference: RFC 9110 section 12.5.4.
+            // Sorted by weight; some recipients treat the order of equal ones as a preference: RFC 9110 section 12.5.4.
             return members(fields, name).enumerated()
                 .sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
                 .map(\.element.text).joined(separator: ",")
@@ -25,7 +25,7 @@ enum VaryValue {
         }
     }
 
-    /// A text that is equal for equal bytes only: what is no UTF-8 is read as Latin-1.
+    /// A text that is equal for equal bytes only: bytes that are not UTF-8 are read as Latin-1.
     static func text(_ bytes: some Collection<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = "\u{FFFD}"
@@ -40,14 +40,14 @@ enum VaryValue {
     }
 }
 
-/// A member of `Accept` and its like, without the differences that mean nothing: whitespace, the letter case of names, the
-/// form of the weight.
+/// A member of `Accept` and similar fields, without insignificant differences: whitespace, the letter case of names,
+/// the form of the weight.
 private struct WeightedMember {
     /// In thousandths (RFC 9110 section 12.4.2).
     var weight = 1000
     var text: String
 
-    /// - Parameter isMediaRange: whether the values of parameters keep their letter case.
+    /// - Parameter isMediaRange: True if the values of parameters keep their letter case.
     init(_ member: ByteSlice, isMediaRange: Bool) {
         var parts: [[UInt8]] = [[]]
         var isQuoted = false
@@ -73,7 +73,7 @@ private struct WeightedMember {
         }
     }
 
-    /// `q=0.8` and the like; `nil` for another parameter.
+    /// Parses `q=0.8` and the like; `nil` for another parameter.
     private static func weight(_ part: [UInt8]) -> Int? {
         guard part.starts(with: "q=".utf8), let whole = part.dropFirst(2).first, whole == 0x30 || whole == 0x31 else {
             return nil

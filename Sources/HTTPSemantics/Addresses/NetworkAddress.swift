@@ -1,11 +1,11 @@
 import Glibc
 
-/// An IP address, as it stands in a packet.
+/// An IP address, in network representation.
 package struct NetworkAddress: Hashable, Sendable {
     /// Four bytes, or sixteen, in network order.
     package let bytes: [UInt8]
 
-    /// - Parameter bytes: Four or sixteen; nil when there are more or less.
+    /// - Parameter bytes: Four or sixteen bytes; any other count yields nil.
     package init?(bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
@@ -13,7 +13,7 @@ package struct NetworkAddress: Hashable, Sendable {
 
     private init(_ bytes: ArraySlice<UInt8>) { self.bytes = Array(bytes) }
 
-    /// Reads dotted decimals or the text form of RFC 4291 section 2.2, and nothing else.
+    /// Parses dotted decimals or the text form of RFC 4291 section 2.2, and nothing else.
     package init?(_ text: String) {
         var address = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, text, &address) == 1 {
@@ -27,7 +27,7 @@ package struct NetworkAddress: Hashable, Sendable {
 
     package var isIPv4: Bool { bytes.count == 4 }
 
-    /// Whether its first `bits` bits are those of the other, which is of the same family.
+    /// Returns true if the first `bits` bits equal those of a prefix of the same family.
     package func begins(_ prefix: Self, bits: Int) -> Bool {
         guard bytes.count == prefix.bytes.count else { return false }
         let whole = bits / 8

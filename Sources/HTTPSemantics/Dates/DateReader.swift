@@ -1,4 +1,4 @@
-/// Reads a date byte by byte; every function consumes what it returns, or returns `nil`.
+/// Parses a date byte by byte; every function consumes what it returns, or returns `nil`.
 struct DateReader {
     let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -36,10 +36,11 @@ struct DateReader {
         return seconds(CivilDate(year: year, month: month + 1, day: day), time)
     }
 
-    /// RFC 9110 section 5.6.7: "a timestamp that appears to be more than 50 years in the future" is the most recent year in
-    /// the past with the same last two digits. So of the years that end so, it is the last one that is not beyond that.
+    /// RFC 9110 section 5.6.7: "a timestamp that appears to be more than 50 years in the future" is the most recent
+    /// year in the past with the same last two digits. The result is therefore the latest year with these digits that
+    /// is at most 50 years ahead.
     private func withCentury(_ shortYear: Int, now: Double, _ make: (Int) -> Double?) -> Double? {
-        // Where a clock stands outside the years that HTTP can write, its century does not matter.
+        // The century is irrelevant for a clock outside the years that HTTP can express.
         let now = now.clamped(-62_167_219_200, 253_402_300_799)
         let today = CivilDate(daysSince1970: Int64(now.rounded(.down)).quotientFloored(86_400))
         let timeOfDay = now - Double(today.daysSince1970) * 86_400
@@ -47,7 +48,7 @@ struct DateReader {
         let latest = Double(limit.daysSince1970) * 86_400 + timeOfDay
         var year = (today.year / 100 + 1) * 100 + shortYear
         while year >= 0 {
-            // A 29 February exists in some of those centuries only; such a date must exist in the one that is meant.
+            // 29 February exists in some of those centuries only; the date must exist in the chosen one.
             let first = CivilDate(year: year, month: 1, day: 1)
             if year <= limit.year, Double(first.daysSince1970) * 86_400 <= latest {
                 guard let date = make(year) else { return nil }
@@ -117,7 +118,7 @@ struct DateReader {
             || text("Friday") || text("Saturday")
     }
 
-    /// `hh:mm:ss` as seconds of the day. A leap second, which is the last of a day, is taken for the second before it: "the
+    /// `hh:mm:ss` as seconds of the day. A leap second, always the last of a day, is read as the preceding second: "the
     /// nearest time equal to or earlier than the received value" (RFC 9111 section 4.2).
     private mutating func timeOfDay() -> Int? {
         guard let hour = two(), text(":"), let minute = two(), text(":"), let second = two(), hour < 24, minute < 60

@@ -1,21 +1,21 @@
 public import FoundationEssentials
 
-/// Dates as HTTP writes them (RFC 9110 section 5.6.7): three formats are read, strictly; one is written.
+/// HTTP dates (RFC 9110 section 5.6.7): parses all three formats strictly, and formats the preferred one.
 ///
-/// As RFC 9111 section 4.2 asks of a cache, letter case does not matter and no time zone but GMT is understood.
+/// As RFC 9111 section 4.2 requires of a cache, letter case is ignored and GMT is the only time zone understood.
 public enum HTTPDate {
-    /// The point in time that `text` names, or `nil` when it is none of the three formats, down to the last character.
+    /// Parses `text`, down to the last character; `nil` if it is in none of the three formats.
     /// - Parameters:
     ///   - text: The field's value.
-    ///   - now: Decides the century of a two-digit year (the obsolete RFC 850 format): what would be more than 50 years in
-    ///     the future lies in the past.
+    ///   - now: The reference for the century of a two-digit year (the obsolete RFC 850 format): a date more than 50
+    ///     years in the future lies in the past.
     public static func parse(_ text: String, now: Date) -> Date? {
         var text = text
         return text.withUTF8 { parse($0, now: now.secondsSince1970) }.map(Date.init(timeIntervalSince1970:))
     }
 
-    /// Whether `text` is a date in the one format that senders may generate, `Sun, 06 Nov 1994 08:49:37 GMT`: only such a date can
-    /// be sent back in `If-Range`.
+    /// Returns true if `text` is a date in the one format that senders may generate, `Sun, 06 Nov 1994 08:49:37 GMT`:
+    /// only such a date may be sent back in `If-Range`.
     package static func isIMFFixdate(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -24,7 +24,7 @@ public enum HTTPDate {
         }
     }
 
-    /// As ``parse(_:now:)``, in seconds since 1970.
+    /// Equivalent to ``parse(_:now:)``, in seconds since 1970.
     package static func parse(_ bytes: UnsafeBufferPointer<UInt8>, now: Double) -> Double? {
         var reader = DateReader(bytes: bytes)
         switch bytes.count {
@@ -35,10 +35,10 @@ public enum HTTPDate {
         }
     }
 
-    /// `date` as an IMF-fixdate, for example `Sun, 06 Nov 1994 08:49:37 GMT`. Fractions of a second are dropped; what lies
-    /// before the year 0 or after 9999 is written as the nearest date that can be.
+    /// `date` as an IMF-fixdate, for example `Sun, 06 Nov 1994 08:49:37 GMT`. Fractions of a second are dropped; dates
+    /// outside of the years 0 to 9999 are clamped.
     public static func format(_ date: Date) -> String {
-        // Year 0 is the least, and 9999 the greatest, that four digits can say.
+        // Four digits express the years 0 to 9999.
         let seconds = Int64(date.secondsSince1970.clamped(-62_167_219_200, 253_402_300_799).rounded(.down))
         let days = seconds.quotientFloored(86_400)
         let time = seconds - days * 86_400

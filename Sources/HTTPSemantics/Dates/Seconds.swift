@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 extension Date {
-    /// Seconds since 1970, always finite: a clock that says nonsense must not make arithmetic trap.
+    /// Seconds since 1970, always finite: an implausible clock must not make arithmetic trap.
     package var secondsSince1970: Double {
         let seconds = timeIntervalSince1970
         guard seconds.isFinite else { return seconds == .infinity ? 1e15 : -1e15 }

@@ -2,26 +2,27 @@ package import HTTPTypes
 
 /// One range of a `Range` field (RFC 9110 section 14.1.2), in bytes.
 package enum ByteRange: Sendable, Hashable {
-    /// From the first byte on; to the last one, if that is given.
+    /// From the first byte on; up to the last one, if given.
     case from(Int64, through: Int64?)
-    /// The last so many bytes.
+    /// The last bytes, by number.
     case suffix(Int64)
 
-    /// The range that a request asks for; `nil` when there is no `Range`, several lines or ranges, another unit, or one that is
-    /// invalid. In all of these a recipient may ignore the field and send the whole (RFC 9110 section 14.2).
+    /// The range that a request asks for; `nil` if there is no `Range`, several lines or ranges, another unit, or an
+    /// invalid one. In all of these cases a recipient may ignore the field and send the whole representation (RFC 9110
+    /// section 14.2).
     package init?(_ fields: HTTPFields) {
-        var lines = fields.lazy.filter { $0.name.isCalled("range") }.makeIterator()
+        var lines = fields.lazy.filter { $0.name.isNamed("range") }.makeIterator()
         guard let line = lines.next(), lines.next() == nil else { return nil }
         guard let value = line.withUnsafeBytesOfValue({ ByteRange($0) }) else { return nil }
         self = value
     }
 
-    /// The range that ends where `range` does; at the end of the representation when that is `Int64.max`.
+    /// The range that ends where `range` does; at the end of the representation if that is `Int64.max`.
     package init(_ range: Range<Int64>) {
         self = .from(range.lowerBound, through: range.upperBound == .max ? nil : range.upperBound - 1)
     }
 
-    /// Numbers beyond 63 bits are beyond every end.
+    /// Clamps numbers beyond 63 bits.
     private init?(_ bytes: Bytes) {
         let text = bytes[...].trimmed
         guard text.count > 6, text.prefix(6).isName("bytes=") else { return nil }
@@ -42,7 +43,7 @@ package enum ByteRange: Sendable, Hashable {
         }
     }
 
-    /// The range as a `Range` field has it behind `bytes=`: `5-9`, `5-`, `-5`.
+    /// The range as it follows `bytes=` in a `Range` field: `5-9`, `5-`, `-5`.
     package var text: String {
         switch self {
         case .from(let first, let last): "\(first)-\(last.map(String.init) ?? "")"
@@ -50,7 +51,8 @@ package enum ByteRange: Sendable, Hashable {
         }
     }
 
-    /// The bytes that it stands for in a representation of that length; `nil` when there are none (RFC 9110 section 15.5.17).
+    /// The bytes selected from a representation of the given length; `nil` if there are none (RFC 9110 section
+    /// 15.5.17).
     package func resolved(length: Int64) -> Range<Int64>? {
         switch self {
         case .from(let first, let last):

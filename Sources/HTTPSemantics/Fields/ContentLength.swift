@@ -4,13 +4,13 @@ package import HTTPTypes
 package enum ContentLength: Sendable, Hashable {
     case absent
     case bytes(Int64)
-    /// Different values, or something that is no number of 63 bits.
+    /// Differing values, or a value that is not a number of at most 63 bits.
     case invalid
 
-    /// The value of all `Content-Length` fields; equal values, also in one line, are one.
+    /// Combines all `Content-Length` fields; equal values, also within one line, count as one.
     package init(_ fields: HTTPFields) {
         var length = ContentLength.absent
-        for field in fields where field.name.isCalled("content-length") {
+        for field in fields where field.name.isNamed("content-length") {
             field.withUnsafeBytesOfValue { line in
                 for member in line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                     length.merge(Int64(digits: member.trimmed))

@@ -2,13 +2,13 @@ public import HTTPTypes
 
 /// The value of `Content-Range` (RFC 9110 section 14.4), in bytes.
 public enum ContentRange: Sendable, Hashable {
-    /// `bytes 5-9/10`, or `bytes 5-9/*` without a total: the bytes that a 206 has, and the length of the whole.
+    /// `bytes 5-9/10`, or `bytes 5-9/*` without a total: the bytes in a 206 and the length of the whole representation.
     case range(Range<Int64>, total: Int64?)
-    /// `bytes */10`, the length of the whole in a 416.
+    /// `bytes */10`, the length of the whole representation in a 416.
     case unsatisfied(total: Int64)
 
-    /// `nil` for another unit and for everything that the grammar does not allow: signs, further spaces, an end before the
-    /// start or beyond the total, numbers beyond 63 bits, several values.
+    /// Parses a value; `nil` for another unit and for anything the grammar does not allow: signs, further spaces, an
+    /// end before the start or beyond the total, numbers beyond 63 bits, several values.
     public init?(_ text: String) {
         var text = text
         guard let value = text.withUTF8({ ContentRange($0) }) else { return nil }
@@ -17,18 +17,18 @@ public enum ContentRange: Sendable, Hashable {
 
     /// The one `Content-Range` among the fields; `nil` when there is none, several, or an invalid one.
     public init?(_ fields: HTTPFields) {
-        var lines = fields.lazy.filter { $0.name.isCalled("content-range") }.makeIterator()
+        var lines = fields.lazy.filter { $0.name.isNamed("content-range") }.makeIterator()
         guard let line = lines.next(), lines.next() == nil else { return nil }
         guard let value = line.withUnsafeBytesOfValue({ ContentRange($0) }) else { return nil }
         self = value
     }
 
-    /// The bytes that the message has.
+    /// The bytes in the message.
     public var range: Range<Int64>? {
         if case .range(let range, _) = self { range } else { nil }
     }
 
-    /// The length of the whole; `nil` when it is not known.
+    /// The length of the whole representation; `nil` if unknown.
     public var total: Int64? {
         switch self {
         case .range(_, let total): total
@@ -36,7 +36,7 @@ public enum ContentRange: Sendable, Hashable {
         }
     }
 
-    /// The value as a field has it.
+    /// The value in field syntax.
     public var text: String {
         switch self {
         case .range(let range, let total):

@@ -4,7 +4,7 @@ public import HTTPTypes
 @usableFromInline package typealias ByteSlice = Slice<UnsafeBufferPointer<UInt8>>
 
 extension Slice where Base == UnsafeBufferPointer<UInt8> {
-    /// Whether it is `name` (given in lower case), whatever the letter case.
+    /// Returns true if it equals `name` (given in lower case), ignoring letter case.
     @inlinable package func isName(_ name: StaticString) -> Bool {
         guard count == name.utf8CodeUnitCount else { return false }
         return name.withUTF8Buffer { expected in
@@ -17,7 +17,7 @@ extension Slice where Base == UnsafeBufferPointer<UInt8> {
         }
     }
 
-    /// Without optional whitespace at both ends.
+    /// The bytes without optional whitespace at both ends.
     @inlinable package var trimmed: ByteSlice {
         var start = startIndex
         var end = endIndex
@@ -31,8 +31,8 @@ extension Slice where Base == UnsafeBufferPointer<UInt8> {
     }
 }
 
-/// Calls `body` with each member of a comma-separated list (RFC 9110 section 5.6.1), trimmed; empty ones are skipped. Commas
-/// inside quoted strings do not separate.
+/// Calls `body` with each member of a comma-separated list (RFC 9110 section 5.6.1), trimmed; empty ones are skipped.
+/// Commas inside quoted strings do not separate members.
 @inlinable package func forEachListMember(_ bytes: Bytes, _ body: (ByteSlice) -> Void) {
     var start = 0
     var quotesCount = true
@@ -44,9 +44,9 @@ extension Slice where Base == UnsafeBufferPointer<UInt8> {
     }
 }
 
-/// Where the list member that starts at `start` ends: at a comma outside a quoted string. A quote that is never closed is
-/// an ordinary character, so that it cannot hide the members behind it; and so are all quotes after one, so that a line is
-/// not searched again and again.
+/// Returns the end of the list member that starts at `start`: a comma outside of quoted strings. An unclosed quote is
+/// an ordinary character, so that it cannot hide the members behind it; so are all quotes after one, so that a line is
+/// not searched repeatedly.
 @inlinable package func memberEnd(_ bytes: Bytes, from start: Int, quotesCount: inout Bool) -> Int {
     var index = start
     while index < bytes.count, bytes[index] != UInt8(ascii: ",") {
@@ -72,33 +72,33 @@ extension Slice where Base == UnsafeBufferPointer<UInt8> {
 }
 
 extension HTTPField.Name {
-    /// Whether it is `name` (given in lower case). Most names differ in length, and that is cheaper to see than equality.
-    @inlinable package func isCalled(_ name: String) -> Bool {
+    /// Returns true if it equals `name` (given in lower case). The lengths are compared first: most names differ there.
+    @inlinable package func isNamed(_ name: String) -> Bool {
         canonicalName.utf8.count == name.utf8.count && canonicalName == name
     }
 }
 
 extension HTTPFields {
-    /// Calls `body` with each member of the list that all fields of that name make together.
+    /// Calls `body` with each member of the list formed by all fields of that name.
     @inlinable package func forEachMember(of canonicalName: String, _ body: (ByteSlice) -> Void) {
-        for field in self where field.name.isCalled(canonicalName) {
+        for field in self where field.name.isNamed(canonicalName) {
             field.withUnsafeBytesOfValue { forEachListMember($0, body) }
         }
     }
 
     /// The first field of that name, without joining several.
     @inlinable package func first(_ canonicalName: String) -> HTTPField? {
-        first { $0.name.isCalled(canonicalName) }
+        first { $0.name.isNamed(canonicalName) }
     }
 }
 
 extension HTTPFields {
-    /// The fields of one name that a message may have once (RFC 9110 section 5.5).
+    /// The fields of one name that a message may contain once (RFC 9110 section 5.5).
     package enum Singleton: Equatable {
         case none
         /// The only one, or the first of several with the same value.
         case one(HTTPField)
-        /// Several with different values.
+        /// Several fields with different values.
         case contradictory
 
         package var field: HTTPField? {
@@ -106,10 +106,10 @@ extension HTTPFields {
         }
     }
 
-    /// The field of a name that a message may have once.
-    package func only(_ canonicalName: String) -> Singleton {
+    /// The field of a name that a message may contain once.
+    package func singleton(_ canonicalName: String) -> Singleton {
         var result = Singleton.none
-        for field in self where field.name.isCalled(canonicalName) {
+        for field in self where field.name.isNamed(canonicalName) {
             switch result {
             case .none: result = .one(field)
             case .one(let first) where first.hasSameBytes(as: field): break

@@ -1,11 +1,11 @@
 package import HTTPTypes
 
-/// Fields that are for one connection, or for one proxy, and are neither passed on nor stored (RFC 9110 section 7.6.1, RFC 9111
-/// section 3.1).
+/// Fields that apply to one connection or one proxy, and are neither forwarded nor stored (RFC 9110 section 7.6.1, RFC
+/// 9111 section 3.1).
 package enum HopByHopFields {
-    /// Whether a field is one by its name, in lower case; `Connection` may name others.
+    /// Returns true if the name, in lower case, is always hop-by-hop; `Connection` may name others.
     package static func contains(_ canonicalName: String) -> Bool {
-        // By length first: every field of every message is looked at.
+        // Lengths are compared first, because every field of every message passes here.
         switch canonicalName.utf8.count {
         case 2: canonicalName == "te"
         case 7: canonicalName == "upgrade"
@@ -19,7 +19,7 @@ package enum HopByHopFields {
         }
     }
 
-    /// The fields that `Connection` names, in lower case; `close` and `keep-alive` are no fields' names.
+    /// The fields that `Connection` names, in lower case; `close` and `keep-alive` are not field names.
     static func names(in fields: HTTPFields) -> [String] {
         var names: [String] = []
         fields.forEachMember(of: "connection") { member in
@@ -30,9 +30,9 @@ package enum HopByHopFields {
 }
 
 extension HTTPFields {
-    /// The fields that are for the recipient of a message, and not for one connection or one proxy: what an intermediary passes on.
+    /// The end-to-end fields, which an intermediary forwards: those that do not apply to one connection or one proxy.
     ///
-    /// - Parameter isExcluded: Leaves out more, by the name in lower case.
+    /// - Parameter isExcluded: Excludes further fields, by name in lower case.
     package func endToEnd(excluding isExcluded: (String) -> Bool = { _ in false }) -> HTTPFields {
         let named = HopByHopFields.names(in: self)
         var result = HTTPFields()

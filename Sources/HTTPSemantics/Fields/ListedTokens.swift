@@ -1,5 +1,5 @@
-/// The tokens of a comma-separated list (RFC 9110 section 5.6.1), empty ones left out. Quotation marks mean nothing in it: what a
-/// stranger leaves open cannot hide what others add behind it.
+/// The tokens of a comma-separated list (RFC 9110 section 5.6.1), empty ones omitted. Quotation marks have no meaning
+/// in it: an unclosed one cannot hide the members that others append.
 package struct ListedTokens: Sequence, IteratorProtocol {
     private var rest: Substring.UTF8View
 

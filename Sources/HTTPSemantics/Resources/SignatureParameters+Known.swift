@@ -1,10 +1,10 @@
 extension SignatureParameters.Scheme {
-    /// The table. Parameters that choose a version, a snapshot or a response's fields (`versionId`, `response-content-type`,
-    /// `rscd`) are no part of a signature: they say what is asked for.
+    /// The known schemes. Parameters that select a version, a snapshot or response fields (`versionId`,
+    /// `response-content-type`, `rscd`) are not part of a signature: they identify the resource.
     static let known: [Self] = services + akamai
 
     private static let services: [Self] = [
-        // Amazon S3 and what speaks its protocol: Signature Version 4 (and 4A), and 2.
+        // Amazon S3 and compatible services: Signature Version 4 (and 4A), and 2.
         .init(
             "S3 SigV4", marks: [.init("X-Amz-Algorithm", .beginning("AWS4-")), "X-Amz-Credential", "X-Amz-Signature"],
             others: [
@@ -20,7 +20,7 @@ extension SignatureParameters.Scheme {
         .init("GCS V2", marks: ["GoogleAccessId", "Expires", "Signature"]),
         // Azure Storage: service, account and user delegation SAS. `sv` is the protocol's version, a date.
         .init("Azure SAS", marks: [.init("sv", .date), "sig"], others: azure),
-        // GitHub's release assets: a SAS with a token beside it.
+        // GitHub's release assets: a SAS with an additional token.
         .init("GitHub", marks: [.init("sv", .date), "sig", .init("jwt", .beginning("eyJ"))], others: azure),
         // CloudFront, with a canned and with a custom policy.
         .init("CloudFront", marks: ["Expires", "Key-Pair-Id", "Signature"], others: ["Hash-Algorithm", "Policy"]),

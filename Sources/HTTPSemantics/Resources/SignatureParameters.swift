@@ -1,14 +1,14 @@
-/// Query parameters that authorise a request and say nothing about what is asked for: those of signed URLs, which are others
-/// each time that one is made.
+/// Query parameters that authorise a request without identifying the resource: those of signed URLs, which differ each
+/// time one is generated.
 ///
-/// A validator is unique to its resource only (RFC 9110 section 8.8.3): a partial is continued, and a stored body confirmed by a
-/// 304, only when the final URL is that of the resource that they came from. ``isSameResource(_:_:)`` compares all of it but
-/// these parameters, and takes a scheme's parameters for a signature only where its marks are present.
+/// A validator is unique to its resource only (RFC 9110 section 8.8.3): a partial is resumed, and a stored body
+/// confirmed by a 304, only if the final URL is that of the resource they came from. ``isSameResource(_:_:)`` compares
+/// all of it except these parameters, and treats a scheme's parameters as a signature only if its marks are present.
 ///
 ///     configuration.rules.signatures.schemes.append(
 ///         .init("our CDN", marks: ["token"], others: ["expires"]))
 public struct SignatureParameters: Sendable, Hashable {
-    /// One way to sign URLs.
+    /// A scheme for signing URLs.
     public struct Scheme: Sendable, Hashable {
         /// A parameter and the form of its value.
         public struct Mark: Sendable, Hashable, ExpressibleByStringLiteral {
@@ -32,7 +32,7 @@ public struct SignatureParameters: Sendable, Hashable {
             public init(stringLiteral name: String) { self.init(name, .any) }
         }
 
-        /// The service, for people.
+        /// The service's name, for display.
         public let name: String
         /// The parameters that must all be present.
         public let marks: [Mark]
@@ -45,34 +45,35 @@ public struct SignatureParameters: Sendable, Hashable {
             self.others = others
         }
 
-        /// One parameter that never says what is asked for.
+        /// A single parameter that never identifies the resource.
         public init(parameter name: String) { self.init(name, marks: [Mark(name, .any)]) }
     }
 
-    /// Those that are recognised. The order does not matter; a URL may be signed in several ways.
+    /// The schemes that are recognised. Their order is irrelevant; a URL may be signed in several ways.
     public var schemes: [Scheme]
 
     public init(schemes: [Scheme]) { self.schemes = schemes }
 
-    /// The schemes of S3, Google Cloud Storage, Azure, CloudFront and Akamai, and those who use them.
+    /// The schemes of S3, Google Cloud Storage, Azure, CloudFront and Akamai, and of services that use them.
     public static let known = SignatureParameters(schemes: Scheme.known)
 
-    /// Whether two final URLs are of one resource: the same scheme, host, port and path, and the same query but for signatures.
+    /// Returns true if two final URLs identify one resource: the same scheme, host, port and path, and the same query
+    /// apart from signatures.
     public func isSameResource(_ one: HTTPURL, _ other: HTTPURL) -> Bool {
         if one.normalized == other.normalized { return true }
         guard one.hasSameOrigin(as: other), one.path.utf8.elementsEqual(other.path.utf8) else { return false }
         return unsigned(one.query) == unsigned(other.query)
     }
 
-    /// The same for URLs as they are stored. What is no URL is nobody's resource.
+    /// Compares URLs in stored form. A text that is not a URL identifies no resource.
     public func isSameResource(_ one: String, _ other: String) -> Bool {
         if one.utf8.elementsEqual(other.utf8) { return true }
         guard let one = try? HTTPURL(one), let other = try? HTTPURL(other) else { return false }
         return isSameResource(one, other)
     }
 
-    /// The parameters in their order, byte for byte, without those of signatures; `nil` when there is no query, or nothing but
-    /// a signature in it.
+    /// The parameters in their order, byte for byte, without those of signatures; `nil` if there is no query, or
+    /// nothing but a signature in it.
     private func unsigned(_ query: Substring?) -> [[UInt8]]? {
         guard let query else { return nil }
         let parameters = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map(
@@ -84,7 +85,7 @@ public struct SignatureParameters: Sendable, Hashable {
     }
 }
 
-/// `name=value` of a query.
+/// One `name=value` pair of a query.
 struct Parameter {
     let bytes: [UInt8]
     let name: String
@@ -99,7 +100,7 @@ struct Parameter {
 }
 
 extension SignatureParameters.Scheme {
-    /// Whether each mark stands there exactly once: of two, who knows which one is obeyed.
+    /// Returns true if each mark occurs exactly once: with two, it is undefined which one a server uses.
     func isPresent(in parameters: [Parameter]) -> Bool {
         marks.allSatisfy { mark in
             let named = parameters.filter { $0.name == mark.name }

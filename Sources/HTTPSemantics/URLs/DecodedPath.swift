@@ -1,8 +1,8 @@
-/// A path in its most decoded reading: what the most permissive of servers and proxies could take it for.
+/// A path in its most decoded reading, as the most permissive servers and proxies interpret it.
 ///
-/// Escapes are decoded until none is left, also those that only come about by decoding; a backslash is a slash; a segment ends
-/// at `;` (path parameters, RFC 3986 section 3.3) and at NUL; white space around it and empty segments do not count; the overlong
-/// UTF-8 forms of `.`, `/` and `\` are those characters.
+/// Escapes are decoded repeatedly until none is left; a backslash is a slash; a segment ends at `;` (path parameters,
+/// RFC 3986 section 3.3) and at NUL; white space around it and empty segments do not count; the overlong UTF-8 forms of
+/// `.`, `/` and `\` are those characters.
 public struct DecodedPath: Sendable, Hashable {
     /// The segments that are not empty.
     public private(set) var segments: [[UInt8]] = []
@@ -22,13 +22,13 @@ public struct DecodedPath: Sendable, Hashable {
         }
     }
 
-    /// Whether a segment is `.` or `..`.
+    /// True if a segment is `.` or `..`.
     public var hasDotSegments: Bool { segments.contains { (1...2).contains($0.count) && $0.allSatisfy { $0 == 0x2E } } }
 
-    /// Whether all of `base`'s segments come first, and nothing leads out of them again.
+    /// Returns true if the path starts with all of `base`'s segments and nothing leads out of them again.
     public func isBelow(_ base: DecodedPath) -> Bool { segments.starts(with: base.segments) && !hasDotSegments }
 
-    /// Decodes at the end of what was read, as long as there is something to decode: linear for any input.
+    /// Decodes at the end of the bytes read so far while possible: linear for any input.
     private static func reduce(_ bytes: inout [UInt8]) {
         while true {
             if bytes.count >= 3, bytes[bytes.count - 3] == UInt8(ascii: "%"),
@@ -56,17 +56,17 @@ public struct DecodedPath: Sendable, Hashable {
         }
     }
 
-    /// Browsers leave tabs and line ends out, wherever they stand (WHATWG URL section 4.4).
+    /// Returns true for tabs and line ends, which browsers remove wherever they occur (WHATWG URL section 4.4).
     private static func isLeftOut(_ byte: UInt8) -> Bool { byte == 0x09 || byte == 0x0A || byte == 0x0D }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0B || byte == 0x0C }
 }
 
 extension HTTPURL {
-    /// Whether the URL is `base` or lies below its path, however its server reads it: by its path as it is and in its most decoded
-    /// reading (``DecodedPath``), at the same scheme, host and port.
+    /// Returns true if the URL is `base` or lies below its path, however its server reads it: both as written and in
+    /// its most decoded reading (``DecodedPath``), at the same scheme, host and port.
     ///
-    /// Below a base without a path lies all of its origin.
+    /// A base without a path contains its entire origin.
     public func isBelow(_ base: HTTPURL) -> Bool {
         guard hasSameOrigin(as: base) else { return false }
         let path = path

@@ -1,12 +1,13 @@
-/// The segments `.` and `..` of a path, also escaped ones: who takes them out and who does not go to different places.
+/// The segments `.` and `..` of a path, also escaped ones. Clients that remove them and clients that do not request
+/// different resources.
 public enum DotSegments {
-    /// Whether a path, given without a query, has any.
-    public static func areIn(_ path: Substring.UTF8View) -> Bool {
-        mayBeIn(path) && path.split(separator: UInt8(ascii: "/")).contains { (1...2).contains(dots($0)) }
+    /// Returns true if a path, given without a query, contains any.
+    public static func occur(in path: Substring.UTF8View) -> Bool {
+        mayOccur(in: path) && path.split(separator: UInt8(ascii: "/")).contains { (1...2).contains(dots($0)) }
     }
 
-    /// Most paths have dots only within segments.
-    private static func mayBeIn(_ path: some Collection<UInt8>) -> Bool {
+    /// A quick test: most paths have dots only within segments.
+    private static func mayOccur(in path: some Collection<UInt8>) -> Bool {
         var before = UInt8(ascii: "/")
         return path.contains { byte in
             defer { before = byte }
@@ -14,9 +15,9 @@ public enum DotSegments {
         }
     }
 
-    /// RFC 3986 section 5.2.4; a dot may be escaped (section 6.2.2.3).
+    /// Removes dot segments (RFC 3986 section 5.2.4); a dot may be escaped (section 6.2.2.3).
     static func removed(from path: ArraySlice<UInt8>) -> [UInt8] {
-        guard mayBeIn(path) else { return Array(path) }
+        guard mayOccur(in: path) else { return Array(path) }
         var output: [ArraySlice<UInt8>] = []
         let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (index, segment) in segments.enumerated() {
@@ -35,7 +36,7 @@ public enum DotSegments {
         return Array(output.joined(separator: [UInt8(ascii: "/")]))
     }
 
-    /// How many dots a segment is; 0 when it is anything else.
+    /// The number of dots that a segment consists of; 0 if it is anything else.
     static func dots(_ segment: some Collection<UInt8>) -> Int {
         var rest = segment[...]
         var count = 0

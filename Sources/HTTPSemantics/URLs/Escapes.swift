@@ -1,11 +1,11 @@
-/// The percent-encoding of a URL's parts, kept or normalised.
+/// The percent-encoding of a URL's parts, preserved or normalised.
 struct Escapes {
     let strayPercents: URLParser.StrayPercents
 
-    /// The spelling as it is given; what a URL cannot hold is escaped.
+    /// Preserves the given spelling; escapes only bytes that a URL cannot contain.
     func kept(_ bytes: ArraySlice<UInt8>) throws(InvalidURL) -> [UInt8] { try rewritten(bytes, normalizes: false) }
 
-    /// What need not be escaped is not, the other escapes are in upper case, and what a URL cannot hold is escaped.
+    /// Removes unnecessary escapes, writes the others in upper case, and escapes bytes that a URL cannot contain.
     func normalized(_ bytes: ArraySlice<UInt8>) throws(InvalidURL) -> [UInt8] { try rewritten(bytes, normalizes: true) }
 
     private func rewritten(_ bytes: ArraySlice<UInt8>, normalizes: Bool) throws(InvalidURL) -> [UInt8] {

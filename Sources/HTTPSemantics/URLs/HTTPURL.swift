@@ -1,9 +1,10 @@
 /// An absolute http or https URL (RFC 3986, RFC 9110 section 4.2): parsed once, normalised once.
 ///
-/// It has two spellings with the same scheme, host and port. ``text`` keeps path and query as they were given, because
-/// services that sign URLs sign their spelling. ``normalized`` is what equivalent URLs have in common, and what responses are
-/// stored under. Both are fixed points: parsing one of them again changes nothing.
+/// There are two spellings with the same scheme, host and port. ``text`` preserves path and query as given, because
+/// services that sign URLs sign their spelling. ``normalized`` is common to equivalent URLs, and identifies stored
+/// responses. Both are fixed points: parsing one of them again changes nothing.
 public struct HTTPURL: Sendable, Hashable {
+    /// The schemes that are transferred.
     public enum Scheme: String, Sendable, Hashable {
         case http, https
 
@@ -12,27 +13,28 @@ public struct HTTPURL: Sendable, Hashable {
     }
 
     public let scheme: Scheme
-    /// User and password as the URL has them, percent-encoded; not part of any other property.
+    /// User and password as written in the URL, percent-encoded; not part of any other property.
     public let userinfo: String?
-    /// The port, the scheme's own where the URL has none.
+    /// The port; the scheme's default if the URL has none.
     public let port: Int
-    /// The URL to be sent: without userinfo, fragment and dot segments (also escaped ones, which many origins take for what they
-    /// are called; browsers send neither, WHATWG URL section 3.1), with what a URL cannot hold escaped. All other spelling of path
-    /// and query is as it was given.
+    /// The URL to send: without userinfo, fragment and dot segments (also escaped ones, which many origins resolve;
+    /// browsers send neither, WHATWG URL section 3.1), with invalid characters escaped. The spelling of path and query
+    /// is otherwise preserved.
     public let text: String
-    /// The URL without the differences that mean nothing: letter case of scheme and host, percent-encoding of unreserved
-    /// characters, letter case of its digits, dot segments, the scheme's default port, an empty path, a fragment (RFC 3986
-    /// sections 6.2.2 and 6.2.3). The order of a query is never touched.
+    /// The URL without insignificant differences: letter case of scheme and host, percent-encoding of unreserved
+    /// characters, letter case of its digits, dot segments, the scheme's default port, an empty path, a fragment (RFC
+    /// 3986 sections 6.2.2 and 6.2.3). The order of a query is never changed.
     public let normalized: String
-    /// Offsets in the UTF-8 of both spellings: where the host begins, where it ends, and where the path begins.
+    /// Offsets in the UTF-8 of both spellings: the start of the host, its end, and the start of the path.
     private let hostStart: Int
     private let hostEnd: Int
     private let pathStart: Int
 
-    /// The URL that `string` is.
+    /// Parses an absolute URL.
     ///
-    /// - Throws: for anything that is not an absolute http or https URL, or that RFC 3986 does not allow and that parsers read
-    ///   differently: a `%` without two hexadecimal digits, control characters, a host with other characters than names have.
+    /// - Throws: ``InvalidURL`` for anything that is not an absolute http or https URL, or that RFC 3986 does not allow
+    ///   and parsers read differently: a `%` without two hexadecimal digits, control characters, a host with characters
+    ///   that names do not contain.
     public init(_ string: String) throws(InvalidURL) {
         if let plain = PlainURL(string) {
             self.init(string, plain)
@@ -41,10 +43,10 @@ public struct HTTPURL: Sendable, Hashable {
         }
     }
 
-    /// The URL that a `Location`, a `Content-Location` or a link means in a response from `base` (RFC 3986 section 5.2.2).
+    /// Resolves a `Location`, a `Content-Location` or a link in a response from `base` (RFC 3986 section 5.2.2).
     ///
-    /// Milder than ``init(_:)``: a `%` without two hexadecimal digits is taken for itself and escaped, because servers write
-    /// such redirects and clients follow them.
+    /// More lenient than ``init(_:)``: a `%` without two hexadecimal digits is taken literally and escaped, because
+    /// servers send such redirects and clients follow them.
     public init(reference: String, relativeTo base: HTTPURL) throws(InvalidURL) {
         let absolute = URLReference(reference).resolved(against: base)
         if let plain = PlainURL(absolute) {
@@ -88,13 +90,13 @@ extension HTTPURL {
     /// The host: a name in lower case and A-labels (RFC 5890), dotted decimals, or an IPv6 address in brackets.
     public var host: String { String(normalized.bytes(hostStart..<hostEnd)) }
 
-    /// Scheme, host and port, the default port left out: equal for equal origins (RFC 6454).
+    /// Scheme, host and port, without the default port: equal for equal origins (RFC 6454).
     public var origin: String { String(normalized.bytes(0..<pathStart)) }
 
-    /// Host and port, the default port left out.
+    /// Host and port, without the default port.
     public var authority: Substring { normalized.bytes(hostStart..<pathStart) }
 
-    /// Path and query as a request line has them (RFC 9112 section 3.2.1).
+    /// Path and query as in a request line (RFC 9112 section 3.2.1).
     public var target: Substring { text.bytes(pathStart..<text.utf8.count) }
 
     /// The normalised path, which begins with a slash.
@@ -104,16 +106,16 @@ extension HTTPURL {
         return target[..<end]
     }
 
-    /// The normalised query, without its question mark; `nil` when there is none.
+    /// The normalised query, without its question mark; `nil` if there is none.
     public var query: Substring? {
         let mark = normalized.utf8.firstIndex(of: UInt8(ascii: "?"))
         return mark.map { normalized[normalized.utf8.index(after: $0)...] }
     }
 
-    /// Whether there is a query, and nothing in it: another resource than the one without.
+    /// True if the query exists and is empty: such a URL identifies another resource than the one without a query.
     public var hasEmptyQuery: Bool { query?.isEmpty == true }
 
-    /// Whether scheme, host and port are equal (RFC 6454).
+    /// Returns true if scheme, host and port are equal (RFC 6454).
     public func hasSameOrigin(as other: HTTPURL) -> Bool {
         pathStart == other.pathStart
             && normalized.utf8.prefix(pathStart).elementsEqual(other.normalized.utf8.prefix(pathStart))

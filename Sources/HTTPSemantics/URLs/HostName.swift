@@ -1,7 +1,7 @@
 /// The host of a URL (RFC 3986 section 3.2.2).
 enum HostName {
-    /// In lower case, without escapes, a name in A-labels. Accepted is what DNS names and addresses are made of, nothing that
-    /// two parsers may read differently.
+    /// Normalises a host: lower case, no escapes, names in A-labels. Accepts the characters of DNS names and addresses,
+    /// and nothing that two parsers may read differently.
     static func normalized(_ bytes: ArraySlice<UInt8>) throws(InvalidURL) -> String {
         if bytes.first == UInt8(ascii: "[") { return try address(bytes) }
         guard var name = PercentEncoding.strictlyDecoded(bytes) else { throw InvalidURL(.percent) }
@@ -14,7 +14,8 @@ enum HostName {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// An IPv6 address in brackets, perhaps with a zone (RFC 6874), whose letter case is kept: it names an interface.
+    /// An IPv6 address in brackets, optionally with a zone (RFC 6874). The zone's letter case is preserved: it names an
+    /// interface.
     private static func address(_ bytes: ArraySlice<UInt8>) throws(InvalidURL) -> String {
         guard bytes.last == UInt8(ascii: "]"), bytes.count > 2 else { throw InvalidURL(.host) }
         let inner = bytes.dropFirst().dropLast()

@@ -1,9 +1,10 @@
 import Glibc
 
-/// Host names beyond ASCII: UTS 46, non-transitional, to A-labels (RFC 5890).
+/// Converts host names beyond ASCII to A-labels (RFC 5890) by UTS 46, non-transitional.
 ///
-/// The work is libidn2's, which libcurl brings along. It is opened with `dlopen` when the first such name comes, and reads UTF-8
-/// whatever the process's locale is (libcurl's own conversion reads the locale's encoding and fails in the locale `C`).
+/// Uses libidn2, a dependency of libcurl. It is opened with `dlopen` for the first such name, and reads UTF-8
+/// regardless of the process's locale (libcurl's own conversion reads the locale's encoding and fails in the locale
+/// `C`).
 enum InternationalName {
     fileprivate typealias Lookup =
         @convention(c) (UnsafePointer<UInt8>, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, Int32) -> Int32
@@ -16,7 +17,7 @@ enum InternationalName {
         fileprivate let free: Free
         fileprivate let describe: Describe
 
-        /// Opens the first library that is there; nil when none is, or it lacks a function.
+        /// Opens the first library that exists; nil if none does, or it lacks a function.
         init?(opening names: [String] = ["libidn2.so.0"]) {
             guard let handle = names.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first else { return nil }
             func symbol<Function>(_ name: String, as _: Function.Type) -> Function? {
@@ -34,9 +35,9 @@ enum InternationalName {
     /// IDN2_NFC_INPUT and IDN2_NONTRANSITIONAL of idn2.h.
     private static let flags: Int32 = 1 | 8
 
-    /// The name in A-labels.
+    /// Returns the name in A-labels.
     ///
-    /// - Parameter library: nil: libidn2 is not installed.
+    /// - Parameter library: nil if libidn2 is not installed.
     static func ascii(_ name: String, library: Library? = .shared) throws(InvalidURL) -> String {
         guard let library else {
             throw InvalidURL(
@@ -44,7 +45,7 @@ enum InternationalName {
                     "the host name '\(name)' needs libidn2.so.0 (Debian package libidn2-0), which cannot be opened"))
         }
         var input = Array(name.utf8)
-        // A NUL would end the name for libidn2, and only for libidn2.
+        // libidn2 alone would end the name at a NUL.
         guard !input.contains(0) else { throw InvalidURL(.host) }
         input.append(0)
         var output: UnsafeMutablePointer<UInt8>?

@@ -1,18 +1,19 @@
-/// The reason why a text is not an absolute http or https URL.
+/// An error that explains why a text is not an absolute http or https URL.
 public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The first rule that the text breaks.
     public enum Reason: Sendable, Hashable {
-        /// No scheme, or no `//` behind it.
+        /// There is no scheme, or no `//` behind it.
         case notAbsolute
-        /// Neither http nor https.
+        /// The scheme is neither http nor https.
         case scheme(String)
         case controlCharacter
-        /// No host, or characters that names and addresses do not have.
+        /// There is no host, or it contains characters that names and addresses do not have.
         case host
-        /// No number from 1 to 65535.
+        /// The port is not a number from 1 to 65535.
         case port
         /// A `%` without two hexadecimal digits (RFC 3986 section 2.1).
         case percent
-        /// A host name that has no form in ASCII (UTS 46), or libidn2 is not installed; in words.
+        /// A host name without an ASCII form (UTS 46), or libidn2 is not installed; the reason as text.
         case internationalName(String)
     }
 

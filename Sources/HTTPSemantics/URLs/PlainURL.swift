@@ -1,13 +1,13 @@
-/// URLs that are normal at a glance, as nearly all are: a cache hit must not pay for taking one apart.
+/// A fast path for URLs that are already in normal form, as nearly all are: a cache hit must not pay for full parsing.
 struct PlainURL {
-    /// Where the host is, and where the path begins.
+    /// The range of the host, and the start of the path.
     let host: Range<Int>
     let pathStart: Int
-    /// `nil`: the scheme's own.
+    /// `nil` for the scheme's default.
     let port: Int?
 
-    /// `nil` unless scheme and host are in lower case, there is no user, nothing escaped or to be escaped, no segment that begins with
-    /// a dot, no fragment, and no port that says nothing.
+    /// `nil` unless scheme and host are in lower case, and there is no user, no escape and nothing to be escaped, no
+    /// segment that begins with a dot, no fragment, and no redundant port.
     init?(_ url: String) {
         var url = url
         let parts = url.withUTF8 { bytes -> (Range<Int>, Int, Int?)? in
@@ -40,7 +40,7 @@ struct PlainURL {
         return true
     }
 
-    /// The port from 1 to 65535 without leading zeros that stands at `end`, which is moved behind it.
+    /// Parses a port from 1 to 65535 without leading zeros at `end`, and moves `end` behind it.
     private static func port(_ bytes: UnsafeBufferPointer<UInt8>, _ end: inout Int) -> Int? {
         guard bytes[end] == UInt8(ascii: ":"), end + 1 < bytes.count, bytes[end + 1] != UInt8(ascii: "0") else {
             return nil

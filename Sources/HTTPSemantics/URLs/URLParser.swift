@@ -1,18 +1,18 @@
-/// Takes a URL apart as RFC 3986 section 3 says, and makes both spellings of its target.
+/// Parses a URL by RFC 3986 section 3, and builds both spellings of its target.
 struct URLParser {
-    /// What becomes of a `%` that is not followed by two hexadecimal digits.
+    /// The handling of a `%` that is not followed by two hexadecimal digits.
     enum StrayPercents {
         case refused
-        /// It becomes `%25`, so that it can never join with what stands behind it.
+        /// Replaced by `%25`, so that it can never combine with the following characters.
         case escaped
     }
 
     let scheme: HTTPURL.Scheme
     let userinfo: String?
     let host: String
-    /// `nil`: the scheme's own.
+    /// `nil` for the scheme's default.
     let port: Int?
-    /// Path and query as they are sent.
+    /// Path and query as sent.
     let target: String
     let normalizedTarget: String
 
@@ -49,7 +49,7 @@ struct URLParser {
     private static func authority(
         _ bytes: ArraySlice<UInt8>, _ scheme: HTTPURL.Scheme
     ) throws(InvalidURL) -> (userinfo: String?, host: String, port: Int?) {
-        // Browsers take a backslash for a slash, other parsers do not: which host is meant would be a matter of opinion.
+        // Browsers read a backslash as a slash, other parsers do not: the host would be ambiguous.
         guard !bytes.contains(UInt8(ascii: "\\")) else { throw InvalidURL(.host) }
         var host = bytes
         var userinfo: String?
@@ -71,7 +71,7 @@ struct URLParser {
         return (userinfo, try HostName.normalized(host), port == scheme.defaultPort ? nil : port)
     }
 
-    /// Leading zeros say nothing, nor does an empty port.
+    /// Leading zeros are ignored; an empty port equals none.
     private static func port(_ digits: ArraySlice<UInt8>) throws(InvalidURL) -> Int? {
         guard !digits.isEmpty else { return nil }
         guard digits.allSatisfy(\.isDigit), let port = UInt16(String(decoding: digits, as: UTF8.self)), port > 0 else {

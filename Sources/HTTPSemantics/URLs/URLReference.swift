@@ -1,13 +1,13 @@
-/// A reference to a URL, absolute or not (RFC 3986 section 4.1).
+/// A URL reference, absolute or relative (RFC 3986 section 4.1).
 struct URLReference {
     private let bytes: ArraySlice<UInt8>
 
-    /// The fragment is dropped: it is no part of what is asked for.
+    /// Drops the fragment, which is never sent.
     init(_ text: String) {
         bytes = Array(text.utf8)[...].prefix { $0 != UInt8(ascii: "#") }
     }
 
-    /// The text of the URL that is meant in a response from `base` (RFC 3986 section 5.2.2); it may not be a valid one.
+    /// The text of the target URL in a response from `base` (RFC 3986 section 5.2.2); it may be invalid.
     func resolved(against base: HTTPURL) -> String {
         if Self.scheme(of: bytes) != nil { return text(bytes) }
         if bytes.starts(with: "//".utf8) { return base.scheme.rawValue + ":" + text(bytes) }

@@ -1,27 +1,27 @@
-/// Text that is taken for a URL, or may hold URLs, valid or not, made fit to be shown.
+/// Operations on text that is or may contain a URL, valid or not, to make it safe for display.
 package enum URLText {
-    /// The text without the user and password that may stand in it, and these.
+    /// The text without the user and password that it may contain, and these.
     ///
-    /// Text without a scheme is perhaps a URL whose scheme was forgotten: what stands before an `@` in it becomes `***`.
+    /// Text without a scheme may be a URL whose scheme was omitted: anything before an `@` in it becomes `***`.
     package static func separatingUserinfo(_ url: String) -> (url: String, userinfo: Substring?) {
-        // Bytes are quicker to look through than characters, and most URLs have none.
+        // Bytes are searched faster than characters, and most URLs contain none.
         guard url.utf8.contains(UInt8(ascii: "@")) else { return (url, nil) }
         guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else {
             return (url.lastIndex(of: "@").map { "***" + url[$0...] } ?? url, nil)
         }
-        // Not up to a `#` only: a password may have one that its author forgot to escape.
+        // Not just up to a `#`: a password may contain an unescaped one.
         let authority = url[url.index(colon, offsetBy: 3)...].prefix { $0 != "/" && $0 != "?" }
         guard let at = authority.lastIndex(of: "@") else { return (url, nil) }
         return (String(url[..<authority.startIndex] + url[url.index(after: at)...]), authority[..<at])
     }
 
-    /// The URL without user, password and fragment: fit to be shown and stored.
+    /// The URL without user, password and fragment, for display and storage.
     package static func withoutUserinfo(_ url: String) -> String {
         let url = separatingUserinfo(url).url
         return url.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(url[..<$0]) } ?? url
     }
 
-    /// Text that may hold URLs, with the user and password of each replaced by `***`.
+    /// The text with the user and password of each URL in it replaced by `***`.
     package static func masked(_ text: String) -> String {
         guard text.utf8.contains(0x40) else { return text }
         let parts = text.split(separator: "//", omittingEmptySubsequences: false)
@@ -32,15 +32,15 @@ package enum URLText {
         }.joined(separator: "//")
     }
 
-    /// Scheme and authority of what begins as an absolute http or https URL, and the rest, both as they are spelled; `nil` for any other
-    /// text.
+    /// Splits text that begins like an absolute http or https URL into scheme with authority, and the rest, both as
+    /// spelled; `nil` for any other text.
     package static func separatingTarget(_ url: String) -> (origin: Substring, target: Substring)? {
         guard hasWebScheme(url), let slashes = url.firstRange(of: "//") else { return nil }
         let end = url[slashes.upperBound...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? url.endIndex
         return (url[..<end], url[end...])
     }
 
-    /// Whether a text begins as an absolute http or https URL does, valid or not.
+    /// Returns true if a text begins like an absolute http or https URL, valid or not.
     package static func hasWebScheme(_ text: String) -> Bool {
         guard let (scheme, rest) = URLReference.scheme(of: Array(text.utf8.prefix(16))[...]) else { return false }
         return HTTPURL.Scheme(rawValue: scheme) != nil && rest.starts(with: "//".utf8)

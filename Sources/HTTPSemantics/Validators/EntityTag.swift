@@ -2,12 +2,12 @@ package import HTTPTypes
 
 /// An entity tag (RFC 9110 section 8.8.3).
 public struct EntityTag: Sendable, Hashable {
-    /// The text between the quotes, byte for byte. A tag that is not UTF-8 is taken for none.
+    /// The text between the quotes, byte for byte. A tag that is not UTF-8 is treated as absent.
     public let opaque: String
-    /// Whether it is marked `W/`.
+    /// True if the tag is marked `W/`.
     public let isWeak: Bool
 
-    /// The tag that `text` is, or `nil` when it is not exactly one.
+    /// Parses a tag; `nil` if `text` is not exactly one.
     public init?(_ text: String) {
         var text = text
         guard let tag = text.withUTF8({ EntityTag($0[...]) }) else { return nil }
@@ -19,7 +19,7 @@ public struct EntityTag: Sendable, Hashable {
         self.isWeak = isWeak
     }
 
-    /// The tag that a field's value is. One whose bytes are no UTF-8 is none, also where its text would look like one.
+    /// Parses a field's value. A value that is not UTF-8 is no tag, even if its text resembles one.
     package init?(_ field: HTTPField) {
         guard let tag = field.withUnsafeBytesOfValue({ EntityTag($0[...]) }) else { return nil }
         self = tag
@@ -33,7 +33,7 @@ public struct EntityTag: Sendable, Hashable {
         if isWeak { bytes = bytes.dropFirst(2) }
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return nil }
         let opaque = bytes.dropFirst().dropLast()
-        // etagc: no quote, no space, no control.
+        // etagc: no quote, no space, no control character.
         guard opaque.allSatisfy({ $0 == 0x21 || ($0 >= 0x23 && $0 != 0x7F) }) else { return nil }
         guard let text = String(validating: opaque, as: UTF8.self) else { return nil }
         self.opaque = text
@@ -49,17 +49,17 @@ public struct EntityTag: Sendable, Hashable {
         for byte in opaque.utf8 { hasher.combine(byte) }
     }
 
-    /// Whether both denote the same representation byte for byte: neither is weak (RFC 9110 section 8.8.3.2).
+    /// Returns true if both denote the same representation byte for byte: neither is weak (RFC 9110 section 8.8.3.2).
     public func matchesStrongly(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && matchesWeakly(other)
     }
 
-    /// Whether both denote equivalent representations: weak or not (RFC 9110 section 8.8.3.2).
+    /// Returns true if both denote equivalent representations, weak or not (RFC 9110 section 8.8.3.2).
     public func matchesWeakly(_ other: EntityTag) -> Bool {
-        // Byte by byte: equality of strings would take different spellings of one character for the same.
+        // Compares bytes: equality of strings would ignore different spellings of one character.
         opaque.utf8.elementsEqual(other.opaque.utf8)
     }
 
-    /// The tag as a field writes it.
+    /// The tag in field syntax.
     public var text: String { isWeak ? "W/\"\(opaque)\"" : "\"\(opaque)\"" }
 }

@@ -4,8 +4,8 @@ package enum EntityTagCondition {
     case any
     case tags([EntityTag])
 
-    /// The members of all lines; what is no entity tag is left out. Commas may stand inside tags, so this is not a list of
-    /// quoted strings: a backslash escapes nothing in a tag.
+    /// The members of all lines; anything but an entity tag is ignored. Commas may occur inside tags, and a backslash
+    /// escapes nothing, so this is not a list of quoted strings.
     package init(lines: [String]) {
         var tags: [EntityTag] = []
         var isAny = false
@@ -34,7 +34,7 @@ package enum EntityTagCondition {
         self = isAny ? .any : .tags(tags)
     }
 
-    /// Whether the tag of the current representation is among them, or `*` stands for any (RFC 9110 section 13.1.2).
+    /// Returns true if the condition contains the current representation's tag, or is `*` (RFC 9110 section 13.1.2).
     package func matchesWeakly(_ tag: EntityTag?) -> Bool {
         switch self {
         case .any: true

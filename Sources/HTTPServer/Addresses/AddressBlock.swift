@@ -1,6 +1,7 @@
 import HTTPSemantics
 
-/// A block of IP addresses in the notation of RFC 4632 section 3.1: `10.0.0.0/8`, `2001:db8::/32`; without a length, one address.
+/// A block of IP addresses in the notation of RFC 4632 section 3.1: `10.0.0.0/8`, `2001:db8::/32`; without a length,
+/// one address.
 package struct AddressBlock: Sendable, Hashable {
     private let prefix: NetworkAddress
     private let bits: Int

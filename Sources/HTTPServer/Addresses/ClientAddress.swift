@@ -1,12 +1,12 @@
 import HTTPSemantics
 import NIOCore
 
-/// The client that a request comes from.
+/// The address of a request's client.
 package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The address without its port, as it is written: `192.0.2.7`, `2001:db8::7`.
+    /// The address without its port, as text: `192.0.2.7`, `2001:db8::7`.
     package let description: String
-    /// The name under which limits count it. An IPv6 subscriber has a /64 of addresses to choose from (RFC 6177), and is one
-    /// client.
+    /// The name under which limits count the client. An IPv6 subscriber has a /64 of addresses (RFC 6177), and counts
+    /// as one client.
     package let subscriber: String
 
     package init(_ text: String) {
@@ -18,7 +18,7 @@ package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     init(_ address: NetworkAddress) {
-        // A listener for both families sees IPv4 clients as IPv4-mapped addresses (RFC 4291 section 2.5.5.2), all in one /64.
+        // On a dual-stack listener, IPv4 clients have IPv4-mapped addresses (RFC 4291 section 2.5.5.2), all in one /64.
         let address = address.withoutMapping
         description = address.description
         subscriber =
@@ -28,14 +28,14 @@ package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
 
     init(_ address: SocketAddress?) { self.init(address?.ipAddress ?? "unknown") }
 
-    /// As `Forwarded` writes it (RFC 7239 section 6).
+    /// The node in `Forwarded` (RFC 7239 section 6).
     package var forwardedNode: String { description.contains(":") ? "\"[\(description)]\"" : description }
 }
 
 extension NetworkAddress {
     private static let mapped = NetworkAddress("::ffff:0.0.0.0")
 
-    /// The IPv4 address that an IPv4-mapped one stands for; any other as it is.
+    /// The IPv4 address of an IPv4-mapped one; any other unchanged.
     var withoutMapping: NetworkAddress {
         guard let mapped = Self.mapped, begins(mapped, bits: 96) else { return self }
         return embedded(at: 12)

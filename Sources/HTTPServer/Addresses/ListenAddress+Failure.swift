@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 
 extension ListenAddress {
-    /// The reason why it cannot be listened on, for people.
+    /// The reason why listening failed, for display.
     package static func reason(_ error: any Error) -> String {
         switch error {
         case let error as IOError: String(cString: strerror(error.errnoCode))

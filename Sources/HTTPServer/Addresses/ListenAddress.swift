@@ -2,7 +2,7 @@
 package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// An IPv4 or IPv6 address, or a host name.
     package var host: String
-    /// 0: one that is free.
+    /// The port; 0 selects a free one.
     package var port: Int
 
     package init(host: String, port: Int) {

@@ -1,7 +1,7 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// The proxies in front of the service that are believed when they say whom they ask for.
+/// The proxies in front of the service whose information about clients is trusted.
 package struct TrustedProxies: Sendable, Hashable {
     private let blocks: [AddressBlock]
 
@@ -17,9 +17,9 @@ package struct TrustedProxies: Sendable, Hashable {
     private func contains(_ address: NetworkAddress) -> Bool { blocks.contains { $0.contains(address) } }
 
     /// The client of a request: the rightmost address that is not a trusted proxy's, in `Forwarded` (RFC 7239) or
-    /// `X-Forwarded-For`. What stands further left was written by that client, and may be anything.
+    /// `X-Forwarded-For`. Addresses further left were written by that client, and are arbitrary.
     ///
-    /// - Parameter peer: the connection's other end.
+    /// - Parameter peer: The peer of the connection.
     func client(of fields: HTTPFields, from peer: ClientAddress) -> ClientAddress {
         guard contains(peer) else { return peer }
         let standard = ForwardedFor.nodes(inForwarded: fields[values: .forwarded])
@@ -29,8 +29,8 @@ package struct TrustedProxies: Sendable, Hashable {
         case (false, true): return client(in: standard, behind: peer)
         case (true, false): return client(in: common, behind: peer)
         case (false, false):
-            // A proxy writes one of them and passes the other on as the client sent it. Which one is not known here: a client
-            // that sends the other one to pass for somebody else is counted as the proxy.
+            // A proxy writes one of the two and forwards the other unchanged. It is unknown which one: a client that
+            // sends the other one to impersonate somebody is counted as the proxy.
             let clients = [standard, common].map { client(in: $0, behind: peer) }
             return clients[0] == clients[1] ? clients[0] : peer
         }
@@ -39,7 +39,7 @@ package struct TrustedProxies: Sendable, Hashable {
     private func client(in nodes: [NetworkAddress?], behind peer: ClientAddress) -> ClientAddress {
         var client = peer
         for node in nodes.reversed() {
-            // A name instead of an address: the proxy that wrote it is as far as one can see.
+            // A name instead of an address: the proxy that wrote it counts as the client.
             guard let node else { return client }
             client = ClientAddress(node)
             guard contains(node) else { return client }
@@ -48,14 +48,14 @@ package struct TrustedProxies: Sendable, Hashable {
     }
 }
 
-/// The addresses that proxies note whom they ask for with, the first one's first. An entry that is no address is nil.
+/// The addresses in forwarding fields, the first proxy's first. An entry that is not an address is nil.
 enum ForwardedFor {
     /// The members of `X-Forwarded-For`: addresses, some with a port.
     static func nodes(inForwardedFor lines: [String]) -> [NetworkAddress?] {
         lines.flatMap { line in ListedTokens(line).map { node($0) } }
     }
 
-    /// `for` of each element of `Forwarded` (RFC 7239 section 4); nil also where there is none.
+    /// `for` of each element of `Forwarded` (RFC 7239 section 4); nil if there is none.
     static func nodes(inForwarded lines: [String]) -> [NetworkAddress?] {
         lines.flatMap { line in
             split(line[...], at: UInt8(ascii: ",")).compactMap { element in
@@ -79,7 +79,7 @@ enum ForwardedFor {
         }
     }
 
-    /// Splits outside of quoted strings, and takes white space off the ends.
+    /// Splits outside of quoted strings, and trims white space.
     private static func split(_ text: Substring, at separator: UInt8) -> [Substring] {
         var parts: [Substring] = []
         var start = text.utf8.startIndex
@@ -108,7 +108,7 @@ enum ForwardedFor {
         return text
     }
 
-    /// The content of a quoted string; no address holds a character that must be escaped in one.
+    /// The content of a quoted string; addresses contain no characters that must be escaped.
     private static func unquoted(_ text: Substring) -> Substring {
         guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return text }
         return text.dropFirst().dropLast()

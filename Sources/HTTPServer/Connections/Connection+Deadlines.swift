@@ -1,8 +1,8 @@
 import NIOCore
 
 extension Connection {
-    /// Sets what is waited for now, and how long. One timer a connection, which is set again only when it fires: the many
-    /// deadlines of a busy connection cost a clock reading each.
+    /// Sets the present deadline. One timer for each connection, which is rescheduled only when it fires: a deadline
+    /// costs a clock reading.
     func expect(within time: Duration, _ context: ChannelHandlerContext) {
         let due = NIODeadline.now() + TimeAmount(time)
         deadline = due
@@ -27,9 +27,9 @@ extension Connection {
         self.deadline = nil
         switch phase {
         case .reading where head != nil || pending.readableBytes > 0 && context.channel.isWritable:
-            refuse(.late("The request did not come in time."), context)
+            refuse(.late("The request did not arrive in time."), context)
             context.flush()
-        // A request may be on its way to us: the connection is ended so that the client sees an end, and no reset.
+        // A request may be in transit: the connection is closed gracefully instead of being reset.
         case .reading: linger(context)
         case .responding: abort(context)
         default: close(context)

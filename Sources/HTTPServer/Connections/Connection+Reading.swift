@@ -3,9 +3,9 @@ import HTTPTypes
 import NIOCore
 
 extension Connection {
-    /// Takes requests out of `pending` until one must be waited for.
+    /// Processes requests in `pending` until more bytes are needed.
     func advance(_ context: ChannelHandlerContext) {
-        do throws(RequestFault) {
+        do throws(RequestError) {
             while phase == .reading, context.channel.isWritable, let step = try reader.next(&pending) {
                 switch step {
                 case .head(let head):
@@ -36,22 +36,22 @@ extension Connection {
         guard context.channel.isWritable else { return expect(within: listener.settings.writeTimeout, context) }
         if head != nil { return expect(within: timeForContent, context) }
         guard pending.readableBytes > 0 else { return expect(within: listener.settings.idleTimeout, context) }
-        // A head that has begun: its time does not start anew with each byte.
+        // The head's deadline does not restart with each byte.
         if !isHeadTimed {
             isHeadTimed = true
             expect(within: listener.settings.headTimeout, context)
         }
     }
 
-    /// Until the next byte of the content, or less when it comes too slowly on the whole.
+    /// The time until the next byte of the content, or less if the average rate is too low.
     private var timeForContent: Duration {
         guard let contentBegan else { return listener.settings.bodyTimeout }
         let left = listener.settings.requestRate.timeLeft(for: contentReceived, after: .now - contentBegan)
         return min(left ?? .seconds(Int32.max), listener.settings.bodyTimeout)
     }
 
-    /// Takes what is held of a content from the budget that all connections share.
-    private func charge(_ size: Int) throws(RequestFault) {
+    /// Charges the held content to the budget that all connections share.
+    private func charge(_ size: Int) throws(RequestError) {
         guard size > charged else { return }
         do throws(ShareLimiter.Shortage) {
             try listener.budget.take(size - charged, for: requester.subscriber)
@@ -64,7 +64,7 @@ extension Connection {
     }
 
     func uncharge() {
-        listener.budget.giveBack(charged, for: requester.subscriber)
+        listener.budget.release(charged, for: requester.subscriber)
         charged = 0
     }
 
@@ -91,13 +91,13 @@ extension Connection {
         }
     }
 
-    /// Answers what could not be read as a request, and ends the connection: what follows in its bytes is anybody's guess.
-    func refuse(_ fault: RequestFault, _ context: ChannelHandlerContext) {
-        // A HEAD gets no content even then, when it is known to be one.
+    /// Responds to an unreadable request, and closes the connection: the following bytes cannot be interpreted.
+    func refuse(_ fault: RequestError, _ context: ChannelHandlerContext) {
+        // A known HEAD gets no content even then.
         let method = head?.method ?? .get
         head = nil
         pending.clear()
-        // At once: another of the client's contents may be waiting for this room right now.
+        // At once: another request of the client may be waiting for this space.
         uncharge()
         requests += 1
         listener.observer?.requestRefused(fault.reason)

@@ -3,14 +3,14 @@ import HTTPTypes
 import NIOCore
 
 extension Connection {
-    /// Has the request answered by a task, which writes the response piece by piece.
+    /// Handles the request in a task, which writes the response piece by piece.
     func respondLater(_ request: Request, _ context: ChannelHandlerContext) {
         phase = .responding
         deadline = nil
         let writer = ResponseWriter(self, context)
         let listener = listener
         var request = request
-        // One for HTTP/1.0 does not exist (RFC 9110 section 15.2).
+        // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
         if request.head.minorVersion > 0 {
             request.interim = { [id = request.id] in writer.deliver(interim: $0, of: id) }
         }
@@ -30,7 +30,7 @@ extension Connection {
         }
     }
 
-    /// Has a response that is there already written at once, or, when it is large, as fast as the client takes it.
+    /// Writes an available response at once, or, if it is large, as fast as the client accepts it.
     func respondNow(_ response: Response, _ context: ChannelHandlerContext) {
         guard case .memory(let bytes) = send(response, context) else { return }
         phase = .responding
@@ -42,7 +42,7 @@ extension Connection {
         }
     }
 
-    /// Writes the head and a small content that is at hand. Gives the content that is still to be sent.
+    /// Writes the head and small available content. Returns the remaining content.
     func send(_ response: Response, _ context: ChannelHandlerContext) -> RemainingContent? {
         guard var current, phase == .reading || phase == .responding else { return nil }
         current.answered = .now
@@ -82,8 +82,8 @@ extension Connection {
         return rest
     }
 
-    /// Passes an interim response on, while the final one is waited for. 100 (Continue) and 101 (Switching Protocols) are
-    /// between the origin and this server.
+    /// Forwards an interim response before the final one. 100 (Continue) and 101 (Switching Protocols) concern the
+    /// origin and this server only.
     func sendInterim(_ head: HTTPResponse, _ id: String, _ context: ChannelHandlerContext) {
         guard phase == .responding, let current, current.answered == nil, current.request.id == id,
             head.status.code > 101
@@ -110,7 +110,7 @@ extension Connection {
         }
     }
 
-    /// The response is whole: the next request, or the end of the connection.
+    /// Ends a complete response: processes the next request, or closes the connection.
     func endResponse(_ context: ChannelHandlerContext) {
         guard let current else { return }
         finishRequest(isCutShort: false)
@@ -124,11 +124,11 @@ extension Connection {
         }
     }
 
-    /// Ends the sending side, and the connection when the client has ended its own or enough has been waited for.
+    /// Closes the sending side, and the connection when the client has closed its own or after a time-out.
     func linger(_ context: ChannelHandlerContext) {
         pending.clear()
         context.flush()
-        // The client's time for this begins when it has been sent all.
+        // The client's time starts when everything has been sent.
         endOutput(context) { result in
             switch result {
             case .success: self.expect(within: .seconds(2), context)
@@ -141,13 +141,14 @@ extension Connection {
         }
     }
 
-    /// The content broke off: an end that no client takes for the proper one.
+    /// Aborts incomplete content so that no client treats it as complete.
     func abort(_ context: ChannelHandlerContext) {
         let isUndetectable = current?.framing == .untilClose
         finishRequest(isCutShort: true)
         task = nil
         if isUndetectable, let socket = context.channel as? any SocketOptionProvider {
-            // A reset: without length or chunks, an orderly end would be the content's (RFC 9112 section 8).
+            // A reset: without length or chunks, an orderly close would mark the content as complete (RFC 9112 section
+            // 8).
             _ = socket.setSoLinger(Glibc.linger(l_onoff: 1, l_linger: 0))
         }
         close(context)

@@ -1,10 +1,10 @@
 import NIOCore
 
 extension Connection {
-    /// Bytes of memory that are written at a time: what a connection holds of its own of a content that others share.
+    /// The number of bytes in memory that are written at a time: a connection's own copy of shared content.
     static let mostCopied = 64 << 10
 
-    /// Writes content; succeeds when the kernel has taken all of it.
+    /// Writes content; succeeds when the kernel has accepted all of it.
     func write(_ bytes: [UInt8], _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
         let all = context.eventLoop.makePromise(of: Void.self)
         write(bytes[...], context, all)
@@ -36,13 +36,13 @@ extension Connection {
         return written
     }
 
-    /// From here on it is the origin that is waited for: the client's time does not run.
+    /// From here on the handler is waited for: the client's time does not run.
     private func pieceWasTaken(since sent: ContinuousClock.Instant) {
         current?.clientsTime += .now - sent
         if phase == .responding { deadline = nil }
     }
 
-    /// Writes a piece of a file when it is its turn; succeeds when the kernel has taken it.
+    /// Writes a piece of a file in fair order; succeeds when the kernel has accepted it.
     func write(
         _ descriptor: Int32, _ range: Range<Int64>, _ context: ChannelHandlerContext
     ) -> EventLoopFuture<Void> {
@@ -62,7 +62,7 @@ extension Connection {
             buffer.writeChunkSize(range.count)
             context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
         }
-        // The descriptor stays the response's: the handle must be told that it has lost it before it goes.
+        // The response keeps the descriptor: the handle must give it up before it is released.
         let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor)
         let region = FileRegion(
             fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
@@ -82,8 +82,8 @@ extension Connection {
         return written.futureResult
     }
 
-    /// Counts what is about to be sent; false when it must not be: the client is gone, or the content is longer than its head
-    /// said.
+    /// Counts bytes to be sent; returns false if they must not be: the client is gone, or the content exceeds the
+    /// length in its head.
     private func prepare(count: Int, _ context: ChannelHandlerContext) -> Bool {
         guard phase == .responding, var current else { return false }
         if case .length(let length) = current.framing, current.bytesSent + Int64(count) > length { return false }
@@ -94,7 +94,7 @@ extension Connection {
         return true
     }
 
-    /// All content has been written: its end, when it is as long as its head said.
+    /// Ends the content, if it has the length in its head.
     func endContent(_ context: ChannelHandlerContext) {
         guard phase == .responding, let current else { return }
         if case .length(let length) = current.framing, current.bytesSent != length { return abort(context) }
@@ -108,7 +108,7 @@ extension Connection {
     }
 }
 
-/// The response cannot go on.
+/// The response cannot continue.
 struct ResponseAborted: Error {}
 
 extension ByteBuffer {

@@ -2,10 +2,10 @@ import ConcurrencyPrimitives
 import HTTPTypes
 import NIOCore
 
-/// One connection: reads requests, has them answered one after the other, and writes the responses.
+/// A connection: reads requests, passes them to the handler one after the other, and writes the responses.
 ///
-/// A response that is ready (``RequestHandler/readyResponse(to:)``) is sent at once, on the event loop, without a task.
-/// Pipelined requests wait in `pending`; when 64 KiB of them wait, no more is read from the socket.
+/// An available response (``RequestHandler/readyResponse(to:)``) is sent at once, on the event loop, without a task.
+/// Pipelined requests wait in `pending`; at 64 KiB, reading from the socket stops.
 final class Connection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData
@@ -14,10 +14,10 @@ final class Connection: ChannelDuplexHandler {
     enum Phase {
         /// Requests are read.
         case reading
-        /// One is being answered by a task.
+        /// A task handles a request.
         case responding
-        /// The last response is written; what the client still sends is thrown away, so that a reset does not destroy the response
-        /// before the client has read it (RFC 9112 section 9.6).
+        /// The last response is written; further bytes of the client are discarded, so that a reset does not destroy
+        /// the response before the client has read it (RFC 9112 section 9.6).
         case lingering
         case closed
     }
@@ -27,23 +27,23 @@ final class Connection: ChannelDuplexHandler {
     var phase = Phase.reading
     var reader: RequestReader
     var pending = ByteBuffer()
-    /// A head whose content is being read.
+    /// The head whose content is being read.
     var head: RequestHead?
     var current: RequestContext?
     var task: Task<Void, Never>?
-    /// True while the server is stopping: the request under way is the last.
+    /// True during shutdown: the present request is the last.
     var isDraining = false
     var isReadHeld = false
-    /// Bytes that are taken from the budget for contents.
+    /// The number of bytes charged to the content budget.
     var charged = 0
-    /// The client that the request comes from which is being read; behind a trusted proxy, another one for each.
+    /// The client of the request that is being read; behind a trusted proxy, it differs between requests.
     var requester = ClientAddress("unknown")
-    /// The time at which the content that is being read began to come, and the bytes of it that have.
+    /// The start of the present content, and the number of its bytes received.
     var contentBegan: ContinuousClock.Instant?
     var contentReceived: Int64 = 0
-    /// Requests that were read, refused ones included.
+    /// The number of requests read, refused ones included.
     var requests = 0
-    /// True if the deadline of the head that is coming is set.
+    /// True if the deadline of the incoming head is set.
     var isHeadTimed = true
     var lingered = 0
     var client = ClientAddress("unknown")
@@ -95,7 +95,7 @@ final class Connection: ChannelDuplexHandler {
         if head != nil { contentReceived += Int64(bytes.readableBytes) }
         if pending.readableBytes == 0 { pending = bytes } else { pending.writeBuffer(&bytes) }
         if phase == .reading { advance(context) }
-        // A buffer that is never empty keeps what was read of it, too.
+        // The buffer is never empty here, so its read bytes must be discarded explicitly.
         if pending.readerIndex > Self.mostPending { pending.discardReadBytes() }
     }
 
@@ -121,12 +121,12 @@ final class Connection: ChannelDuplexHandler {
             }
         case is DrainEvent:
             isDraining = true
-            // Between two requests; one that has begun to come is still answered.
+            // Between two requests; one that has begun to arrive is still processed.
             guard phase == .reading, head == nil, pending.readableBytes == 0 else { break }
             if requests > 0 {
                 linger(context)
             } else {
-                // Whoever has just connected is about to ask: a request may be on its way.
+                // A new client is about to send a request, which may be in transit.
                 isHeadTimed = false
                 expect(within: Self.firstRequestWhileDraining, context)
             }
@@ -143,8 +143,8 @@ final class Connection: ChannelDuplexHandler {
         clientHasLeft(context)
     }
 
-    /// True if nothing but the client is waited for: the content is in memory, or all of it has been written. Many close their
-    /// side as soon as they have the last byte.
+    /// True if only the client is waited for: the content is in memory, or all of it has been written. Many clients
+    /// close their side as soon as they have the last byte.
     private var isResponseAtHand: Bool {
         guard phase == .responding, let current else { return false }
         if task == nil { return true }
@@ -152,20 +152,20 @@ final class Connection: ChannelDuplexHandler {
         return false
     }
 
-    /// A client that closes, or half-closes, its side is taken for gone: it wants no answer that is not there yet. Its own
-    /// interest ends; others who wait for the same file keep theirs.
+    /// Handles a client that closes, or half-closes, its side: it abandons pending responses. Its own subscription
+    /// ends; other requests for the same file continue.
     private func clientHasLeft(_ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
         if current != nil { finishRequest(isCutShort: true) }
         close(context)
     }
 
-    /// The client asks for nothing more, and has all responses but what is still on its way to it.
+    /// The client sends no further requests; its responses are complete except for bytes in transit.
     private func finishWriting(_ context: ChannelHandlerContext) {
         endOutput(context) { _ in self.close(context) }
     }
 
-    /// Ends the sending side when all that was written is on its way; what still comes is thrown away.
+    /// Closes the sending side after all written bytes; further input is discarded.
     func endOutput(_ context: ChannelHandlerContext, then next: @escaping (Result<Void, any Error>) -> Void) {
         phase = .lingering
         let written = context.eventLoop.makePromise(of: Void.self)
@@ -174,7 +174,7 @@ final class Connection: ChannelDuplexHandler {
         context.close(mode: .output, promise: written)
     }
 
-    /// Ends the connection now.
+    /// Closes the connection now.
     func close(_ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
         phase = .closed
@@ -186,7 +186,7 @@ final class Connection: ChannelDuplexHandler {
         context.close(promise: nil)
     }
 
-    /// Tells the log and the counters how the request ended.
+    /// Reports the request's end to log and metrics.
     func finishRequest(isCutShort: Bool) {
         guard let current else { return }
         self.current = nil
@@ -195,7 +195,7 @@ final class Connection: ChannelDuplexHandler {
         listener.observer?.requestEnded(current.record(at: end, isCutShort: isCutShort))
     }
 
-    /// Reads on, when reading was held up and there is room again.
+    /// Resumes reading when there is space again.
     func readOn(_ context: ChannelHandlerContext) {
         guard isReadHeld, pending.readableBytes < Self.mostPending else { return }
         isReadHeld = false
@@ -203,5 +203,5 @@ final class Connection: ChannelDuplexHandler {
     }
 }
 
-/// The server is stopping: connections end after the request under way.
+/// Shutdown: connections close after the present request.
 struct DrainEvent: Sendable {}

@@ -1,22 +1,23 @@
 package import ConcurrencyPrimitives
 import NIOCore
 
-/// The connections that are open: so many at most, in all and of one client, and all of them told when the server stops.
+/// The open connections: limited in total and for each client, and notified of a shutdown.
 package final class ConnectionRegistry: Sendable {
     private struct State {
         var limiter: ShareLimiter
-        /// Those that were accepted, admitted or not.
+        /// The accepted connections, admitted or not.
         var channels: [ObjectIdentifier: any Channel] = [:]
-        /// Those that count against the limits, and for whom.
+        /// The connections that count against the limits, with their clients.
         var admitted: [ObjectIdentifier: Client] = [:]
         var isDraining = false
         var whenEmpty: CheckedContinuation<Void, Never>?
     }
 
-    /// nil: nobody in particular.
+    /// nil: not attributed to a client.
     private struct Client { var name: String? }
 
-    /// Connections that are accepted beyond the limit, to be told so: few where the limit is what descriptors there are.
+    /// The number of connections accepted beyond the limit to receive an error: few, because the limit may be that of
+    /// descriptors.
     private let mostRefused: Int
 
     private let state: Locked<State>
@@ -26,14 +27,14 @@ package final class ConnectionRegistry: Sendable {
         mostRefused = min(256, max(1, limits.total / 16))
     }
 
-    /// Connections that are served.
+    /// The number of connections served.
     package var count: Int { state.withLock { $0.limiter.used } }
 
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
-    /// Takes a connection in that was accepted. It is known from here on, so that a server that stops does not overlook it.
+    /// Registers an accepted connection. Known from here on, it is not missed by a shutdown.
     ///
-    /// - Returns: False: there are so many that it cannot even be told that it is refused.
+    /// - Returns: False if there are too many to respond with an error.
     func accept(_ channel: any Channel) -> Bool {
         let isTaken = state.withLock { state in
             guard state.channels.count < state.limiter.limits.total + mostRefused else { return false }
@@ -46,7 +47,7 @@ package final class ConnectionRegistry: Sendable {
 
     /// Counts an accepted connection, which is served unless this throws.
     ///
-    /// - Parameter client: nil: one that speaks for many, to whom the limit in all applies alone.
+    /// - Parameter client: nil for a proxy of several clients, to which only the total limit applies.
     func admit(_ channel: any Channel, for client: String?) throws(ShareLimiter.Shortage) {
         try state.withLock { state throws(ShareLimiter.Shortage) in
             try state.limiter.take(for: client)
@@ -57,7 +58,7 @@ package final class ConnectionRegistry: Sendable {
     private func remove(_ channel: any Channel) {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
             let id = ObjectIdentifier(channel)
-            if let client = state.admitted.removeValue(forKey: id) { state.limiter.giveBack(for: client.name) }
+            if let client = state.admitted.removeValue(forKey: id) { state.limiter.release(for: client.name) }
             state.channels[id] = nil
             guard state.channels.isEmpty else { return nil }
             defer { state.whenEmpty = nil }
@@ -66,7 +67,7 @@ package final class ConnectionRegistry: Sendable {
         waiting?.resume()
     }
 
-    /// Lets each connection finish the request under way; those that have not after `time` are closed.
+    /// Lets each connection finish its present request; those that have not after `time` are closed.
     func drain(within time: Duration) async {
         let channels = state.withLock { state in
             state.isDraining = true

@@ -9,7 +9,7 @@ package final class Listener: Sendable {
     let budget: ContentBudget
     package let connections: ConnectionRegistry
     let responses = RunningResponses()
-    /// The field that names a request.
+    /// The field of the request's id.
     let idField: HTTPField.Name?
 
     package init(
@@ -26,25 +26,25 @@ package final class Listener: Sendable {
         idField = settings.idFieldName.flatMap { HTTPField.Name($0) }
     }
 
-    /// Lets each connection finish the request under way, and closes those that have not after `time`. Event loops may be
-    /// shut down when this returns.
+    /// Lets each connection finish its present request, and closes those that have not after `time`. Event loops may be
+    /// shut down afterwards.
     package func drain(within time: Duration) async {
         await connections.drain(within: time)
         await responses.wait()
     }
 
-    /// The refusal that a request gets whose turn will not come.
+    /// The response to a request that is not admitted.
     func response(to rejection: Admission.Rejection) -> Response {
         switch rejection {
         case .full(let shortage):
-            let fault = RequestFault.busy(
+            let fault = RequestError.busy(
                 shortage, .queue, "The requests that wait are", retryAfter: admission.retryAfter)
             observer?.requestRefused(fault.reason)
             return .failure(
                 fault.status, fault.code, fault.message, fields: [.retryAfter: String(admission.retryAfter)])
         case .cancelled:
             return .failure(
-                503, "cancelled", "The request was given up.", fields: [.retryAfter: String(admission.retryAfter)])
+                503, "cancelled", "The request was cancelled.", fields: [.retryAfter: String(admission.retryAfter)])
         }
     }
 }

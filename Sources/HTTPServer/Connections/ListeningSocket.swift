@@ -14,7 +14,7 @@ package enum ListeningSocket {
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // An ending of the client's side is told apart from the connection's end.
+            // The end of the client's side is distinguished from the end of the connection.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 << 10, high: 128 << 10))
             .serverChannelInitializer { channel in
@@ -35,7 +35,8 @@ package enum ListeningSocket {
             .get()
     }
 
-    /// Notes each connection when it is accepted, on the listening socket's event loop: when that has closed, all are known.
+    /// Registers each connection when it is accepted, on the listening socket's event loop: when that is closed, all
+    /// are known.
     private final class Registration: ChannelInboundHandler {
         typealias InboundIn = any Channel
         typealias InboundOut = any Channel
@@ -53,11 +54,12 @@ package enum ListeningSocket {
 
     // MARK: Stopping
 
-    /// Stops listening without resetting a connection that a client believes to have.
+    /// Stops listening without resetting connections that clients consider established.
     ///
-    /// close(2) of a listening socket resets what has not been accepted yet. So first no new handshake is let begin: the kernel
-    /// drops their first segments, which clients repeat after a second, to whoever listens then. What has begun ends within a
-    /// round trip and is accepted. Only then the socket is closed. (Where such a filter cannot be set, what waits is accepted.)
+    /// close(2) of a listening socket resets connections that have not been accepted yet. So first no new handshake may
+    /// begin: the kernel drops their first segments, which clients repeat after a second, to the next listener.
+    /// Handshakes in progress end within a round trip and are accepted. Only then the socket is closed. (If such a
+    /// filter cannot be set, waiting connections are accepted.)
     package static func stop(_ channel: any Channel) async {
         guard let options = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
         let isQuiet = await refuseHandshakes(options)
@@ -84,7 +86,7 @@ package enum ListeningSocket {
         return (try? await set.get()) != nil
     }
 
-    /// Connections that wait to be accepted: what TCP_INFO calls "unacked" of a listening socket.
+    /// The number of connections waiting to be accepted: "unacked" in TCP_INFO of a listening socket.
     private static func backlog(_ options: any SocketOptionProvider) async -> UInt32 {
         (try? await options.getTCPInfo().get())?.tcpi_unacked ?? 0
     }

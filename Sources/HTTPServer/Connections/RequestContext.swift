@@ -1,4 +1,4 @@
-/// The request that a connection is answering, and the progress of its response.
+/// The state of the request that a connection is handling, and of its response.
 struct RequestContext {
     let request: Request
     var keepsAlive: Bool
@@ -8,13 +8,13 @@ struct RequestContext {
     var error: String?
     var detail: String?
     var answered: ContinuousClock.Instant?
-    /// Bytes of content that were given to the kernel.
+    /// The number of content bytes passed to the kernel.
     var bytesSent: Int64 = 0
-    /// The time that the client took to take the pieces that were written so far.
+    /// The time that the client took to accept the pieces so far.
     var clientsTime = Duration.zero
-    /// True if the request could not be read: its method and target are not known.
+    /// True if the request could not be parsed: its method and target are unknown.
     var isMalformed = false
-    /// True if no byte of content may be sent: HEAD, 204, 304.
+    /// True if no content may be sent: HEAD, 204, 304.
     var isWithoutContent = false
 
     init(_ request: Request) {

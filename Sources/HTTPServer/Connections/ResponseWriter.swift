@@ -1,18 +1,18 @@
 import HTTPTypes
 import NIOCore
 
-/// Content that is still to be sent after the head.
+/// Content to be sent after the head.
 enum RemainingContent: Sendable {
-    /// To be written by its maker, piece by piece.
+    /// Written by its producer, piece by piece.
     case stream(@Sendable (any ResponseBodyWriter) async throws -> Void)
-    /// At hand.
+    /// In memory.
     case memory([UInt8])
 }
 
-/// Takes a response from its task to its connection's event loop, piece by piece: the next piece is asked for when the kernel has
-/// taken the former, so that a slow client holds up nobody but itself.
+/// Transfers a response from its task to its connection's event loop, piece by piece: the next piece is requested when
+/// the kernel has accepted the previous one, so that a slow client only delays itself.
 struct ResponseWriter: ResponseBodyWriter {
-    /// Bytes of a file that are written at a time: what a client must take within the write time-out.
+    /// The number of bytes of a file written at a time, which a client must accept within the write time-out.
     private static let piece: Int64 = 256 << 10
 
     private let bound: NIOLoopBound<(Connection, ChannelHandlerContext)>

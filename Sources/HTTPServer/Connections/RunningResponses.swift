@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-/// The tasks that answer requests. The event loops must outlive them: they hand their responses over there.
+/// The tasks that handle requests. The event loops must outlive them, because responses are passed to them.
 final class RunningResponses: Sendable {
     private struct State {
         var count = 0
@@ -21,7 +21,7 @@ final class RunningResponses: Sendable {
         waiting?.resume()
     }
 
-    /// Returns when there is none.
+    /// Returns when there are none.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isNone = state.withLock { state in

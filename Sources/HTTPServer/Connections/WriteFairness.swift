@@ -2,17 +2,17 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Has an event loop look at its sockets between the pieces of large responses.
+/// Lets an event loop poll its sockets between the pieces of large responses.
 ///
-/// A loop runs the tasks that it is given until there are none, and only then looks at its sockets. When many clients take
-/// large responses as fast as they are written, there is always a task, and nobody else is read from or written to. So after some
-/// pieces the next ones wait for a byte to come through a pipe: it is found among all that the sockets have for the loop.
+/// A loop runs its tasks until there are none, and only then polls its sockets. If many clients accept large responses
+/// as fast as they are written, there is always a task, and all other connections starve. So after some pieces the next
+/// ones wait for a byte from a pipe, which is found by polling together with all other events.
 ///
 /// Used on its event loop only.
 final class WriteFairness: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// Pieces between two looks at the sockets.
+    /// The number of pieces between two polls.
     private static let share = 32
 
     private let wake: NIOFileHandle
@@ -41,7 +41,7 @@ final class WriteFairness: ChannelInboundHandler {
         return fairness
     }
 
-    /// Writes a piece now, or when the sockets have been looked at.
+    /// Writes a piece now, or after the next poll.
     func run(_ piece: @escaping () -> Void) {
         guard left > 0 else { return waiting.append(piece) }
         spend(piece)
@@ -53,14 +53,14 @@ final class WriteFairness: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // The loop ends, and connections with it: what waits finds them closed.
+        // The loop ends, and its connections with it: waiting pieces find them closed.
         left = .max
         while let piece = waiting.popFirst() { piece() }
     }
 
     private func spend(_ piece: () -> Void) {
         left -= 1
-        // What cannot be written is there already: the pipe is full of bytes that have not been read.
+        // If the pipe is full, its bytes have not been read yet and suffice.
         if left == 0 { _ = try? wake.withUnsafeFileDescriptor { write($0, [1], 1) } }
         piece()
     }

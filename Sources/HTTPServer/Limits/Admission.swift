@@ -1,14 +1,14 @@
 package import ConcurrencyPrimitives
 
-/// Lets so many requests run at a time, in all and of one client; others wait in a queue whose length is bounded likewise. Clients
-/// that wait take turns, and a client at its own limit does not hold up those behind it.
+/// Limits the number of running requests, in total and for each client; others wait in a queue with similar limits.
+/// Waiting clients take turns, and a client at its own limit does not delay those behind it.
 package final class Admission: Sendable {
     package struct Limits: Sendable, Hashable {
-        /// Requests that run.
+        /// The limits of running requests.
         package var running: ShareLimiter.Limits
-        /// Requests that wait.
+        /// The limits of waiting requests.
         package var waiting: ShareLimiter.Limits
-        /// Seconds after which a refused client may ask again.
+        /// The time in seconds after which a refused client may retry.
         package var retryAfter: Int
 
         package init(
@@ -22,7 +22,7 @@ package final class Admission: Sendable {
     }
 
     enum Rejection: Error, Hashable {
-        /// The queue is full, or holds the client's share.
+        /// The queue is full, or contains the client's share.
         case full(ShareLimiter.Shortage)
         case cancelled
     }
@@ -37,14 +37,13 @@ package final class Admission: Sendable {
     private struct State {
         var retryAfter: Int
         var running: ShareLimiter
-        /// Those in the queue, and those who have been sent there and are not in it yet.
+        /// Requests in the queue, and those about to enter it.
         var waiting: ShareLimiter
         var order = FairQueue<String>()
-        /// By tag, then by arrival.
+        /// Ordered by tag, then by arrival.
         var queue: [Waiter] = []
         var numbers = 0
-        /// Those who have been sent to the queue and are not in it yet, with their tags. Cancelled meanwhile, they are taken out
-        /// of here.
+        /// Requests about to enter the queue, with their tags; removed if they are cancelled.
         var arriving: [Int: UInt64] = [:]
 
         init(_ limits: Limits) {
@@ -59,11 +58,11 @@ package final class Admission: Sendable {
         }
 
         mutating func stopWaiting(_ client: String) {
-            waiting.giveBack(for: client)
+            waiting.release(for: client)
             if waiting.used == 0 { order.reset() }
         }
 
-        /// Those who wait and whose turn has come.
+        /// Removes and returns the waiting requests to be admitted.
         mutating func admitted() -> [CheckedContinuation<Bool, Never>] {
             var admitted: [CheckedContinuation<Bool, Never>] = []
             var index = 0
@@ -74,7 +73,7 @@ package final class Admission: Sendable {
                     continue
                 }
                 queue.remove(at: index)
-                running.takeRegardless(for: waiter.client)
+                running.takeUnconditionally(for: waiter.client)
                 order.begin(waiter.tag)
                 stopWaiting(waiter.client)
                 admitted.append(waiter.continuation)
@@ -89,7 +88,7 @@ package final class Admission: Sendable {
 
     var retryAfter: Int { state.withLock { $0.retryAfter } }
 
-    /// Takes over other limits, which hold for those who wait, too.
+    /// Applies other limits, also to waiting requests.
     package func update(_ limits: Limits) {
         state.withLock { state in
             state.retryAfter = limits.retryAfter
@@ -101,15 +100,15 @@ package final class Admission: Sendable {
 
     package var counts: (running: Int, waiting: Int) { state.withLock { ($0.running.used, $0.queue.count) } }
 
-    /// Waits for a turn. Each success is followed by one ``leave(_:)``.
+    /// Waits for admission. Each success must be followed by one ``leave(_:)``.
     func enter(_ client: String) async throws(Rejection) {
         let number = try state.withLock { state throws(Rejection) -> Int? in
             if state.running.shortage(for: client) == nil {
-                state.running.takeRegardless(for: client)
+                state.running.takeUnconditionally(for: client)
                 return nil
             }
             if let shortage = state.waiting.shortage(for: client) { throw .full(shortage) }
-            state.waiting.takeRegardless(for: client)
+            state.waiting.takeUnconditionally(for: client)
             state.numbers += 1
             state.arriving[state.numbers] = state.order.enter(client)
             return state.numbers
@@ -125,7 +124,7 @@ package final class Admission: Sendable {
 
     func leave(_ client: String) {
         let admitted = state.withLock { state in
-            state.running.giveBack(for: client)
+            state.running.release(for: client)
             return state.admitted()
         }
         for continuation in admitted { continuation.resume(returning: true) }
@@ -135,7 +134,7 @@ package final class Admission: Sendable {
         let (isCancelled, admitted) = state.withLock { state -> (Bool, [CheckedContinuation<Bool, Never>]) in
             guard let tag = state.arriving.removeValue(forKey: number) else { return (true, []) }
             state.enqueue(Waiter(number: number, tag: tag, client: client, continuation: continuation))
-            // A place may have become free since it was asked for.
+            // A place may have become free meanwhile.
             return (false, state.admitted())
         }
         if isCancelled { continuation.resume(returning: false) }

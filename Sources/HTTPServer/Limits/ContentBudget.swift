@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 
-/// The memory that the contents of requests may take, in all and of one client: each is held until its request is answered.
+/// The memory for the contents of requests, in total and for each client: each is held until its request has been
+/// handled.
 final class ContentBudget: Sendable {
     private let bytes: Locked<ShareLimiter>
 
@@ -10,8 +11,8 @@ final class ContentBudget: Sendable {
         try bytes.withLock { bytes throws(ShareLimiter.Shortage) in try bytes.take(count, for: client) }
     }
 
-    func giveBack(_ count: Int, for client: String) {
+    func release(_ count: Int, for client: String) {
         guard count > 0 else { return }
-        bytes.withLock { $0.giveBack(count, for: client) }
+        bytes.withLock { $0.release(count, for: client) }
     }
 }

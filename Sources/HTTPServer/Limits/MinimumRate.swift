@@ -1,10 +1,11 @@
-/// The least rate at which a client must send a request's content, or take a response.
+/// The minimum rate at which a client must send a request's content, or accept a response.
 ///
-/// It is an average over the time that is the client's own. The time that the service itself needs, or the origin, does not count.
+/// An average over the client's own time, without the time of the service or the origin.
 package struct MinimumRate: Sendable, Hashable {
     /// 0: none.
     package var bytesPerSecond: Int
-    /// The time that a client has beside what its bytes take at that rate: lines stall for seconds.
+    /// The time that a client has in addition to that for its bytes at the minimum rate, because connections may stall
+    /// for seconds.
     package var grace: Duration = .seconds(10)
 
     package init(bytesPerSecond: Int, grace: Duration = .seconds(10)) {
@@ -12,7 +13,7 @@ package struct MinimumRate: Sendable, Hashable {
         self.grace = grace
     }
 
-    /// The time that is left after `elapsed` for so many bytes in all; nil: there is no limit. Not less than 0.
+    /// The time left after `elapsed` for this number of bytes in total; nil: unlimited. Not less than 0.
     func timeLeft(for bytes: Int64, after elapsed: Duration) -> Duration? {
         guard bytesPerSecond > 0 else { return nil }
         let (seconds, rest) = bytes.quotientAndRemainder(dividingBy: Int64(bytesPerSecond))

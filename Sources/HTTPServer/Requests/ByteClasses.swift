@@ -1,5 +1,5 @@
-/// A set of bytes that a part of a message may consist of (RFC 9110 section 5.6, RFC 9112 section 3). Sets of the first 128
-/// bytes are kept as two words: a test is a shift, and bytes from 0x80 up are in none of them.
+/// A set of bytes allowed in a part of a message (RFC 9110 section 5.6, RFC 9112 section 3). Membership of the first
+/// 128 bytes is stored in two words, so a test is a shift; bytes from 0x80 up are never members.
 package struct ByteClass: Sendable {
     private let low: UInt64
     private let high: UInt64
@@ -23,10 +23,10 @@ package struct ByteClass: Sendable {
 
     /// `tchar`: methods, field names, the words in Connection.
     package static let token = ByteClass((alphanumeric + "!#$%&'*+-.^_`|~").utf8)
-    /// The bytes of a request target: printable ASCII but for `#`, `<`, `>` and `"`. RFC 3986 allows less; browsers send
-    /// `|` and its like, which lead nobody astray.
+    /// The bytes of a request target: printable ASCII except for `#`, `<`, `>` and `"`. RFC 3986 allows fewer; browsers
+    /// send `|` and similar ones, which are unambiguous.
     package static let target = ByteClass((0x21...0x7E).filter { !Array("#<>\"".utf8).contains($0) })
-    /// The bytes of a host name's label; underscores are in names that are no host names and resolve all the same.
+    /// The bytes of a host name's label; underscores occur in names that resolve although they are not host names.
     static let hostName = ByteClass((alphanumeric + "-_").utf8)
 }
 
@@ -37,7 +37,7 @@ extension UInt8 {
     static let tab = UInt8(ascii: "\t")
     static let colon = UInt8(ascii: ":")
 
-    /// True if the byte may occur in a field's value (RFC 9110 section 5.5): no control character but the tab.
+    /// True if the byte may occur in a field's value (RFC 9110 section 5.5): no control character except for the tab.
     @inline(__always)
     var isFieldContent: Bool { self >= 0x20 && self != 0x7F || self == .tab }
 
@@ -46,7 +46,7 @@ extension UInt8 {
 }
 
 extension Span<UInt8> {
-    /// The bytes of a range as text; what is no UTF-8 becomes replacement characters.
+    /// The bytes of a range as text; invalid UTF-8 becomes replacement characters.
     func text(_ range: Range<Int>) -> String {
         extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }

@@ -1,5 +1,5 @@
-/// Checks what follows a chunk's size, byte by byte: `*( ";" token [ "=" ( token / quoted-string ) ] )` (RFC 9112 section 7.1.1),
-/// without the white space that a recipient may accept there.
+/// Validates the part after a chunk's size byte by byte: `*( ";" token [ "=" ( token / quoted-string ) ] )` (RFC 9112
+/// section 7.1.1), without the optional white space.
 struct ChunkExtension {
     private enum Place {
         case end, nameStart, name, valueStart, value, quoted, escaped
@@ -10,7 +10,7 @@ struct ChunkExtension {
     /// True if the extension may end here.
     var isWhole: Bool { place == .end || place == .name || place == .value }
 
-    /// False: the byte may not stand here.
+    /// Returns false if the byte is not allowed here.
     mutating func takes(_ byte: UInt8) -> Bool {
         switch place {
         case .end:

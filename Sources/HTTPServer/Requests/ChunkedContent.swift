@@ -2,8 +2,8 @@ import HTTPSemantics
 import HTTPTypes
 import NIOCore
 
-/// Takes the chunked transfer coding off (RFC 9112 section 7.1), strictly: sizes are hexadecimal digits and nothing else, every
-/// line ends with CRLF, what follows a size after `;` is short and printable.
+/// Decodes the chunked transfer coding (RFC 9112 section 7.1), strictly: sizes consist of hexadecimal digits only,
+/// every line ends with CRLF, extensions after `;` are short and printable.
 struct ChunkedContent {
     private enum Phase {
         case size
@@ -17,7 +17,7 @@ struct ChunkedContent {
     private let limits: RequestLimits
     private(set) var content: [UInt8] = []
 
-    /// Bytes of a chunk's first line: its size and what extends it.
+    /// The greatest length of a chunk's first line: its size and extensions.
     private static let longestSizeLine = 256
 
     private static let neverTrailers: Set<String> = [
@@ -26,8 +26,8 @@ struct ChunkedContent {
 
     init(limits: RequestLimits) { self.limits = limits }
 
-    /// Takes what has come; true when the last chunk and the trailers after it are read.
-    mutating func read(_ buffer: inout ByteBuffer) throws(RequestFault) -> Bool {
+    /// Decodes the received bytes; returns true when the last chunk and the trailers are read.
+    mutating func read(_ buffer: inout ByteBuffer) throws(RequestError) -> Bool {
         while true {
             switch phase {
             case .size:
@@ -47,7 +47,7 @@ struct ChunkedContent {
         }
     }
 
-    private mutating func readSize(_ buffer: inout ByteBuffer) throws(RequestFault) -> Int? {
+    private mutating func readSize(_ buffer: inout ByteBuffer) throws(RequestError) -> Int? {
         let (size, lineLength) = try Self.size(buffer.readableBytesUInt8Span)
         guard let lineLength else { return nil }
         guard content.count + size <= limits.body else { throw .contentTooLarge(limits) }
@@ -55,8 +55,8 @@ struct ChunkedContent {
         return size
     }
 
-    /// The size that a line says and the line's length; no length while its end is missing.
-    private static func size(_ bytes: Span<UInt8>) throws(RequestFault) -> (size: Int, lineLength: Int?) {
+    /// The size in a line and the line's length; no length if its end is missing.
+    private static func size(_ bytes: Span<UInt8>) throws(RequestError) -> (size: Int, lineLength: Int?) {
         var size = 0
         var index = 0
         while index < bytes.count, let digit = bytes[index].hexadecimalValue {
@@ -83,21 +83,21 @@ struct ChunkedContent {
         return (size, index + 2)
     }
 
-    private func readLineEnd(_ buffer: inout ByteBuffer) throws(RequestFault) -> Bool {
+    private func readLineEnd(_ buffer: inout ByteBuffer) throws(RequestError) -> Bool {
         let isThere = try Self.beginsWithLineEnd(buffer.readableBytesUInt8Span)
         if isThere { buffer.moveReaderIndex(forwardBy: 2) }
         return isThere
     }
 
-    private static func beginsWithLineEnd(_ bytes: Span<UInt8>) throws(RequestFault) -> Bool {
+    private static func beginsWithLineEnd(_ bytes: Span<UInt8>) throws(RequestError) -> Bool {
         let isWrong =
             bytes.count > 0 && bytes[0] != .carriageReturn || bytes.count > 1 && bytes[1] != .lineFeed
         guard !isWrong else { throw .bad("bad-chunk", "A chunk's data are not followed by CRLF.") }
         return bytes.count > 1
     }
 
-    /// Trailer fields are checked and dropped, as RFC 9110 section 6.5.1 allows: nothing here needs one.
-    private mutating func readTrailers(_ buffer: inout ByteBuffer) throws(RequestFault) -> Bool {
+    /// Trailer fields are validated and dropped, as RFC 9110 section 6.5.1 allows: none is needed.
+    private mutating func readTrailers(_ buffer: inout ByteBuffer) throws(RequestError) -> Bool {
         guard let end = try scanner.end(in: buffer.readableBytesUInt8Span) else {
             guard buffer.readableBytes <= limits.head else { throw .headTooLarge(limits) }
             return false
@@ -105,7 +105,7 @@ struct ChunkedContent {
         guard end <= limits.head else { throw .headTooLarge(limits) }
         let trailers = try FieldLines.fields(
             buffer.readableBytesUInt8Span.extracting(0..<(end - 2)), limit: limits.fields)
-        // RFC 9110 section 6.5.1: what says how a message is framed or where it goes is no trailer.
+        // RFC 9110 section 6.5.1: fields for framing or routing must not be trailers.
         for field in trailers where Self.neverTrailers.contains(field.name.canonicalName) {
             throw .bad("bad-trailer", "A trailer field is one that only a head may have.")
         }

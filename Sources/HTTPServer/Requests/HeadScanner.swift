@@ -1,16 +1,16 @@
-/// Finds the lines of a head in bytes that come bit by bit; each byte is looked at once.
+/// Finds the lines of a head in bytes that arrive in parts; each byte is examined once.
 ///
-/// A line ends with CRLF and with nothing else: RFC 9112 section 2.2 lets a recipient take a lone LF for a line's end, and
-/// two recipients that differ in it see different requests.
+/// A line ends with CRLF only: RFC 9112 section 2.2 lets a recipient accept a single LF, and recipients that differ in
+/// this see different requests.
 struct HeadScanner {
-    /// The number of bytes that have been looked at.
+    /// The number of bytes examined.
     private var scanned = 0
     private var lineStart = 0
     /// The end of the first line, its CRLF included.
     private(set) var firstLineEnd: Int?
 
-    /// The length of the head, with the empty line at its end; nil while that is missing.
-    mutating func end(in bytes: Span<UInt8>) throws(RequestFault) -> Int? {
+    /// The length of the head, including the empty line at its end; nil if that is missing.
+    mutating func end(in bytes: Span<UInt8>) throws(RequestError) -> Int? {
         var index = scanned
         defer { scanned = index }
         while index < bytes.count {

@@ -1,12 +1,11 @@
 package import HTTPSemantics
 
-/// `Host` (RFC 9110 section 7.2), or the authority of a request target: a host and perhaps a port, nothing else.
+/// `Host` (RFC 9110 section 7.2), or the authority of a request target: a host and an optional port.
 ///
-/// Read more strictly than RFC 3986 writes it: what no name and no address of a server looks like is taken by one recipient for
-/// this and by the next one for that.
+/// Stricter than RFC 3986: forms that resemble neither a name nor an address are interpreted differently by recipients.
 package struct HostField: Hashable {
     package enum Host: Hashable {
-        /// In lower case, without a dot at its end. Empty when the field was.
+        /// In lower case, without a trailing dot. Empty if the field is.
         case name(String)
         case address(NetworkAddress)
     }
@@ -14,11 +13,14 @@ package struct HostField: Hashable {
     package let host: Host
     package let port: UInt16?
 
-    /// nil: it is none.
+    /// nil if it is invalid.
     package init?(_ text: some Collection<UInt8>) {
         guard text.first == UInt8(ascii: "[") else {
             let name = text.prefix { $0 != .colon }
-            guard let host = Self.host(name), let port = Self.port(text.dropFirst(name.count)) else { return nil }
+            // No host may be empty before a port (RFC 9110 section 4.2.1).
+            guard let host = Self.host(name), let port = Self.port(text.dropFirst(name.count)),
+                !name.isEmpty || text.isEmpty
+            else { return nil }
             (self.host, self.port) = (host, port.number)
             return
         }
@@ -41,7 +43,8 @@ package struct HostField: Hashable {
         }
         let name = String(decoding: bytes, as: UTF8.self).lowercased()
         if let address = NetworkAddress(name) { return .address(address) }
-        // A name that ends in a number is an address to some (WHATWG URL section 3.5): 127.1, 0x7f.1, 1.2.3.4.5.
+        // A name that ends in a number is an address to some parsers (WHATWG URL section 3.5): 127.1, 0x7f.1,
+        // 1.2.3.4.5.
         let isNumber = last.allSatisfy { $0.digitValue != nil } || name.hasPrefix("0x") || name.contains(".0x")
         guard !isNumber else { return nil }
         return .name(name.hasSuffix(".") ? String(name.dropLast()) : name)
@@ -49,7 +52,7 @@ package struct HostField: Hashable {
 
     private struct Port { var number: UInt16? }
 
-    /// Nothing, or a colon and a number, which may be missing.
+    /// Nothing, or a colon and an optional number.
     private static func port(_ bytes: some Collection<UInt8>) -> Port? {
         guard let first = bytes.first else { return Port(number: nil) }
         let digits = bytes.dropFirst()

@@ -2,8 +2,8 @@ import HTTPSemantics
 import HTTPTypes
 
 extension RequestHead {
-    /// The head that the request line and the fields make, when they agree.
-    init(_ line: RequestLine, fields: HTTPFields, limits: RequestLimits) throws(RequestFault) {
+    /// Combines the request line and the fields, if they are consistent.
+    init(_ line: RequestLine, fields: HTTPFields, limits: RequestLimits) throws(RequestError) {
         method = line.method
         target = line.target
         minorVersion = line.minorVersion
@@ -14,23 +14,23 @@ extension RequestHead {
         authority = line.authority
         scheme = line.scheme
 
-        var facts = Facts()
+        var facts = FieldSummary()
         for field in fields { try facts.note(field) }
         try checkHost(facts)
         framing = try framing(facts, limits)
         if facts.closes { keepsAlive = false } else if facts.asksToKeepAlive { keepsAlive = true }
         if let expectation = facts.expectation {
-            // RFC 9110 section 10.1.1: a 1.0 client's expectation is ignored.
+            // RFC 9110 section 10.1.1: an expectation of an HTTP/1.0 client is ignored.
             guard expectation.lowercased() == "100-continue" else {
-                throw RequestFault(
-                    status: 417, code: "expectation", message: "The only expectation met is 100-continue.")
+                throw RequestError(
+                    status: 417, code: "expectation", message: "The only supported expectation is 100-continue.")
             }
             expectsContinue = minorVersion == 1 && framing != .none
         }
     }
 
-    /// The values of some fields, and how often they occur.
-    private struct Facts {
+    /// The values of relevant fields, and their number of occurrences.
+    private struct FieldSummary {
         var hosts = 0
         var host: String?
         var contentLengths = 0
@@ -41,7 +41,7 @@ extension RequestHead {
         var asksToKeepAlive = false
         var expectation: String?
 
-        mutating func note(_ field: HTTPField) throws(RequestFault) {
+        mutating func note(_ field: HTTPField) throws(RequestError) {
             switch field.name.canonicalName {
             case "host":
                 hosts += 1
@@ -66,20 +66,20 @@ extension RequestHead {
         }
     }
 
-    /// RFC 9112 section 3.2: one Host, and a valid one. HTTP/1.0 knew none.
-    private mutating func checkHost(_ facts: Facts) throws(RequestFault) {
+    /// RFC 9112 section 3.2: exactly one valid Host. HTTP/1.0 did not require it.
+    private mutating func checkHost(_ facts: FieldSummary) throws(RequestError) {
         guard facts.hosts <= 1 else { throw .bad("hosts", "There is more than one Host field.") }
         guard let host = facts.host else {
             guard minorVersion == 0 else { throw .bad("no-host", "There is no Host field.") }
             return
         }
-        guard HostField.isValid(host.utf8) else { throw .bad("bad-host", "The Host field is no host.") }
+        guard HostField.isValid(host.utf8) else { throw .bad("bad-host", "The Host field is invalid.") }
         if authority == nil { authority = host }
     }
 
-    /// RFC 9112 section 6.3. Where it lets a recipient repair a request, this one refuses: a repaired request is one that somebody
-    /// else on the way may have read differently.
-    private func framing(_ facts: Facts, _ limits: RequestLimits) throws(RequestFault) -> Framing {
+    /// RFC 9112 section 6.3. Where it lets a recipient repair a request, this one refuses it: another recipient on the
+    /// way may have read it differently.
+    private func framing(_ facts: FieldSummary, _ limits: RequestLimits) throws(RequestError) -> Framing {
         let framing: Framing
         if facts.transferEncodings > 0 {
             framing = try transferCoding(facts)
@@ -88,14 +88,14 @@ extension RequestHead {
         } else {
             framing = .none
         }
-        // RFC 9110 section 9.3.1: such content means nothing, and is how requests are smuggled.
+        // RFC 9110 section 9.3.1: such content has no meaning, and is used for request smuggling.
         if framing != .none, method == .get || method == .head || method == .trace {
             throw .bad("content", "\(method.rawValue) has no content.")
         }
         return framing
     }
 
-    private func transferCoding(_ facts: Facts) throws(RequestFault) -> Framing {
+    private func transferCoding(_ facts: FieldSummary) throws(RequestError) -> Framing {
         guard facts.contentLengths == 0 else {
             throw .bad("two-lengths", "There are both Content-Length and Transfer-Encoding.")
         }
@@ -110,13 +110,13 @@ extension RequestHead {
         let isOrderly = codings.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(ByteClass.token.contains) }
         guard isOrderly, codings.last == "chunked", codings.filter({ $0 == "chunked" }).count == 1 else {
             throw .bad(
-                "transfer-coding", "The last transfer coding is not chunked, or is not written as RFC 9112 wants it.")
+                "transfer-coding", "The last transfer coding is not chunked, or does not have the form of RFC 9112.")
         }
-        throw RequestFault(
-            status: 501, code: "transfer-coding", message: "The only transfer coding that is understood is chunked.")
+        throw RequestError(
+            status: 501, code: "transfer-coding", message: "The only supported transfer coding is chunked.")
     }
 
-    private func length(_ facts: Facts, _ limits: RequestLimits) throws(RequestFault) -> Framing {
+    private func length(_ facts: FieldSummary, _ limits: RequestLimits) throws(RequestError) -> Framing {
         guard facts.contentLengths == 1 else {
             throw .bad("two-lengths", "There is more than one Content-Length field.")
         }
@@ -126,14 +126,14 @@ extension RequestHead {
         guard facts.contentLength.utf8.count <= 18, let length = Int(facts.contentLength) else {
             throw .bad("bad-length", "The Content-Length is larger than any content can be.")
         }
-        guard length <= limits.body else { throw RequestFault.contentTooLarge(limits) }
+        guard length <= limits.body else { throw RequestError.contentTooLarge(limits) }
         return length == 0 ? .none : .length(length)
     }
 }
 
-extension RequestFault {
-    static func contentTooLarge(_ limits: RequestLimits) -> RequestFault {
-        RequestFault(
+extension RequestError {
+    static func contentTooLarge(_ limits: RequestLimits) -> RequestError {
+        RequestError(
             status: 413, code: "content-too-large",
             message: "The request's content is larger than \(limits.body) bytes.")
     }

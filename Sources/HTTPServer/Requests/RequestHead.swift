@@ -1,8 +1,8 @@
 package import HTTPTypes
 
-/// The head of a request, read strictly: what is here has one meaning only.
+/// The head of a request, parsed strictly: all values are unambiguous.
 package struct RequestHead: Sendable, Hashable {
-    /// The way in which the end of the content is found (RFC 9112 section 6).
+    /// The framing of the content (RFC 9112 section 6).
     package enum Framing: Sendable, Hashable {
         case none
         case length(Int)
@@ -11,7 +11,7 @@ package struct RequestHead: Sendable, Hashable {
 
     /// The request target (RFC 9112 section 3.2). CONNECT's authority-form is refused earlier.
     package enum Target: Sendable, Hashable {
-        /// Path and query as sent, beginning with a slash; of an absolute-form, what follows its authority.
+        /// Path and query as sent, with a leading slash; for an absolute-form, the part after its authority.
         case path(String)
         /// `*`: the server as a whole, with OPTIONS.
         case server
@@ -23,7 +23,7 @@ package struct RequestHead: Sendable, Hashable {
     package var minorVersion: Int
     /// All fields as received, hop-by-hop ones included.
     package var fields: HTTPFields
-    /// The authority of an absolute-form, else Host's value; nil when HTTP/1.0 sent none.
+    /// The authority of an absolute-form, else Host's value; nil if HTTP/1.0 sent none.
     package var authority: String?
     /// The scheme of an absolute-form; nil for the other forms.
     package var scheme: String?

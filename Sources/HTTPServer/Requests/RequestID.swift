@@ -1,8 +1,8 @@
 import HTTPTypes
 
-/// The name of a request on all machines that it passes.
+/// The id of a request on all machines that it passes.
 enum RequestID {
-    /// The client's, when it is short and plain; else a new one.
+    /// The client's id, if it is short and plain; else a new one.
     static func id(in fields: HTTPFields, named name: HTTPField.Name?, orNumbered next: () -> UInt64) -> String {
         if let name, let given = fields[name], isPlain(given) { return given }
         return hexadecimal(next())
@@ -27,7 +27,7 @@ enum RequestID {
 }
 
 /// Numbers that do not repeat and cannot be guessed from each other: a random start, then steps through a permutation
-/// (SplitMix64). One for each connection: no lock, no system call.
+/// (SplitMix64). One generator for each connection: no lock, no system call.
 struct RequestNumbers {
     private var state = UInt64.random(in: .min ... .max)
 

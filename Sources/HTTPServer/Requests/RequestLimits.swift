@@ -1,13 +1,13 @@
-/// The sizes that the parts of a request may have.
+/// The size limits of the parts of a request.
 package struct RequestLimits: Sendable, Hashable {
-    /// Bytes of the request target. More: 414.
+    /// The length of the request target in bytes. Beyond: 414.
     package var target: Int
-    /// Bytes of the whole head. More: 431. No more than common origins take: what they refuse of one client's odd request
-    /// would else be passed on to them.
+    /// The size of the whole head in bytes. Beyond: 431. No more than common origins accept: otherwise a client's
+    /// unusual request could provoke an error that others receive.
     package var head: Int
-    /// Fields of the head. More: 431.
+    /// The number of fields in the head. Beyond: 431.
     package var fields: Int
-    /// Bytes of the content, decoded. More: 413.
+    /// The size of the decoded content in bytes. Beyond: 413.
     package var body: Int
 
     package init(target: Int = 8 << 10, head: Int = 8 << 10, fields: Int = 100, body: Int = 16 << 20) {

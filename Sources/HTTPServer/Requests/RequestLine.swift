@@ -4,13 +4,13 @@ import HTTPTypes
 struct RequestLine: Hashable {
     var method: HTTPRequest.Method
     var target: RequestHead.Target
-    /// The authority that an absolute-form names.
+    /// The authority of an absolute-form.
     var authority: String?
     var scheme: String?
     var minorVersion: Int
 
-    /// - Parameter line: the line without its CRLF.
-    init(_ line: Span<UInt8>, limits: RequestLimits) throws(RequestFault) {
+    /// - Parameter line: The line without its CRLF.
+    init(_ line: Span<UInt8>, limits: RequestLimits) throws(RequestError) {
         var methodEnd = 0
         while methodEnd < line.count, ByteClass.token.contains(line[methodEnd]) { methodEnd += 1 }
         guard methodEnd > 0, methodEnd <= 64, methodEnd < line.count, line[methodEnd] == .space else {
@@ -35,8 +35,8 @@ struct RequestLine: Hashable {
         (target, authority, scheme) = try Self.target(line.extracting(targetStart..<targetEnd), of: method)
     }
 
-    static func targetTooLong(_ limits: RequestLimits) -> RequestFault {
-        RequestFault(
+    static func targetTooLong(_ limits: RequestLimits) -> RequestError {
+        RequestError(
             status: 414, code: "target-too-long",
             message: "The request target is longer than \(limits.target) bytes.")
     }
@@ -49,24 +49,24 @@ struct RequestLine: Hashable {
         return HTTPRequest.Method(bytes.text(0..<bytes.count)) ?? .get
     }
 
-    private static func minorVersion(_ bytes: Span<UInt8>) throws(RequestFault) -> Int {
+    private static func minorVersion(_ bytes: Span<UInt8>) throws(RequestError) -> Int {
         let name = "HTTP/".utf8
         guard bytes.count == 8, zip(name, 0...).allSatisfy({ bytes[$1] == $0 }),
             let major = bytes[5].digitValue, bytes[6] == UInt8(ascii: "."), let minor = bytes[7].digitValue
         else { throw .bad("bad-version", "The request line does not end in HTTP/1.1.") }
         guard major == 1 else {
-            throw RequestFault(status: 505, code: "version", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+            throw RequestError(status: 505, code: "version", message: "Only HTTP/1.1 and HTTP/1.0 are supported.")
         }
-        // RFC 9110 section 2.5: a higher minor version is answered as the highest one known.
+        // RFC 9110 section 2.5: a higher minor version is treated as the highest one known.
         return min(minor, 1)
     }
 
     /// The four forms of RFC 9112 section 3.2.
     private static func target(
         _ bytes: Span<UInt8>, of method: HTTPRequest.Method
-    ) throws(RequestFault) -> (RequestHead.Target, authority: String?, scheme: String?) {
+    ) throws(RequestError) -> (RequestHead.Target, authority: String?, scheme: String?) {
         if method == .connect {
-            throw RequestFault(status: 501, code: "connect", message: "This is no tunnel: CONNECT is not supported.")
+            throw RequestError(status: 501, code: "connect", message: "CONNECT is not supported.")
         }
         if bytes[0] == UInt8(ascii: "/") { return (.path(bytes.text(0..<bytes.count)), nil, nil) }
         if bytes.count == 1, bytes[0] == UInt8(ascii: "*") {
@@ -78,7 +78,7 @@ struct RequestLine: Hashable {
 
     private static func absolute(
         _ text: String, of method: HTTPRequest.Method
-    ) throws(RequestFault) -> (RequestHead.Target, authority: String?, scheme: String?) {
+    ) throws(RequestError) -> (RequestHead.Target, authority: String?, scheme: String?) {
         let scheme = text.utf8.prefix { $0 != .colon }
         let name = String(Substring(scheme)).lowercased()
         let rest = text.utf8.dropFirst(scheme.count)
@@ -93,7 +93,7 @@ struct RequestLine: Hashable {
         let path = String(Substring(afterScheme.dropFirst(authority.count)))
         let host = String(Substring(authority))
         if path.isEmpty {
-            // RFC 9112 section 3.2.4: this is how a proxy is told OPTIONS for the whole server.
+            // RFC 9112 section 3.2.4: the form in which a proxy receives OPTIONS for the whole server.
             return (method == .options ? .server : .path("/"), host, name)
         }
         return (.path(path.utf8.first == UInt8(ascii: "/") ? path : "/" + path), host, name)

@@ -1,15 +1,15 @@
 import HTTPTypes
 import NIOCore
 
-/// Reads the requests of one connection out of its bytes, however they are cut up.
+/// Parses the requests of one connection from its bytes, however they are divided.
 ///
-/// The one reader of a request: there is no second, more lenient one behind it that could see something else in the same
-/// bytes, which is what request smuggling lives on. No socket, no clock: bytes in, heads and contents out.
+/// The only parser of requests: there is no second, more lenient one that could interpret the same bytes differently,
+/// which enables request smuggling. No socket, no clock.
 struct RequestReader {
     enum Step {
-        /// The head is whole; content may follow.
+        /// The head is complete; content may follow.
         case head(RequestHead)
-        /// The request is whole.
+        /// The request is complete.
         case content([UInt8])
     }
 
@@ -28,15 +28,15 @@ struct RequestReader {
 
     init(limits: RequestLimits) { self.limits = limits }
 
-    /// Bytes of content that are held here.
+    /// The number of content bytes held here.
     var contentSize: Int {
         if case .chunked(let chunked) = phase { chunked.content.count } else { content.count }
     }
 
-    /// The next step that the bytes allow; nil when more of them are needed.
+    /// The next step; nil if more bytes are needed.
     ///
-    /// After ``Step/head(_:)`` always comes ``Step/content(_:)``, which may be empty.
-    mutating func next(_ buffer: inout ByteBuffer) throws(RequestFault) -> Step? {
+    /// ``Step/head(_:)`` is always followed by ``Step/content(_:)``, which may be empty.
+    mutating func next(_ buffer: inout ByteBuffer) throws(RequestError) -> Step? {
         switch phase {
         case .head:
             guard let head = try readHead(&buffer) else { return nil }
@@ -58,7 +58,7 @@ struct RequestReader {
             }
             return finish(with: content)
         case .chunked(var chunked):
-            // Taken out while it is changed: the content is not to be copied for every chunk.
+            // Moved out while it is changed, so that the content is not copied for every chunk.
             phase = .head
             let isWhole = try chunked.read(&buffer)
             if isWhole { return finish(with: chunked.content) }
@@ -76,13 +76,13 @@ struct RequestReader {
         return .content(content)
     }
 
-    private mutating func readHead(_ buffer: inout ByteBuffer) throws(RequestFault) -> RequestHead? {
-        // RFC 9112 section 2.2: an empty line before a request is skipped. One: more are an attempt at something.
+    private mutating func readHead(_ buffer: inout ByteBuffer) throws(RequestError) -> RequestHead? {
+        // RFC 9112 section 2.2: one empty line before a request is skipped; more are refused.
         if skippedLines == 0, scanner.firstLineEnd == nil, buffer.readableBytes >= 2,
             buffer.readableBytesUInt8Span[0] == .carriageReturn, buffer.readableBytesUInt8Span[1] == .lineFeed
         {
             buffer.moveReaderIndex(forwardBy: 2)
-            // It may have seen the CR already, when that came alone.
+            // It may have scanned the CR already, if that arrived alone.
             scanner = HeadScanner()
             skippedLines = 1
         }
@@ -104,9 +104,9 @@ struct RequestReader {
     }
 }
 
-extension RequestFault {
-    static func headTooLarge(_ limits: RequestLimits) -> RequestFault {
-        RequestFault(
+extension RequestError {
+    static func headTooLarge(_ limits: RequestLimits) -> RequestError {
+        RequestError(
             status: 431, code: "head-too-large", message: "The request's head is larger than \(limits.head) bytes.")
     }
 }

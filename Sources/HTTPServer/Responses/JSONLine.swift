@@ -1,4 +1,4 @@
-/// Writes one flat JSON object as bytes (RFC 8259), for logs and errors: no tree, no Foundation.
+/// Writes a flat JSON object as bytes (RFC 8259), for logs and errors: no tree, no Foundation.
 package struct JSONLine {
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
 
@@ -16,7 +16,7 @@ package struct JSONLine {
         bytes += String(value).utf8
     }
 
-    /// A number of milliseconds with three digits behind the point.
+    /// Adds a number of milliseconds with three decimals.
     package mutating func add(_ name: StaticString, milliseconds duration: Duration) {
         begin(name)
         let (seconds, attoseconds) = duration.components
@@ -33,7 +33,7 @@ package struct JSONLine {
         bytes += (value ? "true" : "false").utf8
     }
 
-    /// The object with its closing brace.
+    /// Returns the object with its closing brace.
     package consuming func finished() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         return bytes

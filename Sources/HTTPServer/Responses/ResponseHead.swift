@@ -3,13 +3,13 @@ import HTTPSemantics
 import HTTPTypes
 import NIOCore
 
-/// The way in which the end of a response's content is marked (RFC 9112 section 6).
+/// The framing of a response's content (RFC 9112 section 6).
 enum ResponseFraming: Equatable {
-    /// There is no content and no length either: 204, 304.
+    /// No content and no length: 204, 304.
     case none
     case length(Int64)
     case chunked
-    /// By the connection's end: for HTTP/1.0, when the length is not known.
+    /// Delimited by the end of the connection: for HTTP/1.0, if the length is unknown.
     case untilClose
 }
 
@@ -17,11 +17,11 @@ enum ResponseFraming: Equatable {
 enum ResponseHead {
     /// The fields that the connection adds to those of a response.
     struct Additions {
-        /// This proxy's member of Via; nil: the response is its own.
+        /// This proxy's member of Via; nil for a response of its own.
         var via: String?
-        /// Name and value of the field that names the request.
+        /// Name and value of the field with the request's id.
         var id: (name: String, value: String)?
-        /// For a response that has no Date.
+        /// The value for a response without a Date.
         var date: String
     }
 
@@ -40,7 +40,7 @@ enum ResponseHead {
             case .date: hasDate = true
             case .via:
                 viaLines -= 1
-                // After all who passed it on before.
+                // After all previous intermediaries.
                 if let own = via, viaLines == 0 {
                     writeField(field, ", " + own, to: &buffer)
                     via = nil
@@ -66,7 +66,7 @@ enum ResponseHead {
         buffer.writeStaticString("\r\n")
     }
 
-    /// Writes an interim head, of which the connection adds nothing.
+    /// Writes an interim head, to which the connection adds nothing.
     static func write(interim head: HTTPResponse, to buffer: inout ByteBuffer) {
         buffer.writeStaticString("HTTP/1.1 ")
         writeStatus(head.status, to: &buffer)
@@ -87,7 +87,7 @@ enum ResponseHead {
         buffer.writeStaticString("\r\n")
     }
 
-    /// The value byte by byte: it need not be text.
+    /// Writes the value byte by byte: it need not be valid text.
     private static func writeField(_ field: HTTPField, _ more: String = "", to buffer: inout ByteBuffer) {
         buffer.writeString(field.name.rawName)
         buffer.writeStaticString(": ")
@@ -104,7 +104,7 @@ enum ResponseHead {
     }
 }
 
-/// The Date field's value, made once a second.
+/// The Date field's value, generated once a second.
 struct DateField {
     private var second: Int64 = -1
     private var text = ""

@@ -1,17 +1,16 @@
 import ConcurrencyPrimitives
 public import DiskStore
-public import MemoryCache
 public import Transfer
 
-/// A part of what is cached: the newest entries first.
+/// A page of the list of entries, the newest first.
 public struct CacheEntryPage: Sendable {
     public var entries: [CacheEntry]
-    /// Where the next page begins; `nil` when this was the last one.
+    /// The start of the next page; `nil` after the last one.
     public var next: Int64?
 }
 
 extension DownloadCache {
-    /// What is cached, the newest first, page by page, for somebody who looks through it.
+    /// The entries, the newest first, page by page: for a user interface.
     ///
     /// Does not count as an access, and holds up nobody: the index is read in small steps.
     ///
@@ -24,8 +23,9 @@ extension DownloadCache {
         matching search: String = "", after last: Int64? = nil, limit: Int
     ) async throws(ImageCacheError) -> CacheEntryPage {
         let wanted = URLSearch(search)
-        return try await executor.run { [self] () throws(ImageCacheError) in
-            try translating {
+        return try await onExecutor { (operations) throws(ImageCacheError) in
+            try operations.translating {
+                let store = operations.store
                 let page = try store.page(after: last, limit: limit) { wanted.matches($0) }
                 return CacheEntryPage(entries: page.entries.map { CacheEntry($0, in: store) }, next: page.next)
             }
@@ -34,27 +34,28 @@ extension DownloadCache {
 
     /// The entry with a number; `nil` when it is gone. Does not count as an access.
     public func entry(_ id: Int64) async throws(ImageCacheError) -> CacheEntry? {
-        try await executor.run { [self] () throws(ImageCacheError) in
-            try translating { try store.entry(id).map { CacheEntry($0, in: store) } }
+        try await onExecutor { (operations) throws(ImageCacheError) in
+            try operations.translating { try operations.store.entry(id).map { CacheEntry($0, in: operations.store) } }
         }
     }
 
-    /// The small files that ``readyAnswer(to:)`` has in memory. What images take there, ``imageStatistics`` tells.
-    public var answerStatistics: MemoryCacheStatistics { fetcher.answers.statistics }
-
-    /// What crossed the network for this cache: requests to origins, bytes received, what was resumed.
+    /// The traffic of this cache: requests to origins, bytes received, downloads continued.
     public var transferTotals: TransferTotals { fetcher.transport.totals }
 
-    /// What was evicted to make room, and how long it had lain unused.
-    public var evictions: EvictionStatistics { store.evictions }
+    /// The entries that were evicted to make room, and how long they had been unused.
+    public var evictions: EvictionStatistics {
+        get async { await executor.run { [store = fetcher.store] in store.evictions } }
+    }
 
-    /// Whether the store can be written: a word to the index and back.
+    /// Checks that the store can be written, by a change of the index that is taken back.
     public func checkWritable() async throws(ImageCacheError) {
-        try await executor.run { [self] () throws(ImageCacheError) in try translating { try store.checkWritable() } }
+        try await onExecutor { (operations) throws(ImageCacheError) in
+            try operations.translating { try operations.store.checkWritable() }
+        }
     }
 }
 
-/// Words that a URL must hold.
+/// A search for URLs that hold several words.
 struct URLSearch: Sendable {
     private let words: [[UInt8]]
 

@@ -10,7 +10,7 @@ public struct EntryPreview: Sendable {
 }
 
 extension DownloadCache {
-    /// A small picture of a stored image, for somebody who looks through the cache. The origin is not asked, nothing is
+    /// A small picture of a stored image, for a user interface. The origin is not asked, nothing is
     /// stored, and it does not count as an access.
     ///
     /// - Parameters:
@@ -20,10 +20,10 @@ extension DownloadCache {
     ///   decoded within the default limits (``DecodingLimits``) and a second of CPU time.
     public func preview(ofEntry id: Int64, _ sizing: ImageSizing) async throws(ImageCacheError) -> EntryPreview? {
         let pipeline = pipeline
-        let decoder = ImageDecoder.ofPreviews
-        let found = try await executor.run { [self] () throws(ImageCacheError) -> (StoredBody, Int, Int)? in
-            try translating {
-                guard let entry = try store.entry(id), let body = try store.open(entry),
+        let decoder = ImageDecoder.forPreviews(pipeline.decoders)
+        let found = try await onExecutor { (operations) throws(ImageCacheError) -> (StoredBody, Int, Int)? in
+            try operations.translating {
+                guard let entry = try operations.store.entry(id), let body = try operations.store.open(entry),
                     let source = try? ImageSource(duplicating: body.descriptor),
                     let header = try? decoder.header(of: source), let target = try? decoder.target(sizing, of: header)
                 else { return nil }
@@ -47,9 +47,10 @@ extension DownloadCache {
 }
 
 extension ImageDecoder {
-    /// Shows what there is of an image, and not at any price.
-    fileprivate static var ofPreviews: ImageDecoder {
+    /// A decoder that accepts cut files and spends little time.
+    fileprivate static func forPreviews(_ registered: [any ImageDecoding]) -> ImageDecoder {
         var decoder = ImageDecoder()
+        decoder.registered = registered
         decoder.allowTruncated = true
         decoder.limits.seconds = 1
         return decoder

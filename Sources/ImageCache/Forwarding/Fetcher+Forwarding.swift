@@ -58,51 +58,17 @@ extension Fetcher {
         return try await subscription.value()
     }
 
-    /// Sends a request on whose response answers nobody else, but for a POST's that says it answers a later GET (RFC 9110
-    /// section 9.3.3). Returns when the response has ended.
+    /// Sends one client's request on, past the store (``Consumer/oneClient``). Returns when the response has ended.
     ///
-    /// - Returns: what was stored.
     /// - Throws: `.notStorable` after a response that went past the store.
     func passOn(
-        _ resolved: ResolvedRequest, _ status: CacheStatus, _ fetch: Fetch
+        _ resolved: ResolvedRequest, _ status: CacheStatus, _ task: FetchPool.SharedTask
     ) async throws(ImageCacheError) -> CachedFile {
-        let generation = store.generation(of: resolved.url)
-        let sink = ResponseSink(
-            resolved: resolved, rules: rules, fetch: fetch, status: status,
-            makeStoring: {
-                guard resolved.request.method == .post else { throw CancellationError() }
-                let writer = try beginBody(resolved.key.ofStatus, generation)
-                return .init(
-                    download: DownloadSink(resolved: resolved, rules: rules, writer: writer, fetch: fetch),
-                    writer: writer)
-            }, warnings: warnings,
-            began: { fetch.start.fulfill($0) })
-        let result: TransferResult
-        do throws(TransferError) {
-            result = try await transport.run(
-                resolved.transferRequest(), into: sink, events: { resolved.report($0, to: fetch) })
-        } catch {
-            sink.passed?.finish(.failure(ImageCacheError(error)))
-            sink.leavePartials()
-            throw ImageCacheError(error)
+        try await starting(task.context, resolved) { () async throws(ImageCacheError) in
+            try await askOrigin(
+                OriginRequest(
+                    resolved: resolved, conditional: ConditionalRequest(unconditional: status),
+                    generation: store.generation(of: resolved.url), task: task, consumer: .oneClient, lock: nil))
         }
-        let after = invalidate(after: result.head, resolved, generation)
-        var status = status
-        status.forwardStatus = result.head.status.code
-        if let passed = sink.passed {
-            passed.finish(.success(()))
-        } else if let target = sink.target {
-            do throws(ImageCacheError) {
-                return try store(
-                    result, sink: target.download, writer: target.writer, resolved: resolved, status, after)
-            } catch {
-                warnings.note(error)
-                if error.isOfAlteredPartial { sink.leavePartials() } else { sink.giveUnstored() }
-                throw error
-            }
-        } else {
-            fetch.start.fulfill(.head(result.head.passedOn, status))
-        }
-        throw ImageCacheError(.notStorable, url: resolved.url, message: "was passed on, and must not be stored")
     }
 }

@@ -14,21 +14,21 @@ final class Forwarder: Sendable {
 
     init(fetcher: Fetcher) { self.fetcher = fetcher }
 
-    func answer(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedAnswer {
+    func answer(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
         guard request.mayBeStored else { return try await pass(request, because: nil) }
         let resolved = try ResolvedRequest(narrow: request)
         let fetcher = fetcher
         let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
             let stored = try fetcher.storedAnswer(resolved)
-            if let stored { fetcher.answers.keep(stored.answer, to: resolved) }
+            if let stored { fetcher.hotResponses.keep(stored.answer, to: resolved) }
             return stored as Fetcher.StoredAnswer?
         }
         if let stored {
             if stored.needsRefresh { refresh(resolved) }
-            return ForwardedAnswer(stored.answer)
+            return ForwardedResponse(stored.answer)
         }
         if request.method == .head {
-            return ForwardedAnswer(
+            return ForwardedResponse(
                 try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
                     try await fetcher.head(resolved)
                 })
@@ -44,7 +44,7 @@ final class Forwarder: Sendable {
             guard let start = await subscription.context.start.value() else { throw .cancelled }
             switch start {
             case .failed(let error): throw error
-            case .head(let head, let status): return ForwardedAnswer(head, nil, status)
+            case .head(let head, let status): return ForwardedResponse(head, nil, status)
             case .passed(let head, let status, let body):
                 guard isFirst else {
                     if resolved.isNarrow { return try await pass(request, because: .miss) }
@@ -53,11 +53,11 @@ final class Forwarder: Sendable {
                 }
                 if head.status.kind == .successful { unshared.withLock { $0.insert(key, now: .now) } }
                 let reader = PassedBody.Reader(body, keeping: subscription)
-                return ForwardedAnswer(head, AnswerContent(.passed(reader), length: head.contentLength), status)
+                return ForwardedResponse(head, ForwardedBody(.passed(reader), length: head.contentLength), status)
             case .file(let file):
                 if isFirst, file.isStored { unshared.withLock { $0.remove(key) } }
                 if isFirst || matches(file.response, resolved) {
-                    return ForwardedAnswer(try fetcher.answer(resolved, from: file.sharing(!isFirst)))
+                    return ForwardedResponse(try fetcher.answer(resolved, from: file.sharing(!isFirst)))
                 }
                 variant = variantKey(of: file.response, resolved)
             case .growing(let response, var status, let version, let growth):
@@ -80,28 +80,28 @@ final class Forwarder: Sendable {
     /// The answer to a request while the body that it is about arrives.
     private func answer(
         _ resolved: ResolvedRequest, from response: StoredResponse, _ status: CacheStatus, _ body: GrowingBody
-    ) async throws(ImageCacheError) -> ForwardedAnswer {
+    ) async throws(ImageCacheError) -> ForwardedResponse {
         var body = body
         guard case .complete(let length) = response.extent, body.growth.version == body.version,
             length != nil || !resolved.asked.fields.contains(.range),
             let served = fetcher.rules.served(response, for: resolved.asked, now: fetcher.now())
         else {
-            return ForwardedAnswer(try fetcher.answer(resolved, from: try await body.subscription.value()))
+            return ForwardedResponse(try fetcher.answer(resolved, from: try await body.subscription.value()))
         }
         let head = fetcher.rules.head(of: served, from: response)
         switch served.body {
-        case .none: return ForwardedAnswer(head, nil, status)
+        case .none: return ForwardedResponse(head, nil, status)
         case .whole:
-            guard response.status.mayHaveContent else { return ForwardedAnswer(head, nil, status) }
+            guard response.status.mayHaveContent else { return ForwardedResponse(head, nil, status) }
             if let length {
                 body.range = 0..<length
                 body.awaitsStoring = true
             }
-            return ForwardedAnswer(head, AnswerContent(.growing(body), length: length), status)
+            return ForwardedResponse(head, ForwardedBody(.growing(body), length: length), status)
         case .range(let range, _):
             body.range = range
-            return ForwardedAnswer(
-                head, AnswerContent(.growing(body), length: range.upperBound - range.lowerBound), status)
+            return ForwardedResponse(
+                head, ForwardedBody(.growing(body), length: range.upperBound - range.lowerBound), status)
         }
     }
 
@@ -160,19 +160,17 @@ final class Forwarder: Sendable {
     /// Sends the request on, and the answer back, past the store.
     private func pass(
         _ request: FileRequest, because reason: ForwardReason?
-    ) async throws(ImageCacheError) -> ForwardedAnswer {
+    ) async throws(ImageCacheError) -> ForwardedResponse {
         let isSafe = [.get, .head, .options, .trace].contains(request.method)
         var request = request
-        // What changes something is sent once, also where it could be repeated: only the client knows what it wants then.
+        // An unsafe request is sent once, even if it could be repeated: only the client can decide to retry it.
         if !isSafe { request.transfer.retry.maxRetries = 0 }
         let resolved = try ResolvedRequest(passing: request)
         let status = CacheStatus(
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
         let subscription = fetcher.pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {
             [fetcher] (task) async throws(ImageCacheError) in
-            try await fetcher.starting(task.context, resolved) { () async throws(ImageCacheError) in
-                try await fetcher.passOn(resolved, status, task.context)
-            }
+            try await fetcher.passOn(resolved, status, task)
         }
         subscription.context.raise(to: resolved.request.priority)
         guard let start = await subscription.context.start.value() else { throw .cancelled }
@@ -185,17 +183,17 @@ final class Forwarder: Sendable {
                 }
             }
             let reader = PassedBody.Reader(body, keeping: subscription)
-            return ForwardedAnswer(head, AnswerContent(.passed(reader), length: head.contentLength), status)
+            return ForwardedResponse(head, ForwardedBody(.passed(reader), length: head.contentLength), status)
         case .growing(let response, let status, let version, let growth):
             var body = GrowingBody(growth: growth, subscription: subscription, url: resolved.url, version: version)
             let head = HTTPResponse(status: response.status, headerFields: response.fields)
             guard case .complete(let length?) = response.extent else {
-                return ForwardedAnswer(head, AnswerContent(.growing(body), length: nil), status)
+                return ForwardedResponse(head, ForwardedBody(.growing(body), length: nil), status)
             }
             body.range = 0..<length
             body.awaitsStoring = true
-            return ForwardedAnswer(head, AnswerContent(.growing(body), length: length), status)
-        case .head(let head, let status): return ForwardedAnswer(head, nil, status)
+            return ForwardedResponse(head, ForwardedBody(.growing(body), length: length), status)
+        case .head(let head, let status): return ForwardedResponse(head, nil, status)
         case .failed(let error): throw error
         case .file: throw ImageCacheError(.store(.io), message: "a passed answer is not stored")
         }
@@ -203,7 +201,7 @@ final class Forwarder: Sendable {
 }
 
 extension FileRequest {
-    /// Whether the answer may come from the store or go there.
+    /// True if the response may come from the store or be stored.
     fileprivate var mayBeStored: Bool {
         guard method == .get || method == .head, body == nil else { return false }
         // Preconditions on the state at the origin are not for caches (RFC 9111 section 4.3.2).

@@ -2,7 +2,7 @@ import HTTPCaching
 
 /// The bytes of a body in order while it arrives, and after that from the finished file.
 struct GrowingBody: AsyncSequence, Sendable {
-    typealias Piece = AnswerContent.Piece
+    typealias Piece = ForwardedBody.Piece
 
     let growth: BodyGrowth
     /// Keeps the fetch going.
@@ -10,7 +10,7 @@ struct GrowingBody: AsyncSequence, Sendable {
     let url: String
     /// The bytes that are wanted; an open end is the body's.
     var range: Range<Int64> = 0..<Int64.max
-    /// Whether the load's end is waited for, so that who has read the body finds it in the store. That it does not get there
+    /// True to wait for the end of the fetch, so that a reader of the whole body finds it in the store. A failure to store it
     /// is no fault of the body.
     var awaitsStoring = false
     /// Which beginning of the body is wanted: another one is another representation. `nil`: the first that is seen.
@@ -60,7 +60,7 @@ struct GrowingBody: AsyncSequence, Sendable {
             return nil
         }
 
-        /// What stands there of what is still to be read.
+        /// The available part of the remaining range.
         private mutating func take(from stand: BodyGrowth.Stand) -> Piece? {
             let onDisk = Swift.min(stand.available, body.range.upperBound)
             if position < onDisk {

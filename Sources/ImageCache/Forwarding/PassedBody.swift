@@ -20,18 +20,18 @@ final class PassedBody: Sendable {
 
     func attach(_ transfer: any TransferControl) { state.withLock { $0.transfer = transfer } }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> SinkVerdict {
-        let (verdict, reader) = state.withLock { state -> (SinkVerdict, CheckedContinuation<Void, Never>?) in
+    func write(_ bytes: UnsafeRawBufferPointer) -> WriteResult {
+        let (result, reader) = state.withLock { state -> (WriteResult, CheckedContinuation<Void, Never>?) in
             guard state.waiting.count < Self.limit else {
                 state.isPaused = true
                 return (.pause, nil)
             }
             state.waiting.append(contentsOf: bytes)
             defer { state.reader = nil }
-            return (.taken, state.reader)
+            return (.accepted, state.reader)
         }
         reader?.resume()
-        return verdict
+        return result
     }
 
     func finish(_ ending: Result<Void, ImageCacheError>) {

@@ -6,31 +6,31 @@ public import HTTPCaching
 public import HTTPSemantics
 public import ImageCodec
 
-/// Where an image or thumbnail came from.
+/// The origin of an image or thumbnail.
 public enum ImageSourceKind: Sendable, Hashable {
     /// The memory cache.
     case memory
-    /// Made before, and kept on disk.
+    /// The disk store, where it was kept beside its original.
     case thumbnail
-    /// Made now, from the original that came from there.
+    /// Rendered for this request, from an original with this source.
     case original(CachedFile.Source)
 }
 
-/// A decoded image. While somebody holds this value, it is found again even after the memory cache has purged it.
+/// A decoded image. As long as this value lives, equal requests find it even after the memory cache has purged it.
 public struct CachedImage: Sendable {
     public let source: ImageSourceKind
-    let made: MadeImage
+    let derived: DerivedImage
     public let image: DecodedImage
 
-    init?(_ made: MadeImage, _ source: ImageSourceKind) {
-        guard case .pixels(let image) = made.content else { return nil }
-        self.made = made
+    init?(_ derived: DerivedImage, _ source: ImageSourceKind) {
+        guard case .pixels(let image) = derived.content else { return nil }
+        self.derived = derived
         self.source = source
         self.image = image
     }
 }
 
-/// The bytes of an image file in the size and format that was asked for.
+/// The bytes of an image file in the requested size and format.
 public struct Thumbnail: Sendable {
     public let bytes: [UInt8]
     public let format: ImageFormat
@@ -38,62 +38,62 @@ public struct Thumbnail: Sendable {
     public let width: Int
     public let height: Int
     public let source: ImageSourceKind
-    /// Until when the original it was made of is fresh (RFC 9111 section 4.2): a `Cache-Control` can be derived from it.
+    /// The end of the original's freshness (RFC 9111 section 4.2).
     public let freshUntil: Date
-    /// Made of the bytes: strong (RFC 9110 section 8.8.1), the same for the same bytes on every machine.
+    /// A strong entity tag (RFC 9110 section 8.8.1): a hash of the bytes, the same on every machine.
     public let entityTag: EntityTag
-    /// What the original's response says of its freshness: `Cache-Control` comes of it.
+    /// The freshness that the original's response declares: a `Cache-Control` can be derived from it.
     public let freshness: DerivedFreshness
     /// The original's `Last-Modified`, as its origin wrote it.
     public let lastModified: String?
-    /// The fault of the original that was passed over (``DecodedImage/damage``): damaged data in a JPEG, or with
-    /// ``ImageDecoder/allowTruncated`` missing ones. Nil: there is none.
+    /// The tolerated fault of the original (``DecodedImage/damage``): damaged data in a JPEG, or with
+    /// ``ImageDecoder/allowTruncated`` missing data; `nil`: none.
     public let damage: ImageCodecError?
-    let made: MadeImage
+    let derived: DerivedImage
 
-    init?(_ made: MadeImage, _ source: ImageSourceKind) {
-        guard case .encoded(let bytes, let format, let width, let height) = made.content,
-            let entityTag = made.entityTag
+    init?(_ derived: DerivedImage, _ source: ImageSourceKind) {
+        guard case .encoded(let bytes, let format, let width, let height) = derived.content,
+            let entityTag = derived.entityTag
         else { return nil }
         self.bytes = bytes
         self.format = format
         self.width = width
         self.height = height
         self.source = source
-        freshUntil = made.freshUntil
+        freshUntil = derived.freshUntil
         self.entityTag = entityTag
-        freshness = made.response.freshness
-        lastModified = made.response.lastModified
-        damage = made.damage
-        self.made = made
+        freshness = derived.response.freshness
+        lastModified = derived.response.lastModified
+        damage = derived.damage
+        self.derived = derived
     }
 }
 
-/// What was made of an original, as the memory cache holds it.
-final class MadeImage: Sendable {
+/// An image derived from an original, as the memory cache holds it.
+final class DerivedImage: Sendable {
     enum Content: Sendable {
         case pixels(DecodedImage)
         case encoded([UInt8], ImageFormat, width: Int, height: Int)
     }
 
     let content: Content
-    /// The store's number of the original it was made of: another representation has another one.
+    /// The store's number of the original: another representation has another one.
     let original: Int64
-    /// The original's resource while it stood there. Afterwards the original must be asked for before this is used.
+    /// The generation of the original's resource. After it, the original must be looked up before this is used.
     let generation: Generation
-    /// Until when the original is fresh. Afterwards it must be asked for before this is used.
+    /// The end of the original's freshness. After it, the original must be validated before this is used.
     let freshUntil: Date
     let response: Response
-    /// What was wrong with the original and was passed over.
+    /// The tolerated fault of the original.
     let damage: ImageCodecError?
-    /// Of the bytes of an encoded image; of pixels there is none.
+    /// The tag of an encoded image; `nil` for pixels.
     let entityTag: EntityTag?
 
-    /// What is remembered of the original's response.
+    /// The part of the original's response that is kept.
     struct Response: Sendable {
         let freshness: DerivedFreshness
         let lastModified: String?
-        /// When the original was found to be fresh. Before that, after a step of the clock backwards, nobody knows how old it is.
+        /// The time at which the original was found to be fresh. After a step of the clock to before it, the age is unknown.
         let checked: Date
 
         init(_ response: StoredResponse, rules: CacheRules, at now: Date) {
@@ -116,7 +116,7 @@ final class MadeImage: Sendable {
         entityTag = Self.entityTag(of: content)
     }
 
-    /// Of the bytes themselves, so that another version of a codec, which makes others, makes another tag.
+    /// A hash of the bytes themselves, so that another version of a codec, which writes others, has another tag.
     private static func entityTag(of content: Content) -> EntityTag? {
         guard case .encoded(let bytes, _, _, _) = content else { return nil }
         let hash = bytes.withUnsafeBytes { cxxhash_128bits($0.baseAddress, $0.count) }
@@ -124,7 +124,7 @@ final class MadeImage: Sendable {
         return EntityTag(opaque: text, isWeak: false)
     }
 
-    /// What it counts as in memory, in bytes: width × height × 4 for pixels, its length for a file.
+    /// The cost in memory, in bytes: width × height × 4 for pixels, its length for a file.
     var cost: Int {
         switch content {
         case .pixels(let image): image.cost

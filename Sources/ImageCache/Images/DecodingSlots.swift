@@ -122,8 +122,8 @@ final class DecodingSlots: Sendable {
 
     private func leave(_ memory: Int, _ client: String?) {
         let next = state.withLock { state in
-            state.slots.giveBack(for: client)
-            state.memory.giveBack(memory, for: client)
+            state.slots.release(for: client)
+            state.memory.release(memory, for: client)
             return admitted(&state)
         }
         begin(next)
@@ -147,8 +147,8 @@ final class DecodingSlots: Sendable {
             let waiter = state.waiters.remove(at: index)
             state.line.begin(waiter.turn, start: waiter.start)
             state.shares.begin(state.shares.enter(waiter.turn.client, cost: waiter.turn.cost))
-            state.slots.takeRegardless(for: waiter.turn.client)
-            state.memory.takeRegardless(memory, for: waiter.turn.client)
+            state.slots.takeUnconditionally(for: waiter.turn.client)
+            state.memory.takeUnconditionally(memory, for: waiter.turn.client)
             state.peak = max(state.peak, state.memory.used)
             admitted.append((waiter, memory))
         }

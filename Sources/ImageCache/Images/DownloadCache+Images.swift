@@ -1,19 +1,20 @@
+public import FoundationEssentials
 public import ImageCodec
 public import MemoryCache
 
 extension DownloadCache {
-    /// A decoded image: from memory, from disk, or decoded now, straight to the size that was asked for.
+    /// A decoded image: from memory, from disk, or decoded straight to the requested size.
     ///
-    /// Equal requests share one download and one decode, and requests for several sizes of one original the download and, where they
-    /// come in time and their pixels come of the same decoded rows, the decode; an image is the same whatever else is asked for. Each
-    /// caller may cancel alone, and what nobody waits for any more ends while it runs. Decodes run on threads of their own, as many at a
-    /// time as ``Configuration/maxDecodes`` says and their memory allows.
+    /// Equal requests share one download and one decode. Requests for several sizes of one original share the download and, where
+    /// their pixels come from the same decoded rows, the decode; an image is the same whatever else is requested. Each
+    /// caller may cancel alone, and work that nobody waits for is stopped. Decodes run on threads of their own, limited in number by
+    /// ``Configuration/maxDecodes`` and in memory by ``Configuration/decodingMemory``.
     ///
-    /// - Throws: What ``file(for:)`` throws, and ``ImageCacheError/Code/undecodable(_:)``.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, and ``ImageCacheError/Code/undecodable(_:)``.
     public func image(for request: ImageRequest) async throws(ImageCacheError) -> CachedImage {
         do throws(ImageCacheError) {
-            let made = try await pipeline.made(request, .pixels)
-            guard let image = CachedImage(made.image, made.source) else {
+            let rendered = try await pipeline.image(for: request, .pixels)
+            guard let image = CachedImage(rendered.image, rendered.source) else {
                 throw ImageCacheError(.undecodable(.failed), message: "no pixels")
             }
             return image
@@ -22,19 +23,28 @@ extension DownloadCache {
         }
     }
 
-    /// A decoded image of a URL in a size; `nil`: as it is stored.
-    public func image(for url: String, _ sizing: ImageSizing? = nil) async throws(ImageCacheError) -> CachedImage {
+    /// A decoded image of a URL, in a size; `nil`: the size of the original.
+    public func image(
+        for url: String, resizedTo sizing: ImageSizing? = nil
+    ) async throws(ImageCacheError) -> CachedImage {
         try await image(for: ImageRequest(url, sizing))
     }
 
-    /// The bytes of an image file in a size and format: a look-up in memory after the first time.
+    /// A decoded image of a URL, in a size; `nil`: the size of the original.
+    public func image(
+        for url: URL, resizedTo sizing: ImageSizing? = nil
+    ) async throws(ImageCacheError) -> CachedImage {
+        try await image(for: ImageRequest(url, sizing))
+    }
+
+    /// The bytes of an image file in a size and format.
     ///
-    /// Kept in memory and on disk, beside its original, and made anew when the original has changed.
+    /// Kept in memory and on disk beside its original, and rendered anew when the original has changed.
     ///
     /// - Parameters:
-    ///   - request: what to get and what to make of it.
-    ///   - encoder: Default: JPEG of quality 80; transparency is put upon white.
-    /// - Throws: What ``file(for:)`` throws, and ``ImageCacheError/Code/undecodable(_:)``.
+    ///   - request: The original, and the size and effects to apply.
+    ///   - encoder: Default: JPEG of quality 80, with transparency flattened onto white.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, and ``ImageCacheError/Code/undecodable(_:)``.
     public func thumbnail(
         for request: ImageRequest, as encoder: ImageEncoder = .jpeg()
     ) async throws(ImageCacheError) -> Thumbnail {
@@ -43,13 +53,13 @@ extension DownloadCache {
 
     /// The bytes of an image file in a size, and in a format that may depend on the original's.
     ///
-    /// - Throws: What ``file(for:)`` throws, and ``ImageCacheError/Code/undecodable(_:)``.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, and ``ImageCacheError/Code/undecodable(_:)``.
     public func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail {
         do throws(ImageCacheError) {
-            let made = try await pipeline.made(request, encoding.output)
-            guard let thumbnail = Thumbnail(made.image, made.source) else {
+            let rendered = try await pipeline.image(for: request, encoding.output)
+            guard let thumbnail = Thumbnail(rendered.image, rendered.source) else {
                 throw ImageCacheError(.undecodable(.failed), message: "no bytes")
             }
             return thumbnail
@@ -58,23 +68,29 @@ extension DownloadCache {
         }
     }
 
-    /// What `thumbnail(for:as:)` would answer, when it is in memory and may be used without asking
-    /// the origin; else nil.
-    ///
-    /// Synchronous: a look-up under a lock, microseconds; fit for an event loop.
-    public func readyThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail? {
-        guard request.file.method == .get else { return nil }
-        return pipeline.inMemory(ImageKey(request, encoding.output), request).flatMap { Thumbnail($0, .memory) }
-    }
-
-    /// The bytes of an image file of a URL in a size and format.
+    /// The bytes of an image file of a URL, in a size and format.
     public func thumbnail(
-        for url: String, _ sizing: ImageSizing, as encoder: ImageEncoder = .jpeg()
+        for url: String, resizedTo sizing: ImageSizing, as encoder: ImageEncoder = .jpeg()
     ) async throws(ImageCacheError) -> Thumbnail {
         try await thumbnail(for: ImageRequest(url, sizing), as: encoder)
     }
 
-    /// What images cost so far.
+    /// The bytes of an image file of a URL, in a size and format.
+    public func thumbnail(
+        for url: URL, resizedTo sizing: ImageSizing, as encoder: ImageEncoder = .jpeg()
+    ) async throws(ImageCacheError) -> Thumbnail {
+        try await thumbnail(for: ImageRequest(url, sizing), as: encoder)
+    }
+
+    /// The thumbnail if it is in memory and may be used without asking the origin; else `nil`.
+    ///
+    /// A look-up under a lock, microseconds: fit for an event loop.
+    public func hotThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail? {
+        guard request.file.method == .get else { return nil }
+        return pipeline.inMemory(ImageKey(request, encoding.output), request).flatMap { Thumbnail($0, .memory) }
+    }
+
+    /// The work on images since the cache was opened.
     public var imageStatistics: ImageStatistics {
         var statistics = pipeline.statistics
         statistics.memory = pipeline.memory.statistics
@@ -82,19 +98,15 @@ extension DownloadCache {
         return statistics
     }
 
-    /// Purges the memory cache: a warning down to the preferred usage, a critical one all of it. What the system says of
-    /// memory pressure is followed by itself.
+    /// Purges the memory cache of images: on a warning down to the preferred usage, at a critical level all of it. Called by the
+    /// cache itself with ``Configuration/watchesMemoryPressure``.
     public func respond(to pressure: MemoryPressure) { pipeline.memory.respond(to: pressure) }
-
-    /// Lets go of every image in memory; what is on disk stays.
-    public func removeImagesFromMemory() { pipeline.memory.removeAll() }
 }
 
-/// Which format a thumbnail gets.
+/// The format of a thumbnail.
 public enum ThumbnailEncoding: Sendable, Hashable {
     case encoder(ImageEncoder)
-    /// A JPEG of a JPEG, a PNG of a PNG; of others a PNG if there is transparency, else a JPEG: for clients that read nothing
-    /// else.
+    /// JPEG for a JPEG, PNG for a PNG; for others PNG if there is transparency, else JPEG: for clients that read nothing else.
     case likeOriginal(ImageEncoder.JPEGOptions)
 
     var output: ImageRecipe.Output {
@@ -105,18 +117,18 @@ public enum ThumbnailEncoding: Sendable, Hashable {
     }
 }
 
-/// What images cost, since the cache was opened.
+/// The work on images since the cache was opened.
 public struct ImageStatistics: Sendable {
     /// Files that were decoded.
     public var decodes = 0
-    /// Images that were brought to another size.
+    /// Images that were resized.
     public var resizes = 0
     /// Images that were encoded for a caller.
     public var encodes = 0
-    /// Images that were made of originals with damaged data.
+    /// Images rendered from originals with damaged data.
     public var damaged = 0
-    /// The most bytes that running decodes were reckoned to take at a time.
+    /// The most bytes that concurrent decodes were estimated to take.
     public internal(set) var peakDecodingMemory = 0
-    /// The memory cache: what is in it, hits, misses, purges.
+    /// The memory cache: usage, hits, misses, purges.
     public internal(set) var memory: MemoryCacheStatistics?
 }

@@ -1,22 +1,23 @@
 import Glibc
 public import ImageCodec
 
-/// One of the images that are to be had while a file arrives.
+/// An image of the part of a file that has arrived.
 public struct ImagePreview: Sendable {
     public let image: DecodedImage
-    /// Whether all of the file is in it. The last one of a stream.
+    /// True for the complete image, the last one of a stream.
     public let isFinal: Bool
 }
 
 extension DownloadCache {
-    /// Ever better images while a progressive JPEG arrives, and at last the image; of any other file only that.
+    /// A stream of progressively sharper previews while a progressive JPEG arrives, ending with the final image; for any other file
+    /// only that.
     ///
     /// A slow reader gets only the newest. Ending the iteration early stops the download, unless somebody else waits for it.
-    /// Previews are made of what stands on disk, 256 KiB at a time: a smaller file comes at once.
+    /// Previews are decoded from what is on disk, 256 KiB at a time: a smaller file comes at once.
     ///
     /// - Parameters:
-    ///   - request: what to get and what to make of it.
-    ///   - interval: At most one preview in so long: each costs about as much as a decode.
+    ///   - request: The original, and the size and effects to apply.
+    ///   - interval: The shortest time between two previews. Each costs about as much as a decode.
     public func previews(
         for request: ImageRequest, every interval: Duration = .milliseconds(200)
     ) -> AsyncThrowingStream<ImagePreview, any Error> {
@@ -31,7 +32,7 @@ extension DownloadCache {
                         }
                         if Task.isCancelled { break }
                     }
-                    _ = try await download.file()
+                    _ = try await download.file
                     continuation.yield(ImagePreview(image: try await image(for: request).image, isFinal: true))
                     continuation.finish()
                 } catch {
@@ -43,7 +44,7 @@ extension DownloadCache {
     }
 }
 
-/// Reads a growing file and makes previews of it.
+/// Decodes previews from a growing file.
 private struct GrowingPreview {
     private let request: ImageRequest
     private let interval: Duration
@@ -59,7 +60,7 @@ private struct GrowingPreview {
         preview = ProgressiveJPEGPreview(sizing: request.sizing, decoder: request.decoder)
     }
 
-    /// A better image, if it is time for one. What cannot be decoded gives none: the image itself will tell why.
+    /// A sharper image, if it is time for one. An undecodable file has none; the error comes with the final image.
     mutating func next(_ stand: BodyGrowth.Stand) -> DecodedImage? {
         if let version, version != stand.version {
             preview = ProgressiveJPEGPreview(sizing: request.sizing, decoder: request.decoder)

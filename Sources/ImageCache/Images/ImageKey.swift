@@ -4,9 +4,9 @@ import HTTPTypes
 import ImageCodec
 import MemoryCache
 
-/// What a made image is found by in memory: which original, and what was made of it.
+/// The key of a derived image in memory: its original and its recipe.
 struct ImageKey: MemoryCacheKey {
-    /// One original, in all its variants, sizes and formats.
+    /// An original, in all its variants, sizes and formats.
     struct Original: Hashable, Sendable {
         let url: String
         let owner: String?
@@ -25,18 +25,18 @@ struct ImageKey: MemoryCacheKey {
     }
 
     let original: Original
-    /// They select among the original's variants (RFC 9111 section 4.1).
+    /// The fields that select among the original's variants (RFC 9111 section 4.1).
     private let fields: [HTTPField]
-    private let ownLifetime: OwnLifetime?
+    private let freshnessOverride: FreshnessOverride?
     private let sha256: String?
-    /// What is too much for one request is no answer to it because another one allowed it.
+    /// An image that exceeds one request's limits is not served because another request allowed it.
     private let limits: DecodingLimits
     var recipe: ImageRecipe
 
     init(_ request: ImageRequest, _ output: ImageRecipe.Output) {
         original = Original(request.file)
         fields = Array(request.file.fields)
-        ownLifetime = request.file.ownLifetime
+        freshnessOverride = request.file.freshnessOverride
         sha256 = request.file.sha256?.lowercased()
         limits = request.decoder.limits
         recipe = ImageRecipe(request, output)

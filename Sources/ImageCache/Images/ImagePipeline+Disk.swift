@@ -4,22 +4,25 @@ import FoundationEssentials
 import HTTPCaching
 import ImageCodec
 
-/// What was made before and is on disk.
+/// Derived images on disk.
 extension ImagePipeline {
     private struct Found: Sendable {
-        var stored: MadeImage.Stored
-        /// Whether any variant of the original is stored.
+        var stored: DerivedImage.Stored
+        /// True if any variant of the original is stored.
         var hasOriginal: Bool
     }
 
     enum Stored {
-        case made(MadeImage)
-        /// It was made of another original than the one there is now.
+        /// Derived from the current original.
+        case current(DerivedImage)
+        /// Derived from another original than the current one.
         case outdated(CachedFile)
     }
 
-    /// What was made of the original before; `nil` if nothing of that is here.
-    func storedImage(_ request: ImageRequest, _ recipe: ImageRecipe) async throws(ImageCacheError) -> Stored? {
+    /// The stored image; `nil` if there is none.
+    func storedImage(
+        _ request: ImageRequest, _ recipe: ImageRecipe, _ work: ImageWork
+    ) async throws(ImageCacheError) -> Stored? {
         guard !recipe.isOriginal, request.storing != .originalOnly, request.file.policy.mayUseStored else { return nil }
         let resolved = try ResolvedRequest(request.file)
         guard let found = try await blocking.run({ [self] () throws(ImageCacheError) in try find(recipe, resolved) })
@@ -27,37 +30,43 @@ extension ImagePipeline {
             return nil
         }
         var original = request.file
-        // What was made of it knows what the origin must be asked: whether it still holds, with no byte of it downloaded.
+        // The derived image's record has the validator: the origin confirms the original without sending it.
         if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
-        let file = try await fetcher.file(for: original)
+        let subscription = fetcher.subscribe(to: original)
+        work.follow(subscription.context)
+        let file = try await subscription.value().sharing(!subscription.isFirst)
         let isUnchanged =
             file.body.entry.id == found.stored.record.original
-            || MadeImage.Stored(file.body.entry)?.record.original == found.stored.record.original
+            || DerivedImage.Stored(file.body.entry)?.record.original == found.stored.record.original
         guard isUnchanged else { return .outdated(file) }
-        let freshUntil = file.freshUntil(fetcher.now(), fetcher.rules, request.file.ownLifetime)
-        let response = MadeImage.Response(file.response, rules: fetcher.rules, at: fetcher.now())
+        let freshUntil = file.freshUntil(fetcher.now(), fetcher.rules, request.file.freshnessOverride)
+        let response = DerivedImage.Response(file.response, rules: fetcher.rules, at: fetcher.now())
         let image = try await blocking.run { [self] () throws(ImageCacheError) in
             try open(found.stored, recipe, request, file.generation, freshUntil: freshUntil, response)
         }
-        return image.map { .made($0) }
+        return image.map { .current($0) }
     }
 
     private func find(_ recipe: ImageRecipe, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Found? {
         do throws(StoreError) {
-            let text = recipe.text
-            guard let entry = try fetcher.store.entry(for: resolved.key.ofMadeImages, variant: text),
-                let stored = MadeImage.Stored(entry)
-            else { return nil }
-            return Found(stored: stored, hasOriginal: try fetcher.hasVariants(resolved))
+            // The decoder is known only when the original is read.
+            for decoder in [nil] + decoders.map({ $0.identity as String? }) {
+                let text = recipe.text(decoder: decoder)
+                guard let entry = try fetcher.store.entry(for: resolved.key.ofDerivedImages, variant: text),
+                    let stored = DerivedImage.Stored(entry)
+                else { continue }
+                return Found(stored: stored, hasOriginal: try fetcher.hasVariants(resolved))
+            }
+            return nil
         } catch {
             throw ImageCacheError(error)
         }
     }
 
     private func open(
-        _ found: MadeImage.Stored, _ recipe: ImageRecipe, _ request: ImageRequest, _ generation: Generation,
-        freshUntil: Date, _ response: MadeImage.Response
-    ) throws(ImageCacheError) -> MadeImage? {
+        _ found: DerivedImage.Stored, _ recipe: ImageRecipe, _ request: ImageRequest, _ generation: Generation,
+        freshUntil: Date, _ response: DerivedImage.Response
+    ) throws(ImageCacheError) -> DerivedImage? {
         let bytes: [UInt8]
         do throws(StoreError) {
             guard let body = try fetcher.store.open(found.entry), let all = try body.all() else { return nil }
@@ -66,7 +75,7 @@ extension ImagePipeline {
         } catch {
             throw ImageCacheError(error)
         }
-        let content: MadeImage.Content
+        let content: DerivedImage.Content
         switch recipe.output {
         case .encoded(let encoder):
             content = .encoded(
@@ -79,20 +88,21 @@ extension ImagePipeline {
             decoder.limits = request.decoder.limits
             decoder.color = request.decoder.color
             decoder.keepsMetadata = request.decoder.keepsMetadata
-            // What cannot be read any more is made anew.
+            // A file that cannot be read any more is rendered anew.
             guard var image = try? decoder.decode(ImageSource(bytes)) else { return nil }
             image.damage = found.record.damage
             content = .pixels(image)
         }
-        return MadeImage(
+        return DerivedImage(
             content, original: found.record.original, generation: generation, freshUntil: freshUntil,
             response: response, damage: found.record.damage)
     }
 
-    /// Stores what was made beside its original. False when it could not be: then it is made anew when it is wanted again.
+    /// Stores an image beside its original. False when that failed: the image is then rendered anew when it is requested again.
     func store(
-        _ image: MadeImage, _ recipe: ImageRecipe, _ file: CachedFile, within budget: ImageBudget
+        _ image: DerivedImage, _ planned: PlannedJob, within budget: ImageBudget
     ) -> Bool {
+        let (recipe, file) = (planned.job.recipe, planned.file)
         let (width, height, format): (Int, Int, ImageFormat)
         let bytes: [UInt8]
         switch image.content {
@@ -105,10 +115,10 @@ extension ImagePipeline {
         }
         let original = file.body.entry
         let response = ResponseRecord(url: original.url, response: file.response)
-        let record = MadeImageRecord(
+        let record = DerivedImageRecord(
             original: original.id, width: width, height: height, format: format, damage: image.damage,
             response: response)
-        let key = original.key.ofMadeImages
+        let key = original.key.ofDerivedImages
         do throws(StoreError) {
             let writer = try fetcher.store.beginBody(for: key)
             try writer.start(header: [], total: Int64(bytes.count))
@@ -119,7 +129,8 @@ extension ImagePipeline {
             if let failure { throw failure }
             _ = try writer.commit(
                 NewEntry(
-                    key: key, variant: recipe.text, url: original.url, metadata: record.encoded,
+                    key: key, variant: recipe.text(decoder: planned.header.decoderIdentity), url: original.url,
+                    metadata: record.encoded,
                     generation: image.generation, isDerived: true))
             return true
         } catch {
@@ -129,7 +140,7 @@ extension ImagePipeline {
 }
 
 extension CachePolicy {
-    /// Whether it looks at what is stored before the origin was asked.
+    /// True if the store is looked at before the origin is asked.
     fileprivate var mayUseStored: Bool {
         switch self {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: false

@@ -6,35 +6,38 @@ import ImageCodec
 import MemoryCache
 import Transfer
 
-/// The way of an image: memory, what was made before and is on disk, the original on disk, the network.
+/// The path of an image: memory, the derived image on disk, the original on disk, the network.
 ///
 /// Equal requests share everything. Requests for several sizes of one original share its download, and a decode where their pixels
 /// come of the same decoded rows (``ImageRenderer``).
 final class ImagePipeline: Sendable {
-    let memory: MemoryCache<ImageKey, MadeImage>
+    let memory: MemoryCache<ImageKey, DerivedImage>
     let fetcher: Fetcher
+    /// The application's decoders.
+    let decoders: [any ImageDecoding]
     private let monitor: MemoryPressureMonitor?
     let renderer: ImageRenderer
     var blocking: BlockingExecutor { fetcher.executor }
-    private let works = SharedTaskPool<WorkKey, Void, Made>()
+    private let works = SharedTaskPool<WorkKey, ImageWork, RenderedImage>()
     private let groups = OriginalGroup.Pool()
     private let counts = Locked(ImageStatistics())
 
-    /// What requests have in common that wait for one image. What began before an invalidation is for those who asked before.
-    private struct WorkKey: Hashable, Sendable {
+    /// The properties that requests for one image have in common. Work that began before an invalidation is for requests before it.
+    struct WorkKey: Hashable, Sendable {
         let image: ImageKey
         let file: FileKey
         let storing: ImageRequest.Storing
     }
 
-    /// A made image and where it came from.
-    struct Made: Sendable {
-        var image: MadeImage
+    /// A derived image and its source.
+    struct RenderedImage: Sendable {
+        var image: DerivedImage
         var source: ImageSourceKind
     }
 
     init(fetcher: Fetcher, configuration: DownloadCache.Configuration) {
         self.fetcher = fetcher
+        decoders = configuration.decoders
         var pressure = MemoryPressureMonitor.Configuration()
         pressure.logger = configuration.logger
         let monitor = configuration.watchesMemoryPressure ? MemoryPressureMonitor(configuration: pressure) : nil
@@ -51,29 +54,52 @@ final class ImagePipeline: Sendable {
     var statistics: ImageStatistics { counts.withLock { $0 } }
     var peakDecodingMemory: Int { renderer.slots.peakMemory }
 
-    func made(_ request: ImageRequest, _ output: ImageRecipe.Output) async throws(ImageCacheError) -> Made {
-        guard request.file.method == .get else {
-            throw ImageCacheError(.invalidRequest, message: "an image comes by GET")
+    func image(
+        for request: ImageRequest, _ output: ImageRecipe.Output
+    ) async throws(ImageCacheError) -> RenderedImage {
+        switch try begin(request, output) {
+        case .inMemory(let image): return image
+        case .running(let work): return try await work.value()
         }
-        let key = ImageKey(request, output)
-        if let image = inMemory(key, request) { return Made(image: image, source: .memory) }
-        let epoch = fetcher.store.generation(of: key.original.url).epoch
-        let shared = WorkKey(image: key, file: FileKey(request.file, in: epoch), storing: request.storing)
-        let work = works.subscribe(to: shared, ()) { [self] (_) async throws(ImageCacheError) in
-            try await make(request, key)
-        }
-        if !work.isFirst { fetcher.raise(request.file) }
-        return try await work.value()
     }
 
-    /// What is in memory and may be used; a GET is meant.
-    func inMemory(_ key: ImageKey, _ request: ImageRequest) -> MadeImage? {
+    /// An image, or the work for it.
+    enum Begun {
+        case inMemory(RenderedImage)
+        case running(SharedTaskPool<WorkKey, ImageWork, RenderedImage>.Subscription)
+    }
+
+    /// Starts, or joins, the work for an image that is not in memory.
+    func begin(_ request: ImageRequest, _ output: ImageRecipe.Output) throws(ImageCacheError) -> Begun {
+        guard request.file.method == .get else {
+            throw ImageCacheError(.invalidRequest, message: "the method of a request for an image must be GET")
+        }
+        let key = ImageKey(request, output)
+        if let image = inMemory(key, request) { return .inMemory(RenderedImage(image: image, source: .memory)) }
+        let epoch = fetcher.store.generation(of: key.original.url).epoch
+        let shared = WorkKey(image: key, file: FileKey(request.file, in: epoch), storing: request.storing)
+        var request = request
+        request.decoder.registered = decoders
+        let work = works.subscribe(to: shared, ImageWork(priority: request.file.priority)) {
+            [self, request] (task) async throws(ImageCacheError) in
+            defer { task.context.end() }
+            return try await render(request, key, task.context)
+        }
+        if !work.isFirst {
+            work.context.raise(to: request.file.priority)
+            fetcher.raise(request.file)
+        }
+        return .running(work)
+    }
+
+    /// The image in memory, if it may be used for a GET.
+    func inMemory(_ key: ImageKey, _ request: ImageRequest) -> DerivedImage? {
         guard let image = memory.value(for: key), isUsable(image, for: request.file) else { return nil }
         return fetcher.store.isCurrent(image.generation) ? image : nil
     }
 
-    /// Whether what is in memory may be used without a look at the original.
-    private func isUsable(_ image: MadeImage, for request: FileRequest) -> Bool {
+    /// True if an image in memory may be used without looking up the original.
+    private func isUsable(_ image: DerivedImage, for request: FileRequest) -> Bool {
         switch request.policy {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true
         case .useProtocolCachePolicy:
@@ -83,14 +109,16 @@ final class ImagePipeline: Sendable {
         }
     }
 
-    // MARK: Making
+    // MARK: Rendering
 
-    private func make(_ request: ImageRequest, _ key: ImageKey) async throws(ImageCacheError) -> Made {
-        let job = RenderJob(request, key)
-        switch try await storedImage(request, key.recipe) {
-        case .made(let stored):
+    private func render(
+        _ request: ImageRequest, _ key: ImageKey, _ work: ImageWork
+    ) async throws(ImageCacheError) -> RenderedImage {
+        let job = RenderJob(request, key, work)
+        switch try await storedImage(request, key.recipe, work) {
+        case .current(let stored):
             keep(stored, for: key)
-            return Made(image: stored, source: .thumbnail)
+            return RenderedImage(image: stored, source: .thumbnail)
         case .outdated(let original):
             let header = try await header(of: original, request.decoder)
             renderer.add([job], original, header, keep: keep)
@@ -108,6 +136,8 @@ final class ImagePipeline: Sendable {
                 await load(job.request, for: group)
             }
             if group.context.add(job) {
+                // Of an original that is being downloaded already.
+                if let fetch = group.context.fetch { job.work.follow(fetch) }
                 if !group.isFirst { fetcher.raise(job.request.file) }
                 return group
             }
@@ -116,10 +146,12 @@ final class ImagePipeline: Sendable {
         }
     }
 
-    /// Gets the original, and has everything made of it that the group wants.
+    /// Gets the original, and starts the rendering of the group's images.
     private func load(_ request: ImageRequest, for group: OriginalGroup.Pool.SharedTask) async {
         do throws(ImageCacheError) {
-            let file = try await fetcher.file(for: request.file)
+            let subscription = fetcher.subscribe(to: request.file)
+            group.context.follow(subscription.context)
+            let file = try await subscription.value().sharing(!subscription.isFirst)
             let header = try await header(of: file, request.decoder)
             renderer.add(close(group), file, header, keep: keep)
         } catch {
@@ -147,16 +179,16 @@ final class ImagePipeline: Sendable {
 
     // MARK: Keeping
 
-    private func keep(_ image: MadeImage, for key: ImageKey) {
+    private func keep(_ image: DerivedImage, for key: ImageKey) {
         memory.insert(image, for: key, cost: image.cost)
     }
 
-    private func keep(_ image: MadeImage, _ planned: PlannedJob, _ budget: ImageBudget) {
+    private func keep(_ image: DerivedImage, _ planned: PlannedJob, _ budget: ImageBudget) {
         let (job, request) = (planned.job, planned.job.request)
         keep(image, for: job.key)
         guard request.storing != .originalOnly, !job.recipe.isOriginal else { return }
-        let isStored = store(image, job.recipe, planned.file, within: budget)
-        // What fails here costs room, nothing else.
+        let isStored = store(image, planned, within: budget)
+        // A failure costs room, nothing else.
         if isStored, request.storing == .processedOnly { _ = try? fetcher.store.remove(planned.file.body.entry) }
     }
 }

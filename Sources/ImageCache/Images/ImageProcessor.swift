@@ -1,28 +1,35 @@
 public import ImageCodec
 
-/// A step that changes an image's pixels. Two are equal, and share what is cached, when they do the same.
+/// An effect on an image's pixels. Two with one identity are equal, and share cached results.
 public struct ImageProcessor: Sendable, Hashable {
-    /// What tells this step from others: part of the key that its result is cached under.
+    /// The name of the step, with its parameters: part of the key of its cached result.
     public let identity: String
     private let change: @Sendable (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage
     private let footprint: @Sendable (inout RenderingFootprint) -> Void
 
-    /// A step of the application's own.
-    ///
-    /// - Parameters:
-    ///   - identity: Must differ for steps that do different things, parameters and version included.
-    ///   - change: Runs on a decoding thread; it may take its time.
-    public init(
-        identity: String, _ change: @escaping @Sendable (DecodedImage) throws(ImageCodecError) -> DecodedImage
-    ) {
-        self.init(identity) { image, budget throws(ImageCodecError) in
-            let changed = try budget.charging { () throws(ImageCodecError) in try change(image) }
+    /// An effect of an application's own.
+    public init(_ processing: some ImageProcessing) {
+        self.init(processing.identity) { image, budget throws(ImageCodecError) in
+            let changed = try budget.accounting { () throws(ImageCodecError) in
+                try processing.process(image, within: budget)
+            }
             try budget.check(changed)
             return changed
         } footprint: {
-            $0.memory = max($0.memory, $0.area * 8)
+            $0.memory = max($0.memory, processing.memory(width: $0.width, height: $0.height))
             $0.mayHaveAlpha = true
         }
+    }
+
+    /// An effect of an application's own, as a closure.
+    ///
+    /// - Parameters:
+    ///   - identity: The name and version of the effect, with its parameters.
+    ///   - change: Runs on a decoding thread; it may block.
+    public init(
+        identity: String, _ change: @escaping @Sendable (DecodedImage) throws(ImageCodecError) -> DecodedImage
+    ) {
+        self.init(ClosureProcessing(identity: identity, change: change))
     }
 
     private init(
@@ -46,6 +53,15 @@ public struct ImageProcessor: Sendable, Hashable {
 
     public static func == (left: Self, right: Self) -> Bool { left.identity == right.identity }
     public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
+}
+
+private struct ClosureProcessing: ImageProcessing {
+    let identity: String
+    let change: @Sendable (DecodedImage) throws(ImageCodecError) -> DecodedImage
+
+    func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+        try change(image)
+    }
 }
 
 extension ImageProcessor {

@@ -1,10 +1,10 @@
 import ImageCodec
 
-/// What a step takes for an image of a size, and the size that comes out.
+/// The memory and work of a step for an image of a size, and the size of its result.
 struct RenderingFootprint {
     var width: Int
     var height: Int
-    /// Bytes at a time, beside the image that it begins with.
+    /// Bytes at a time, beside the image that the step begins with.
     var memory = 0
     /// A measure of the work: pixels that are written.
     var pixels = 0
@@ -14,14 +14,14 @@ struct RenderingFootprint {
 }
 
 extension ImageRecipe {
-    /// What the effects and the encoder take.
+    /// The memory and work of the effects and the encoder.
     func footprint(of target: DecodingTarget, mayHaveAlpha: Bool) -> RenderingFootprint {
         var all = RenderingFootprint(width: target.width, height: target.height, mayHaveAlpha: mayHaveAlpha)
         for processor in processors { processor.add(to: &all) }
         var most = 0
         for encoder in output.encoders {
             let memory = encoder.memory(width: all.width, height: all.height, isOpaque: !all.mayHaveAlpha)
-            // The file: seldom so large, but it may be.
+            // The file is seldom so large, but may be.
             most = max(most, memory + all.area * (encoder.format == .png ? 4 : 2))
         }
         all.memory = max(all.memory, most)

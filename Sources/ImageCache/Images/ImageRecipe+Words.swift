@@ -53,8 +53,10 @@ extension ImageRecipe {
         case "unturned": "not turned"
         case "linear": "linear light"
         default:
-            // blur(2.5), corners(12.0)
-            if text.hasSuffix(")"), let open = text.firstIndex(of: "("), !text.hasPrefix("resize") {
+            if text.hasPrefix("decoder=") {
+                "decoded by \(text.dropFirst(8))"
+            } else if  // blur(2.5), corners(12.0)
+            text.hasSuffix(")"), let open = text.firstIndex(of: "("), !text.hasPrefix("resize") {
                 "\(text[..<open]) \(number(text[text.index(after: open)...].dropLast()))"
             } else {
                 text
@@ -77,6 +79,7 @@ extension ImageRecipe {
         case "png": words.append(options["level"].map { $0 == "6" ? "PNG" : "PNG level \($0)" } ?? "PNG")
         case "webp": words.append(options["lossless"] == nil ? "WebP \(quality)" : "lossless WebP")
         case "pixels": words.append("pixels")
+        case let custom where custom.hasPrefix("encoder="): return words + ["encoded by \(text.dropFirst(8))"]
         default: words.append(text)
         }
         if options["progressive"] != nil { words.append("progressive") }

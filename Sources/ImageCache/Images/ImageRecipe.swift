@@ -1,13 +1,12 @@
 import ImageCodec
 
-/// What is made of an original: all that decides how the result looks. A value, compared as one; its ``text`` names the
-/// result on disk.
+/// The steps from an original to a derived image. Its ``text`` names the image on disk.
 struct ImageRecipe: Sendable, Hashable {
-    /// What comes out.
+    /// The result.
     enum Output: Sendable, Hashable {
         case pixels
         case encoded(ImageEncoder)
-        /// A JPEG of a JPEG, a PNG of a PNG; of others the one that holds all pixels.
+        /// JPEG for a JPEG, PNG for a PNG; for others the one that holds all pixels.
         case likeOriginal(ImageEncoder.JPEGOptions)
     }
 
@@ -16,7 +15,7 @@ struct ImageRecipe: Sendable, Hashable {
     let decoding: Decoding
     let output: Output
 
-    /// What of the decoder changes the pixels.
+    /// The decoder's options that change the pixels.
     struct Decoding: Sendable, Hashable {
         let allowsTruncated: Bool
         let color: ImageDecoder.ColorHandling
@@ -40,10 +39,10 @@ struct ImageRecipe: Sendable, Hashable {
         self.output = output
     }
 
-    /// Whether the result is nothing but the original's own pixels: no use storing that beside the original.
+    /// True if the result is the original's own pixels, which are not stored beside it.
     var isOriginal: Bool { sizing == nil && processors.isEmpty && output == .pixels }
 
-    /// What the result is stored as: pixels without loss.
+    /// The encoder for the stored result: pixels are stored without loss.
     var storedEncoder: ImageEncoder {
         switch output {
         case .pixels, .likeOriginal: .png(level: 1)
@@ -51,8 +50,11 @@ struct ImageRecipe: Sendable, Hashable {
         }
     }
 
-    /// One name for one result, the same in every run of the program.
-    var text: String {
+    /// The name of the result of the package's own decoders, the same in every run of the program.
+    var text: String { text(decoder: nil) }
+
+    /// The name of the result of an application's decoder, by its identity; nil: of the package's own.
+    func text(decoder: String?) -> String {
         var parts = [sizing?.recipe ?? "whole"]
         parts += processors.map(\.identity)
         if decoding.allowsTruncated { parts.append("truncated") }
@@ -60,6 +62,7 @@ struct ImageRecipe: Sendable, Hashable {
         if decoding.keepsMetadata { parts.append("metadata") }
         if !decoding.appliesOrientation { parts.append("unturned") }
         if decoding.usesLinearLight { parts.append("linear") }
+        if let decoder { parts.append("decoder=\(decoder)") }
         switch output {
         case .pixels: parts.append("pixels")
         case .encoded(let encoder): parts.append(encoder.recipe)
@@ -80,20 +83,5 @@ extension ImageSizing {
         if devicePixelRatio != 1 { text += ",dpr=\(devicePixelRatio)" }
         if let background { text += ",on=\(background.red).\(background.green).\(background.blue)" }
         return text
-    }
-}
-
-extension ImageEncoder {
-    /// One text for one way to encode.
-    fileprivate var recipe: String {
-        switch options {
-        case .jpeg(let options):
-            let on = options.background
-            return "jpeg,q=\(options.quality),\(options.subsampling)\(options.isProgressive ? ",progressive" : "")"
-                + (on == .white ? "" : ",on=\(on.red).\(on.green).\(on.blue)")
-        case .png(let options): return "png,level=\(options.level)\(options.usesPalette ? "" : ",truecolor")"
-        case .webp(let options):
-            return "webp,q=\(options.quality),effort=\(options.effort)\(options.isLossless ? ",lossless" : "")"
-        }
     }
 }

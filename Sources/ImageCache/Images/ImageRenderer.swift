@@ -5,11 +5,11 @@ import ImageCodec
 
 /// Decodes, resizes, processes and encodes, in turns.
 ///
-/// Jobs of one original that come from the same decoded rows share that decode, never more than it: an image does not depend on the
-/// others that are made at the same time.
+/// Jobs of one original that come from the same decoded rows share that decode and nothing else: an image does not depend on the
+/// others that are rendered at the same time.
 final class ImageRenderer: Sendable {
     /// Called with each image before those who wait for it get it.
-    typealias Keep = @Sendable (MadeImage, PlannedJob, ImageBudget) -> Void
+    typealias Keep = @Sendable (DerivedImage, PlannedJob, ImageBudget) -> Void
 
     let slots: DecodingSlots
     let executor: BlockingExecutor
@@ -33,7 +33,7 @@ final class ImageRenderer: Sendable {
 
     deinit { executor.close() }
 
-    /// Gives each job its place; the images come by ``RenderJob/value()``, each as soon as it is made.
+    /// Gives each job its place; the images come by ``RenderJob/value()``, each as soon as it is rendered.
     func add(_ jobs: [RenderJob], _ file: CachedFile, _ header: ImageHeader, keep: @escaping Keep) {
         var new: [(RenderBatch.Key, RenderBatch)] = []
         for job in jobs where !job.cancellation.isCancelled {
@@ -62,7 +62,8 @@ final class ImageRenderer: Sendable {
         do throws(ImageCacheError) {
             let file = batch.first.job.request.file
             let turn = DecodingSlots.Turn(
-                priority: file.priority, owner: batch.first.job.key.original, cost: batch.cost, client: file.client)
+                priority: batch.first.job.work.priority, owner: batch.first.job.key.original, cost: batch.cost,
+                client: file.client)
             try await slots.run(turn, memory: { batch.close() }, on: executor) { [self] in render(batch, keep) }
         } catch {
             _ = batch.close()

@@ -1,32 +1,33 @@
+public import FoundationEssentials
 public import ImageCodec
 
-/// Which image to get, and in which size and shape.
+/// A request for an image in a size and shape.
 ///
 ///     var request = ImageRequest("https://example.com/picture.jpg", .cover(256, 256))
 ///     request.processors = [.roundedCorners(radius: 12)]
 public struct ImageRequest: Sendable {
-    /// Where the original comes from, and under which rules.
+    /// The request for the original.
     public var file: FileRequest
 
-    /// The size to bring it to; `nil`: as it is stored.
+    /// The size to render; `nil`: the size of the original.
     public var sizing: ImageSizing?
 
-    /// What is done to the pixels afterwards, in order.
+    /// The effects that are applied afterwards, in order.
     public var processors: [ImageProcessor] = []
 
-    /// Limits, colour, orientation, and what becomes of a file that ends early.
+    /// Limits, colour, orientation, and the treatment of a file that ends early.
     public var decoder = ImageDecoder()
 
-    /// What is kept on disk. Default: the original and what was made of it.
+    /// The files to keep on disk. Default: the original and the image derived from it.
     public var storing = Storing.originalAndProcessed
 
-    /// What is kept on disk.
+    /// The files to keep on disk.
     public enum Storing: Sendable, Hashable {
         case originalAndProcessed
-        /// Only the file as the origin sent it: every size is made anew when it is no longer in memory.
+        /// Only the original: an image is rendered anew when it is no longer in memory.
         case originalOnly
-        /// Only what was made of it: the original goes once that is stored. When it is stale, the origin is asked whether the
-        /// original still holds, by its validator, and sends another one only if not.
+        /// Only the derived image: the original is removed once that is stored. When it is stale, the original's validator is sent to the
+        /// origin, which sends another original only if it has changed.
         case processedOnly
     }
 
@@ -36,4 +37,6 @@ public struct ImageRequest: Sendable {
     }
 
     public init(_ url: String, _ sizing: ImageSizing? = nil) { self.init(FileRequest(url), sizing) }
+
+    public init(_ url: URL, _ sizing: ImageSizing? = nil) { self.init(FileRequest(url), sizing) }
 }

@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 import ImageCodec
 
-/// The requests that wait for one original: it is loaded once, and all that came meanwhile is rendered of it together.
+/// The requests that wait for one original: it is loaded once, and all images requested meanwhile are rendered together.
 final class OriginalGroup: Sendable {
     typealias Pool = SharedTaskPool<Key, OriginalGroup, Void>
 
@@ -20,6 +20,7 @@ final class OriginalGroup: Sendable {
 
     private struct State {
         var jobs: [RenderJob] = []
+        var fetch: Fetch?
         var isClosed = false
     }
 
@@ -32,6 +33,18 @@ final class OriginalGroup: Sendable {
             state.jobs.append(job)
             return true
         }
+    }
+
+    /// The fetch of the original, once it has begun.
+    var fetch: Fetch? { state.withLock { $0.fetch } }
+
+    /// Notes the fetch of the original, for those who watch it.
+    func follow(_ fetch: Fetch) {
+        let jobs = state.withLock { state in
+            state.fetch = fetch
+            return state.jobs
+        }
+        for job in jobs { job.work.follow(fetch) }
     }
 
     /// Takes the jobs out; nobody joins any more.

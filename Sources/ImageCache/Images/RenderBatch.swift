@@ -2,8 +2,8 @@ import ConcurrencyPrimitives
 import ImageCodec
 import Transfer
 
-/// Jobs that one decode serves: images of one original whose pixels come from the same decoded rows. Each is made of those rows on
-/// its own, so that it comes out as it would alone.
+/// Jobs that one decode serves: images of one original whose pixels come from the same decoded rows. Each is rendered from those rows
+/// on its own, so that it is the same as alone.
 final class RenderBatch: Sendable {
     /// Properties that the jobs have in common.
     struct Key: Hashable {
@@ -24,7 +24,7 @@ final class RenderBatch: Sendable {
             decoding = ImageRecipe.Decoding(request.decoder)
             limits = request.decoder.limits
             scale = planned.target.scale
-            priority = request.file.priority
+            priority = planned.job.work.priority
         }
     }
 

@@ -4,7 +4,7 @@ import HTTPCaching
 import ImageCodec
 
 extension ImageRenderer {
-    /// Decodes once, then makes each job's image. Blocks the thread for as long as that takes.
+    /// Decodes once, then renders each job's image. Blocks the thread.
     func render(_ batch: RenderBatch, _ keep: Keep) {
         let jobs = batch.jobs
         let outputs = jobs.map { planned in
@@ -36,11 +36,11 @@ extension ImageRenderer {
     /// The steps after the decode.
     private func image(
         _ planned: PlannedJob, _ decoded: DecodedImage, _ budget: ImageBudget
-    ) throws(ImageCodecError) -> MadeImage {
+    ) throws(ImageCodecError) -> DerivedImage {
         let (recipe, file) = (planned.job.recipe, planned.file)
         var image = decoded
         for processor in recipe.processors { image = try processor.process(image, within: budget) }
-        var content = MadeImage.Content.pixels(image)
+        var content = DerivedImage.Content.pixels(image)
         if let encoder = recipe.output.encoder(for: image, of: planned.header.format) {
             counts.withLock { $0.encodes += 1 }
             content = .encoded(
@@ -48,17 +48,17 @@ extension ImageRenderer {
         }
         if image.damage != nil { counts.withLock { $0.damaged += 1 } }
         let time = now()
-        return MadeImage(
+        return DerivedImage(
             content, original: file.body.entry.id, generation: file.generation,
-            freshUntil: file.freshUntil(time, rules, planned.job.request.file.ownLifetime),
-            response: MadeImage.Response(file.response, rules: rules, at: time), damage: image.damage)
+            freshUntil: file.freshUntil(time, rules, planned.job.request.file.freshnessOverride),
+            response: DerivedImage.Response(file.response, rules: rules, at: time), damage: image.damage)
     }
 }
 
 extension ImageRecipe.Output {
-    /// How an image is encoded; nil: it stays pixels.
+    /// The encoder for an image; nil: the result is pixels.
     ///
-    /// - Parameter original: the format of the file that it was made of.
+    /// - Parameter original: the format of the original.
     func encoder(for image: DecodedImage, of original: ImageFormat) -> ImageEncoder? {
         switch self {
         case .pixels: nil
@@ -78,19 +78,19 @@ extension ImageSource {
 }
 
 extension CachedFile {
-    /// Until when it may be used without a word to the origin.
+    /// The end of the time in which the file may be used without a request to the origin.
     ///
-    /// What must be confirmed before each use (`no-cache`, or behind a redirect that may lead elsewhere next time) never may.
-    func freshUntil(_ now: Date, _ rules: CacheRules, _ ownLifetime: OwnLifetime?) -> Date {
+    /// In the past for a file that must be validated before each use (`no-cache`, or behind a redirect that may lead elsewhere).
+    func freshUntil(_ now: Date, _ rules: CacheRules, _ freshnessOverride: FreshnessOverride?) -> Date {
         guard let left = cacheStatus.timeToLive,
-            !rules.freshness(of: response, at: now, ownLifetime: ownLifetime).mustValidate
+            !rules.freshness(of: response, at: now, freshnessOverride: freshnessOverride).mustValidate
         else { return .distantPast }
         return now.addingTimeInterval(Double(left))
     }
 }
 
 extension ImageCacheError {
-    /// What the codec says of a file.
+    /// The codec's error for a file.
     init(_ error: ImageCodecError, _ file: CachedFile) {
         guard error.code != .cancelled else {
             self = .cancelled

@@ -1,13 +1,15 @@
 import ConcurrencyPrimitives
 import ImageCodec
 
-/// One image that is to be made of an original for those who wait for it.
+/// An image that is to be rendered from an original, for those who wait for it.
 final class RenderJob: Sendable {
     let request: ImageRequest
     let key: ImageKey
-    /// Stops the work when nobody waits for it any more, also while it runs.
+    /// The work that the job is part of.
+    let work: ImageWork
+    /// Stops the work when nobody waits for it, also while it runs.
     let cancellation = ImageCancellation()
-    private let result = Promise<Result<ImagePipeline.Made, ImageCacheError>>()
+    private let result = Promise<Result<ImagePipeline.RenderedImage, ImageCacheError>>()
     /// Weak: the batch holds its jobs, and with them the original's file.
     private let batch = Locked(WeakBatch())
 
@@ -15,19 +17,22 @@ final class RenderJob: Sendable {
         weak var value: RenderBatch?
     }
 
-    init(_ request: ImageRequest, _ key: ImageKey) {
+    init(_ request: ImageRequest, _ key: ImageKey, _ work: ImageWork) {
         self.request = request
         self.key = key
+        self.work = work
     }
 
     var recipe: ImageRecipe { key.recipe }
 
-    func fulfill(_ outcome: Result<ImagePipeline.Made, ImageCacheError>) { result.fulfill(outcome) }
+    func fulfill(_ outcome: Result<ImagePipeline.RenderedImage, ImageCacheError>) { result.fulfill(outcome) }
 
     /// The image. When the calling task is cancelled, the work for it ends.
     ///
     /// - Parameter group: The subscription that loads the original, kept until then.
-    func value(of group: OriginalGroup.Pool.Subscription? = nil) async throws(ImageCacheError) -> ImagePipeline.Made {
+    func value(of group: OriginalGroup.Pool.Subscription? = nil) async throws(ImageCacheError)
+        -> ImagePipeline.RenderedImage
+    {
         let outcome = await withTaskCancellationHandler {
             await result.value()
         } onCancel: {

@@ -99,7 +99,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         }
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         guard let pieces else { return try handOn(bytes) }
         var rest = bytes
         while !rest.isEmpty {
@@ -116,13 +116,13 @@ final class CheckingSink: BodySink, @unchecked Sendable {
             waiting.append(contentsOf: part)
             if position + Int64(waiting.count) == end { try handOnPiece() }
         }
-        return .taken
+        return .accepted
     }
 
     /// A file's sink takes whatever comes.
-    private func handOn(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+    private func handOn(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         let verdict = try inner.write(bytes)
-        guard case .taken = verdict else { return verdict }
+        guard case .accepted = verdict else { return verdict }
         running?.update(bytes)
         position += Int64(bytes.count)
         return verdict
@@ -146,18 +146,18 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         return try RunningDigest.digest(pieces.algorithm, of: bytes) == pieces.digests[index]
     }
 
-    func lull() { inner.lull() }
+    func writeBatchComplete() { inner.writeBatchComplete() }
 
     func end(_ ending: AttemptEnding) throws {
         switch ending {
         case .cut: try inner.end(.cut)
-        case .void:
+        case .discarded:
             (waiting, running, position) = ([], nil, 0)
-            try inner.end(.void)
+            try inner.end(.discarded)
         case .complete:
             do { try verifyEnd() } catch {
                 // A bad piece leaves the good ones before it; of a body that is wrong as a whole nothing is left.
-                if case .digest = error as? BodyDefect { try inner.end(.void) } else { try inner.end(.cut) }
+                if case .digest = error as? BodyDefect { try inner.end(.discarded) } else { try inner.end(.cut) }
                 throw error
             }
             try inner.end(.complete)
@@ -175,7 +175,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         }
     }
 
-    func takesAnother() -> Bool { inner.takesAnother() }
+    func canRestart() -> Bool { inner.canRestart() }
 
     // MARK: Between transfers
 

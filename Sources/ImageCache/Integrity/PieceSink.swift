@@ -26,10 +26,10 @@ final class PieceSink: BodySink, @unchecked Sendable {
         bytes = []
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         guard self.bytes.count + bytes.count <= range.count else { throw Unsuitable() }
         self.bytes.append(contentsOf: bytes)
-        return .taken
+        return .accepted
     }
 
     func end(_ ending: AttemptEnding) {}

@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 import Glibc
 
-/// How far a body has grown, for a reader that follows it while it arrives.
+/// The growth of a body, for readers that follow it while it arrives.
 ///
 /// Until somebody ``follow()``s, only what stands on disk is noted: whoever comes late begins with that at once.
 final class BodyGrowth: Sendable {

@@ -12,7 +12,7 @@ struct ConditionalRequest: Sendable {
     let fields: HTTPFields
     /// The candidate that may be served, stale as it is, when the origin cannot be reached.
     let fallback: Int?
-    /// How the cache came to ask.
+    /// The reason for the request, as `Cache-Status` states it.
     let status: CacheStatus
 
     /// The final URL of the stored response that it is about.
@@ -34,6 +34,15 @@ struct ConditionalRequest: Sendable {
         status = CacheDecision.forward(forward).cacheStatus()
     }
 
+    /// Asks about no stored response: the client's request as it is.
+    init(unconditional status: CacheStatus) {
+        candidates = []
+        validation = nil
+        fields = [:]
+        fallback = nil
+        self.status = status
+    }
+
     /// The candidate that is better than an answer with this status, if the rules allow it.
     func staleCandidate(for resolved: ResolvedRequest, after status: HTTPResponse.Status, by fetcher: Fetcher) -> Int? {
         guard let index = validation?.candidate ?? fallback else { return nil }
@@ -43,7 +52,7 @@ struct ConditionalRequest: Sendable {
         return mayServe || mayServeWhileRevalidating(response, resolved, fetcher) ? index : nil
     }
 
-    /// Whether `stale-while-revalidate` (RFC 5861 section 3) would have served it without waiting for an answer.
+    /// Returns true if `stale-while-revalidate` (RFC 5861 section 3) allows serving it without waiting for a response.
     private func mayServeWhileRevalidating(_ response: StoredResponse, _ resolved: ResolvedRequest, _ fetcher: Fetcher)
         -> Bool
     {

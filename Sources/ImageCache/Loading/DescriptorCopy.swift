@@ -1,5 +1,11 @@
+import ConcurrencyPrimitives
 import DiskStore
 import Glibc
+
+extension BlockingExecutor {
+    /// Threads for copies to files and descriptors of callers. A descriptor may block for long: one thread for each, up to a limit.
+    static let copies = BlockingExecutor(width: 64)
+}
 
 /// Copies a range of an open file to a pipe, a terminal, a socket or another file, inside the kernel where it can.
 func copyBytes(_ range: Range<Int64>, of source: Int32, to target: Int32) throws(ImageCacheError) {

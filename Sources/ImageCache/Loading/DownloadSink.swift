@@ -18,11 +18,11 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private let fetch: Fetch
     private var growth: BodyGrowth { fetch.growth }
 
-    /// What the bytes in the writer are; `nil` when there are none, or none that can be continued.
+    /// The response that the bytes in the writer belong to; nil if there are none, or none that can be continued.
     private(set) var record: ResponseRecord?
-    /// Whether the response may enter the store for others.
+    /// True if the response may be stored for other requests.
     private(set) var isStorable = true
-    /// Whether the writer holds a part of another variant than the one asked for: not to be continued, but not to be
+    /// True if the writer holds a part of another variant than the requested one: not to be continued, but not to be
     /// dropped either until this one's body takes its place.
     private var holdsOther = false
     /// The digest of the body's first `digested` bytes; `nil` when bytes went past it.
@@ -90,7 +90,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private func beginWhole(_ head: ResponseHead, length: Int64?) throws {
         let record = ResponseRecord(head, answering: resolved, rules: rules)
         let refusal = refusal(to: record.response)
-        if let refusal, resolved.request.unstorable == .refuse {
+        if let refusal, resolved.request.noStoreBehavior == .fail {
             throw ImageCacheError(.notStorable, url: resolved.url, message: "must not be stored: \(refusal)")
         }
         isStorable = refusal == nil
@@ -104,33 +104,33 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         try writer.start(header: record.encoded, total: length)
     }
 
-    private func refusal(to response: StoredResponse) -> StoreRefusal? {
+    private func refusal(to response: StoredResponse) -> NotStorableReason? {
         let message = HTTPResponse(status: response.status, headerFields: response.fields)
         let storability = rules.storability(of: message, to: resolved.cacheRequest, receivedAt: response.responseTime)
         if case .doNotStore(let refusal) = storability { return refusal } else { return nil }
     }
 
-    /// Whether what is held when the transfer fails can be continued, and may lie around until then.
+    /// True if the partial of a failed transfer can be continued later, and may be kept until then.
     private var keepsPartial: Bool {
-        record?.validator != nil && (isStorable || resolved.request.unstorable == .handOutKeepingPartial)
+        record?.validator != nil && (isStorable || resolved.request.noStoreBehavior == .deliverKeepingPartial)
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         try writer.write(bytes)
         if let digest {
             digest.update(bytes)
             digested += Int64(bytes.count)
         }
-        return .taken
+        return .accepted
     }
 
-    func lull() { growth.advance(by: writer) }
+    func writeBatchComplete() { growth.advance(by: writer) }
 
     func end(_ ending: AttemptEnding) throws {
         switch ending {
         case .complete: try writer.endRange(complete: true)
         case .cut: try writer.endRange(complete: false)
-        case .void: record = nil  // the next `begin` starts the writer anew
+        case .discarded: record = nil  // the next `begin` starts the writer anew
         }
     }
 

@@ -37,7 +37,7 @@ final class Fetch: Sendable {
 
     /// The URL, as it is shown.
     let url: String
-    /// What it was begun for; `nil` when nobody may join it from the beginning.
+    /// The key that it was started under; nil if no request may join it from the start.
     let key: FetchKey?
     /// The response, as soon as there is something to respond with. Given by fetches that are begun for a response.
     let start = Promise<ResponseStart>()

@@ -3,7 +3,7 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// What a fetch brings: requests with an equal key share one. What began before an invalidation is for those who asked before it.
+/// The identity of a fetch: requests with an equal key share one. A fetch that began before an invalidation serves only requests from before it.
 enum FetchKey: Hashable, Sendable {
     /// The file for a request.
     case file(FileKey)
@@ -29,7 +29,7 @@ struct FileKey: Hashable, Sendable {
     private var policy: CachePolicy
     private var method: HTTPRequest.Method
     private var body: [UInt8]?
-    private var ownLifetime: OwnLifetime?
+    private var freshnessOverride: FreshnessOverride?
     private var isSafeQuery: Bool
     private var transfer: TransferOptions
     private var sha256: String?
@@ -37,7 +37,7 @@ struct FileKey: Hashable, Sendable {
     private var mirrors: [Mirror]
     private var usesAnnouncedMirrors: Bool
     private var resumes: Bool
-    private var unstorable: FileRequest.Unstorable
+    private var noStoreBehavior: FileRequest.NoStoreBehavior
     private var goneOriginal: Int64?
     private var awaitsRevalidation: Bool
     /// The resource's when it was asked for: who asks after an invalidation does not join what began before it.
@@ -58,7 +58,7 @@ struct FileKey: Hashable, Sendable {
         policy = request.policy
         method = request.method
         body = request.body
-        ownLifetime = request.ownLifetime
+        freshnessOverride = request.freshnessOverride
         isSafeQuery = request.isSafeQuery
         transfer = request.transfer
         sha256 = request.sha256
@@ -66,7 +66,7 @@ struct FileKey: Hashable, Sendable {
         mirrors = request.mirrors
         usesAnnouncedMirrors = request.usesAnnouncedMirrors
         resumes = request.resumes
-        unstorable = request.unstorable
+        noStoreBehavior = request.noStoreBehavior
         goneOriginal = request.goneOriginal
         awaitsRevalidation = request.awaitsRevalidation
     }

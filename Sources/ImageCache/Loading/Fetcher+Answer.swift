@@ -8,7 +8,7 @@ import Transfer
 extension Fetcher {
     /// A response from the store.
     struct StoredAnswer {
-        var answer: CachedAnswer
+        var answer: CachedResponse
         /// It is stale, and is to be made fresh in the background.
         var needsRefresh = false
     }
@@ -31,20 +31,21 @@ extension Fetcher {
             case .fail(let failure):
                 guard failure.reason == .onlyIfCached else { throw Self.notCached(resolved) }
                 return StoredAnswer(
-                    answer: CachedAnswer(HTTPResponse(status: .gatewayTimeout), decision.cacheStatus()))
+                    answer: CachedResponse(HTTPResponse(status: .gatewayTimeout), decision.cacheStatus()))
             case .validate, .forward: return nil
             }
             let head = rules.head(of: served, from: stored[served.candidate])
             if served.candidate < candidates.count {
                 if let file = try open(candidates[served.candidate], for: resolved, served, decision) {
                     return StoredAnswer(
-                        answer: CachedAnswer(head, served.range(of: file.size), of: file), needsRefresh: needsRefresh)
+                        answer: CachedResponse(head, served.range(of: file.size), of: file), needsRefresh: needsRefresh)
                 }
                 candidates.remove(at: served.candidate)
             } else {
-                if let body = partial?.body, let range = served.range(of: nil), try isSound(range, of: body) {
+                if let body = partial?.body, let range = served.range(of: nil), try isIntact(range, of: body) {
                     return StoredAnswer(
-                        answer: CachedAnswer(head, range, of: body, decision.cacheStatus()), needsRefresh: needsRefresh)
+                        answer: CachedResponse(head, range, of: body, decision.cacheStatus()),
+                        needsRefresh: needsRefresh)
                 }
                 partial = nil
             }
@@ -52,18 +53,18 @@ extension Fetcher {
     }
 
     /// The response to a request from a file that was just loaded.
-    func answer(_ resolved: ResolvedRequest, from file: CachedFile) throws(ImageCacheError) -> CachedAnswer {
+    func answer(_ resolved: ResolvedRequest, from file: CachedFile) throws(ImageCacheError) -> CachedResponse {
         var response = file.response
         response.extent = .complete(length: file.size)
         guard let served = rules.served(response, for: resolved.asked, now: now()) else {
             throw ImageCacheError(
                 .wrongBytes, url: resolved.url, message: "what was loaded does not answer the request")
         }
-        return CachedAnswer(rules.head(of: served, from: response), served.range(of: file.size), of: file)
+        return CachedResponse(rules.head(of: served, from: response), served.range(of: file.size), of: file)
     }
 
     /// Asks the origin for a file's head alone, and lets what is stored learn from it (RFC 9111 section 4.3.5).
-    func head(_ resolved: ResolvedRequest) async throws(ImageCacheError) -> CachedAnswer {
+    func head(_ resolved: ResolvedRequest) async throws(ImageCacheError) -> CachedResponse {
         var request = resolved.transferRequest()
         request.method = .head
         let candidates = try candidates(for: resolved)
@@ -78,10 +79,10 @@ extension Fetcher {
         let response = HTTPResponse(
             status: result.head.status, headerFields: result.head.fields.endToEnd())
         if response.status.kind != .successful {
-            guard resolved.request.transfer.passesEveryStatus else { throw Self.failure(result, resolved) }
+            guard resolved.request.transfer.forwardsErrorResponses else { throw Self.failure(result, resolved) }
             var status = decision.cacheStatus()
             status.forwardStatus = response.status.code
-            return CachedAnswer(response, status)
+            return CachedResponse(response, status)
         }
         for refreshed in rules.afterHead(
             response, to: resolved.asked, stored: candidates.map(\.record.response), finalURL: result.head.finalURL,
@@ -95,9 +96,9 @@ extension Fetcher {
         var status = decision.cacheStatus()
         status.forwardStatus = result.head.status.code
         guard let served = rules.served(received, for: resolved.asked, now: now()) else {
-            return CachedAnswer(HTTPResponse(status: received.status, headerFields: received.fields), status)
+            return CachedResponse(HTTPResponse(status: received.status, headerFields: received.fields), status)
         }
-        return CachedAnswer(rules.head(of: served, from: received), status)
+        return CachedResponse(rules.head(of: served, from: received), status)
     }
 
     // MARK: Partials
@@ -107,7 +108,7 @@ extension Fetcher {
         var response: StoredResponse
     }
 
-    /// What is there of an unfinished download, as an incomplete response (RFC 9111 section 3.3).
+    /// The held part of an unfinished download, as an incomplete response (RFC 9111 section 3.3).
     private func partialCandidate(for resolved: ResolvedRequest) throws(ImageCacheError) -> PartialCandidate? {
         do throws(StoreError) {
             guard let body = try store.openPartial(for: resolved.key), !body.held.isEmpty,
@@ -126,8 +127,8 @@ extension Fetcher {
         }
     }
 
-    private func isSound(_ range: Range<Int64>, of body: PartialBody) throws(ImageCacheError) -> Bool {
-        do throws(StoreError) { return try body.isSound(range) } catch { throw ImageCacheError(error) }
+    private func isIntact(_ range: Range<Int64>, of body: PartialBody) throws(ImageCacheError) -> Bool {
+        do throws(StoreError) { return try body.isIntact(range) } catch { throw ImageCacheError(error) }
     }
 }
 
@@ -143,7 +144,7 @@ extension ServedResponse {
 }
 
 extension CacheDecision {
-    /// What a request that is passed on must say to caches on the way.
+    /// The fields of a forwarded request that are meant for caches on the way.
     fileprivate var conditionsOfForward: HTTPFields {
         if case .forward(let forward) = self { forward.fields } else { HTTPFields() }
     }
@@ -153,6 +154,6 @@ extension CacheDecision {
 final class NoBody: BodySink {
     func held() -> HeldPartial? { nil }
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) {}
-    func write(_ bytes: UnsafeRawBufferPointer) -> SinkVerdict { .taken }
+    func write(_ bytes: UnsafeRawBufferPointer) -> WriteResult { .accepted }
     func end(_ ending: AttemptEnding) {}
 }

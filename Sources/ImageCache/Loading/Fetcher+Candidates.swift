@@ -12,7 +12,7 @@ extension Fetcher {
         /// The resource's when the entry was read.
         var generation: Generation
         /// All that was made of an original that is gone, the entry first, if it stands in for that (``FileRequest``).
-        var made: [MadeImage.Stored] = []
+        var made: [DerivedImage.Stored] = []
 
         /// `nil` for metadata that is damaged.
         init?(_ entry: StoredEntry, _ generation: Generation) {
@@ -24,7 +24,7 @@ extension Fetcher {
         }
 
         /// `nil` when there is nothing.
-        fileprivate init?(madeOfGoneOriginal made: [MadeImage.Stored], _ generation: Generation) {
+        fileprivate init?(madeOfGoneOriginal made: [DerivedImage.Stored], _ generation: Generation) {
             // The one that knows most of the original's response.
             let newestFirst = made.sorted {
                 $0.record.response.response.responseTime > $1.record.response.response.responseTime
@@ -37,7 +37,7 @@ extension Fetcher {
         }
     }
 
-    /// What is stored under the request's key: of many variants only those that may be the request's.
+    /// The entries stored under the request's key: of many variants only those that may match.
     private func entries(for resolved: ResolvedRequest) throws(StoreError) -> [StoredEntry] {
         try entries(resolved.key, for: resolved)
     }
@@ -46,7 +46,7 @@ extension Fetcher {
         try store.entries(for: key) { CacheRules.variantKey($0, of: resolved.cacheRequest.fields) }
     }
 
-    /// What is everybody's and may answer a request with credentials (RFC 9111 section 3.5).
+    /// Shared entries that may be used for a request with credentials (RFC 9111 section 3.5).
     private func candidatesForEverybody(_ resolved: ResolvedRequest, _ generation: Generation) throws(StoreError)
         -> [Candidate]
     {
@@ -55,7 +55,7 @@ extension Fetcher {
             .filter { rules.isSharedDespiteAuthorization($0.record.response) }
     }
 
-    /// Whether anything is stored under the request's key.
+    /// Returns true if any entry is stored under the request's key.
     func hasVariants(_ resolved: ResolvedRequest) throws(StoreError) -> Bool { try !entries(for: resolved).isEmpty }
 
     func candidates(for resolved: ResolvedRequest) throws(ImageCacheError) -> [Candidate] {
@@ -64,13 +64,13 @@ extension Fetcher {
             var candidates = try entries(for: resolved).compactMap { Candidate($0, generation) }
             candidates += try candidatesForEverybody(resolved, generation)
             if let gone = resolved.request.goneOriginal {
-                let made = try store.entries(for: resolved.key.ofMadeImages).compactMap { MadeImage.Stored($0) }
+                let made = try store.entries(for: resolved.key.ofDerivedImages).compactMap { DerivedImage.Stored($0) }
                 let standIn = Candidate(
                     madeOfGoneOriginal: made.filter { $0.record.original == gone }, generation)
                 if let standIn { candidates.append(standIn) }
             }
             // A proxy stores errors too; nobody gets one for a file.
-            return resolved.request.transfer.passesEveryStatus
+            return resolved.request.transfer.forwardsErrorResponses
                 ? candidates : candidates.filter { $0.record.response.status.kind == .successful }
         } catch {
             throw ImageCacheError(error)

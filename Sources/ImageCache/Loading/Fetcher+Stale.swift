@@ -29,11 +29,11 @@ extension Fetcher {
             .status(status.code), url: resolved.request.url, message: "the server answered \(reason)\(retries)")
     }
 
-    /// What is served in the place of a response that did not come, or is an error; else the error.
+    /// The stale file to serve in place of a response that did not arrive, or is an error; otherwise throws the error.
     func stale(
-        after error: TransferError, _ conditional: ConditionalRequest, _ resolved: ResolvedRequest,
-        _ consumer: Consumer, _ fetch: Fetch
+        after error: TransferError, _ request: OriginRequest
     ) throws(ImageCacheError) -> CachedFile {
+        let (conditional, resolved) = (request.conditional, request.resolved)
         var status = conditional.status
         let index: Int?
         switch error.code {
@@ -42,7 +42,7 @@ extension Fetcher {
             status.forwardStatus = better?.head.status.code
             index = better.flatMap { conditional.staleCandidate(for: resolved, after: $0.head.status, by: self) }
         case .cancelled: index = nil
-        case .addressRefused where consumer.isFile: index = nil
+        case .addressRefused where request.consumer.isFile: index = nil
         default: index = conditional.fallback
         }
         guard let index,
@@ -50,7 +50,7 @@ extension Fetcher {
                 conditional.candidates[index], for: resolved, status, bytesTransferred: error.bytesReceived)
         else { throw ImageCacheError(error) }
         // Whoever has the head, or bytes, of what was cut must not get the rest of this one.
-        fetch.growth.restart()
+        request.fetch.growth.restart()
         return file
     }
 

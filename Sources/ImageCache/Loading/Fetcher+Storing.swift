@@ -15,7 +15,7 @@ extension Fetcher {
         let replaced = (conditional.validation?.candidates ?? []).map { conditional.candidates[$0].entry }
             .filter { $0.id != file.body.entry.id }
         var file = file
-        let after = try? store.remove(replaced, and: resolved.key.ofMadeImages, replacedIn: file.generation)
+        let after = try? store.remove(replaced, and: resolved.key.ofDerivedImages, replacedIn: file.generation)
         if let after { file.generation = after }
         return file
     }
@@ -35,8 +35,8 @@ extension Fetcher {
         var generation = generation
         for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
-            answers.forget(url)
-            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofMadeImages] }
+            hotResponses.forget(url)
+            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofDerivedImages] }
             let wasCurrent = store.isCurrent(generation.epoch)
             _ = try? store.remove(keys, invalidating: .resource(url))
             if wasCurrent { generation = store.generation(of: resolved.url) }

@@ -11,14 +11,14 @@ struct Fetcher: Sendable {
     let store: DiskStore
     let rules: CacheRules
     let now: @Sendable () -> Date
-    /// How origins are reached.
+    /// The transport to the origins.
     var transport: any HTTPTransport
     /// How mirrored requests were served.
     let originRates = OriginRates()
     let revalidatesInBackground: Bool
     let maxVariants: Int
     let sweeper: Sweeper?
-    let answers: ReadyAnswers
+    let hotResponses: HotResponses
     /// All fetches under way, whoever consumes them.
     let pool = FetchPool()
     /// Those of them that ask an origin.
@@ -32,8 +32,8 @@ struct Fetcher: Sendable {
         warnings = StoreWarnings(logger: configuration.logger)
         rules = configuration.rules
         now = configuration.now
-        answers = ReadyAnswers(
-            limits: configuration.answers, rules: configuration.rules, now: configuration.now, store: store)
+        hotResponses = HotResponses(
+            limits: configuration.hotResponses, rules: configuration.rules, now: configuration.now, store: store)
         maxVariants = configuration.maxVariants
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
@@ -47,14 +47,19 @@ struct Fetcher: Sendable {
         case file
         /// A response. It waits so long for another process, and is published under the key when it turns out to be for all.
         case response(KeyWaiting, publishing: FetchKey?)
+        /// One client, to whom the origin's response is passed on. It answers nobody else, but for a POST's that says it answers
+        /// a later GET (RFC 9110 section 9.3.3).
+        case oneClient
 
         var isFile: Bool { if case .file = self { true } else { false } }
+        var isOneClient: Bool { if case .oneClient = self { true } else { false } }
 
-        /// How long the fetch waits for another one that has its key.
+        /// The time to wait for another fetch that holds the key.
         var waiting: KeyWaiting {
             switch self {
             case .file: .untilStalled
             case .response(let waiting, _): waiting
+            case .oneClient: .none
             }
         }
     }
@@ -123,7 +128,10 @@ struct Fetcher: Sendable {
         defer { lock?.release() }
         let fetching = fetches.begin(resolved, task, generation.epoch)
         defer { fetches.end(resolved.key, fetching) }
-        return try await askOrigin(resolved, conditional, generation, task, for: consumer, lock: lock)
+        return try await askOrigin(
+            OriginRequest(
+                resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
+                lock: lock))
     }
 
     private func tryLock(_ resolved: ResolvedRequest) throws(ImageCacheError) -> KeyLock? {
@@ -149,7 +157,10 @@ struct Fetcher: Sendable {
             switch try plan(request) {
             case .serve(let file): return file
             case .ask(let conditional):
-                return try await askOrigin(request, conditional, generation, task, for: .file, lock: lock)
+                return try await askOrigin(
+                    OriginRequest(
+                        resolved: request, conditional: conditional, generation: generation, task: task,
+                        consumer: .file, lock: lock))
             }
         }
         Task.detached(priority: .background) { _ = await subscription.outcome() }

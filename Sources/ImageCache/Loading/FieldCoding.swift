@@ -58,7 +58,7 @@ struct FieldReader {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isAtEnd: Bool { position == bytes.count }
-    /// What was not read yet.
+    /// The unread bytes.
     var rest: [UInt8] { Array(bytes[position...]) }
 
     mutating func readByte() -> UInt8? {

@@ -1,7 +1,7 @@
 import DiskStore
 import Transfer
 
-/// How long a request waits for another one that has its key, in this process or in another.
+/// The time to wait for another request that holds the key, in this process or another.
 enum KeyWaiting: Sendable, Equatable {
     /// Not at all.
     case none
@@ -31,7 +31,7 @@ struct KeyPatience: Sendable {
         progressed = now
     }
 
-    /// Whether to wait on.
+    /// Returns true to continue waiting.
     ///
     /// - Parameter progress: grows with what the holder has on disk.
     mutating func lasts(at now: ContinuousClock.Instant, progress: Int64) -> Bool {

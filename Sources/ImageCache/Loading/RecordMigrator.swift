@@ -11,8 +11,8 @@ struct RecordMigrator: EntryMigrating {
         // Without a variant nothing of the request's fields was kept.
         if entry.variant.isEmpty { return entry }
         var entry = entry
-        if entry.key.isOfMadeImages {
-            guard let record = MadeImageRecord(decoding: entry.metadata) else { return nil }
+        if entry.key.isOfDerivedImages {
+            guard let record = DerivedImageRecord(decoding: entry.metadata) else { return nil }
             entry.metadata = record.encoded
         } else {
             guard let record = ResponseRecord(decoding: entry.metadata) else { return nil }

@@ -24,7 +24,7 @@ struct ResolvedRequest: Sendable {
     /// The fields that make a response something else than the whole representation.
     private static let narrowing: [HTTPField.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
 
-    /// Whether something else than the whole representation is asked for.
+    /// True if less than the whole representation is requested.
     var isNarrow: Bool { Self.narrowing.contains { asked.fields.contains($0) } }
 
     /// For a request whose answer is the whole file.
@@ -34,7 +34,7 @@ struct ResolvedRequest: Sendable {
             throw ImageCacheError(.invalidRequest, message: "a SHA-256 has 64 hexadecimal digits")
         }
         if request.method == .head {
-            throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; ask with answer(to:)")
+            throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; use response(for:)")
         }
         try self.init(passing: request)
     }
@@ -71,7 +71,7 @@ struct ResolvedRequest: Sendable {
         keyForEverybody = isOwned ? nil : EntryKey(CacheKey(url: url, method: method, bodyDigest: digest).value)
         cacheRequest = CacheRequest(
             method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
-            ownLifetime: request.ownLifetime, isSafeQuery: request.isSafeQuery)
+            freshnessOverride: request.freshnessOverride, isSafeQuery: request.isSafeQuery)
         var askedRequest = cacheRequest
         askedRequest.method = asked.method
         askedRequest.fields = Self.sentFields(asked)
@@ -86,7 +86,7 @@ struct ResolvedRequest: Sendable {
     private static func checkFields(of request: FileRequest) throws(ImageCacheError) {
         for name in ownFields where request.fields.contains(name) {
             throw ImageCacheError(
-                .invalidRequest, message: "\(name.rawName) is the cache's own business; ask with answer(to:)")
+                .invalidRequest, message: "\(name.rawName) is the cache's own business; use response(for:)")
         }
     }
 

@@ -5,10 +5,10 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// Takes a response for whoever waits for it: into the store where it may be kept, past it to one reader where not.
+/// Receives the response to an ``OriginRequest``: into the store where it may be kept, past it to one reader where not.
 ///
-/// A response for a file always goes into the store's hands: what must not be kept is handed out there as a file of nobody's, or
-/// refused, as the request says (``FileRequest/unstorable``).
+/// A response for a file always enters the store's files: one that must not be kept becomes a transient file, or is refused, as the
+/// request says (``FileRequest/unstorable``).
 ///
 /// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
 /// transport, as `BodySink` guarantees.
@@ -24,53 +24,25 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         var head: ResponseHead
     }
 
-    private let resolved: ResolvedRequest
-    private let rules: CacheRules
-    private let fetch: Fetch
-    /// How the cache came to ask.
-    private let status: CacheStatus
-    private let isForFile: Bool
-    /// For a response 200; another one must not touch what is held of it.
+    private let fetcher: Fetcher
+    private let request: OriginRequest
+    /// For a response 200; another one must not touch what is held of it. `nil`: the request is one client's own.
     private let whole: Storing?
-    private let makeStoring: () throws -> Storing
-    private let warnings: StoreWarnings?
-    private let mayServeStale: (HTTPResponse.Status) -> Bool
-    private let mayStore: (HTTPResponse.Status) -> Bool
-    private let began: (ResponseStart) -> Void
     private var transfer: (any TransferControl)?
     /// Where the present body goes.
     private(set) var target: Storing?
     private(set) var passed: PassedBody?
     private var hasBegun = false
 
-    /// - Parameters:
-    ///   - isForFile: Whether a file is wanted: nothing is passed on.
-    ///   - whole: Where the file goes; `nil`: everything is passed on.
-    ///   - warnings: Told what does not get into the store.
-    ///   - makeStoring: Makes the place for a body with another status.
-    ///   - mayServeStale: Whether something stale is better than that status.
-    ///   - mayStore: Whether a response with that status may be stored beside what is stored.
-    ///   - status: How the cache came to ask.
-    ///   - began: Told once, during the transfer.
-    init(
-        resolved: ResolvedRequest, rules: CacheRules, fetch: Fetch, status: CacheStatus, isForFile: Bool = false,
-        whole: Storing? = nil,
-        makeStoring: @escaping () throws -> Storing = { throw CancellationError() },
-        warnings: StoreWarnings? = nil, mayServeStale: @escaping (HTTPResponse.Status) -> Bool = { _ in false },
-        mayStore: @escaping (HTTPResponse.Status) -> Bool = { _ in true },
-        began: @escaping (ResponseStart) -> Void
-    ) {
-        self.resolved = resolved
-        self.rules = rules
-        self.fetch = fetch
-        self.status = status
-        self.isForFile = isForFile
-        self.whole = whole
-        self.makeStoring = makeStoring
-        self.warnings = warnings
-        self.mayServeStale = mayServeStale
-        self.mayStore = mayStore
-        self.began = began
+    private var resolved: ResolvedRequest { request.resolved }
+    private var fetch: Fetch { request.fetch }
+    /// Told what does not get into the store; the consumer of a file sees the error itself.
+    private var warnings: StoreWarnings? { request.consumer.isFile ? nil : fetcher.warnings }
+
+    init(_ request: OriginRequest, by fetcher: Fetcher) throws(ImageCacheError) {
+        self.fetcher = fetcher
+        self.request = request
+        whole = request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.partialKey, by: fetcher)
     }
 
     func attach(_ transfer: any TransferControl) {
@@ -81,18 +53,20 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
 
     /// Whoever reads has the head, and perhaps some bytes: there is no second beginning, only a continuation.
-    func takesAnother() -> Bool {
+    func canRestart() -> Bool {
         guard hasBegun else { return true }
         guard passed == nil, target?.writer === whole?.writer, let held = held() else { return false }
         return held.missing.first?.lowerBound != 0
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
-        if isForFile, let whole {
+        if request.consumer.isFile, let whole {
             target = whole
             return try whole.download.begin(head, placement)
         }
-        if head.status.kind == .serverError, mayServeStale(head.status) { throw StaleIsBetter(head: head) }
+        if head.status.kind == .serverError, request.mayServeStale(after: head.status, by: fetcher) {
+            throw StaleIsBetter(head: head)
+        }
         guard isStorable(head, placement), let storing = storing(for: head), passed == nil else {
             // Nobody would read another one that is passed on.
             guard !hasBegun else {
@@ -111,19 +85,19 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         target = storing
         guard !hasBegun, let response = storing.download.record?.response else { return }
         hasBegun = true
-        var status = status
+        var status = request.conditional.status
         status.forwardStatus = response.status.code
         status.stored = true
-        began(.growing(response.withLength(of: placement), status, version: fetch.growth.version, fetch.growth))
+        announce(.growing(response.withLength(of: placement), status, version: fetch.growth.version, fetch.growth))
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         if let passed { return passed.write(bytes) }
-        return try noting { try target?.download.write(bytes) ?? .taken }
+        return try noting { try target?.download.write(bytes) ?? .accepted }
     }
 
-    func lull() {
-        if passed == nil { target?.download.lull() }
+    func writeBatchComplete() {
+        if passed == nil { target?.download.writeBatchComplete() }
     }
 
     func end(_ ending: AttemptEnding) throws {
@@ -139,7 +113,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         if let storing = target ?? whole { fetch.growth.advance(by: storing.writer, isWhole: true) }
     }
 
-    /// What is held of a response 200 stays when another one was stored.
+    /// Keeps the partial of a response 200 if another response was stored.
     func leaveOther() {
         if let whole, target?.writer !== whole.writer { whole.download.leavePartial() }
     }
@@ -165,8 +139,9 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     private func isStorable(_ head: ResponseHead, _ placement: BodyPlacement) -> Bool {
         guard case .whole = placement else { return true }
         // A part that nobody asked for is no file, and no answer to whoever comes later.
-        guard head.status != .partialContent, mayStore(head.status) else { return false }
+        guard head.status != .partialContent, request.mayStore(head.status, by: fetcher) else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
+        let rules = fetcher.rules
         return rules.storability(of: response, to: resolved.cacheRequest, receivedAt: head.responseTime).isStorable
             // `Vary: *` answers nobody else.
             && rules.variantKey(of: resolved.cacheRequest.fields, for: head.fields) != nil
@@ -174,7 +149,9 @@ final class ResponseSink: BodySink, @unchecked Sendable {
 
     private func storing(for head: ResponseHead) -> Storing? {
         if let whole, head.status == .ok || head.status == .partialContent { return whole }
-        return try? makeStoring()
+        // Of one client's own responses, a POST's may answer a later GET (RFC 9110 section 9.3.3).
+        guard !request.consumer.isOneClient || resolved.request.method == .post else { return nil }
+        return try? request.storing(under: resolved.key.ofStatus, by: fetcher)
     }
 
     private func pass(_ head: ResponseHead) {
@@ -185,9 +162,23 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         if let transfer { body.attach(transfer) }
         passed = body
         hasBegun = true
-        var status = status
+        var status = request.conditional.status
         status.forwardStatus = head.status.code
-        began(.passed(head.passedOn, status, body))
+        announce(.passed(head.passedOn, status, body))
+    }
+
+    /// Gives those who wait the response's start, and decides who may join from now on.
+    private func announce(_ start: ResponseStart) {
+        if case .response(_, let publishing) = request.consumer {
+            // A response that is not stored is of no use to later requests, in this process or another.
+            if case .passed = start {
+                request.lock?.release()
+                fetcher.pool.withdraw(request.task)
+            } else if let publishing {
+                fetcher.pool.publish(request.task, under: publishing)
+            }
+        }
+        fetch.start.fulfill(start)
     }
 }
 

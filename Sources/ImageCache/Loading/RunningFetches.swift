@@ -4,11 +4,11 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// What of a request decides what its response may be, beside its key and the fields that `Vary` names: only requests that are
+/// The properties of a request that affect its response, besides its key and the fields that `Vary` names: only requests that are
 /// equal in it share a response. A result does not depend on who else asks.
 struct FetchTerms: Hashable, Sendable {
     private let policy: CachePolicy
-    private let ownLifetime: OwnLifetime?
+    private let freshnessOverride: FreshnessOverride?
     private let sha256: String?
     /// Cache-Control and Pragma, one by one: equality of `HTTPFields` takes different bytes that are no text for the same.
     private let directives: [HTTPField]
@@ -19,18 +19,18 @@ struct FetchTerms: Hashable, Sendable {
 
     init(_ resolved: ResolvedRequest) {
         policy = resolved.cacheRequest.policy
-        ownLifetime = resolved.request.ownLifetime
+        freshnessOverride = resolved.request.freshnessOverride
         sha256 = resolved.request.expectedDigest?.hexadecimal
         directives = resolved.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
         transfer = resolved.request.transfer
     }
 
-    /// Whether a request with these terms may be answered by what another one, begun before it, brings from the origin.
+    /// Returns true if a request with these terms may use the response to an earlier request that is still being fetched.
     ///
     /// - Parameter length: the body's, in bytes.
     func mayFollow(_ other: FetchTerms, length: Int64) -> Bool {
         policy == .useProtocolCachePolicy && directives.isEmpty && sha256 == nil && other.sha256 == nil
-            && ownLifetime == other.ownLifetime && transfer.rateLimit == other.transfer.rateLimit
+            && freshnessOverride == other.freshnessOverride && transfer.rateLimit == other.transfer.rateLimit
             && (other.transfer.maxTime == nil || length <= Self.quickLength)
     }
 }
@@ -43,7 +43,7 @@ extension Fetcher {
     }
 }
 
-/// What this process asks origins for now, by key: a file, a thumbnail's original and a proxied response are found by each other
+/// The requests to origins in progress in this process, by key: a file, a thumbnail's original and a proxied response are found by each other
 /// here.
 final class RunningFetches: Sendable {
     struct Running: Sendable {

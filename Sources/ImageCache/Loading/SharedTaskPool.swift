@@ -121,7 +121,7 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
 
     // MARK: All of them
 
-    /// What can be seen of the tasks under way.
+    /// The contexts of the tasks in progress.
     var contexts: [Context] { state.withLock { $0.entries.values.map(\.task.context) } }
 
     /// Cancels tasks for everybody who waits for them.
@@ -138,7 +138,7 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
     /// One party's interest in a task; releasing the last one cancels the task.
     final class Subscription: Sendable {
         let task: SharedTask
-        /// Whether the subscription started the task, and did not join it.
+        /// True if the subscription started the task, false if it joined it.
         let isFirst: Bool
         private let pool: SharedTaskPool
 

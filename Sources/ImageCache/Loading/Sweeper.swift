@@ -18,7 +18,7 @@ final class Sweeper: Sendable {
         task.withLock { [store] task in
             guard task == nil else { return }
             task = Task.detached(executorPreference: executor, priority: .background) {
-                // What cannot be swept now is swept another time.
+                // A failed sweep is repeated by a later process.
                 _ = try? await store.sweep(ifOlderThan: .seconds(86_400))
             }
         }

@@ -231,7 +231,7 @@ final class MirroredRun {
             var piece = request.addressed(to: source.url, isAlone: true)
             piece.conditions = nil
             piece.fields[.range] = "bytes=" + ByteRange(range).text
-            piece.options.passesEveryStatus = true
+            piece.options.forwardsErrorResponses = true
             let target = PieceSink(range, of: total)
             do throws(TransferError) {
                 let result = try await transport.base.run(piece, into: target)

@@ -1,18 +1,18 @@
 internal import CImageCodec
 
-/// What is to be done to a decoded image's colours. Not Sendable: one decode has one.
+/// The colour conversion of a decoded image. Not Sendable: each decode has its own.
 final class ColorConversion {
-    /// The profile to hand on.
+    /// The profile of the result.
     let keptProfile: [UInt8]?
-    /// CMYK pixels are needed as ink, for the profile to convert.
-    let takesInk: Bool
+    /// True if CMYK pixels are decoded as such, for the profile to convert.
+    let keepsCMYK: Bool
     private let transform: OpaquePointer?
 
     init(_ header: ImageHeader, _ handling: ImageDecoder.ColorHandling) {
         let description = header.description
         guard handling == .convertToSRGB else {
             keptProfile = description.is_cmyk ? nil : header.profile
-            takesInk = false
+            keepsCMYK = false
             transform = nil
             return
         }
@@ -24,7 +24,7 @@ final class ColorConversion {
                 description.is_cmyk ? ICODEC_PIXELS_CMYK : description.is_gray ? ICODEC_PIXELS_GRAY : ICODEC_PIXELS_RGBA
             made = icodec_transform_create(profile, profile.count, Int32(pixels), &isUsable)
         }
-        // As browsers do: a profile counts first, then the sRGB chunk, then gAMA and cHRM.
+        // In the browsers' order: a profile, then the sRGB chunk, then gAMA and cHRM.
         if !isUsable, !description.says_srgb {
             made = withUnsafeBytes(of: description.chromaticities) { places in
                 icodec_transform_create_from_gamma(
@@ -32,7 +32,7 @@ final class ColorConversion {
             }
         }
         transform = made
-        takesInk = description.is_cmyk && made != nil
+        keepsCMYK = description.is_cmyk && made != nil
     }
 
     deinit { icodec_transform_destroy(transform) }

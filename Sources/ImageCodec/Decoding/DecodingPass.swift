@@ -1,22 +1,22 @@
 internal import CImageCodec
 internal import Glibc
 
-/// One of the images that one decode makes, with its budget.
+/// One of the images made by one decode, with its budget.
 package final class DecodingOutput {
     let sizing: ImageSizing?
     package let budget: ImageBudget
-    /// Nil until the image is there, or why it cannot be.
+    /// The image or the error; nil before.
     fileprivate(set) var result: Result<DecodedImage, ImageCodecError>?
 
     /// - Parameters:
-    ///   - sizing: The size to bring the image to; nil: as it is stored.
-    ///   - budget: What this image may cost. It is charged all of the decode, as if it were made alone.
+    ///   - sizing: The target size; nil: the stored one.
+    ///   - budget: The image's budget, which is charged for the entire decode, as if the image were made alone.
     package init(_ sizing: ImageSizing?, _ budget: ImageBudget) {
         self.sizing = sizing
         self.budget = budget
     }
 
-    /// Does a part of this output's own work; what goes wrong is its result.
+    /// Performs a part of this output's own work; an error becomes its result.
     func attempt(_ work: () throws(ImageCodecError) -> Void) {
         guard result == nil else { return }
         do throws(ImageCodecError) { try work() } catch { result = .failure(error) }
@@ -27,7 +27,7 @@ package final class DecodingOutput {
         do throws(ImageCodecError) { result = .success(try make()) } catch { result = .failure(error) }
     }
 
-    /// The image, which is let go here.
+    /// Returns and releases the image.
     package func take() throws(ImageCodecError) -> DecodedImage {
         guard let result else { throw ImageCodecError(.failed, "no pixels") }
         self.result = .failure(ImageCodecError(.failed, "taken"))
@@ -37,16 +37,16 @@ package final class DecodingOutput {
     fileprivate func fail(_ error: ImageCodecError) { if result == nil { result = .failure(error) } }
 }
 
-/// A decode and those it is done for. Each output gets the pixels, and each limit has the effect, that it would have alone.
+/// A decode and its outputs. Each output gets the same pixels, and each limit has the same effect, as if decoded alone.
 struct DecodingPass {
     let outputs: [DecodingOutput]
-    /// Stops the decode itself: when nobody is left who wants one of the outputs.
+    /// Stops the decode itself, when no output is needed any more.
     let cancellation: ImageCancellation?
 
-    /// Those that nothing has gone wrong with.
+    /// The outputs without an error.
     var open: [DecodingOutput] { outputs.filter { $0.result == nil } }
 
-    /// Does work that all outputs share. Each is charged its time; it goes on as long as one of them may.
+    /// Performs work shared by all outputs. Each is charged for it; it continues as long as one of them may.
     func shared<Result>(
         _ work: (inout icodec_watch) throws(ImageCodecError) -> Result
     ) throws(ImageCodecError) -> Result {
@@ -67,21 +67,17 @@ struct DecodingPass {
 }
 
 extension ImageDecoder {
-    /// Decodes a file once for several images. Their sizes must lead to the same ``DecodingTarget/scale``; each comes out bit for bit
-    /// as ``decode(_:to:)`` makes it alone.
+    /// Decodes a file once for several images. Their sizes must have the same ``DecodingTarget/scale``; each result is
+    /// identical to that of ``decode(_:to:)``, bit for bit.
     ///
     /// - Parameters:
-    ///   - cancellation: Stops the decode for all of them. One that its own budget's cancellation ends is left out of the rest.
+    ///   - cancellation: Stops the decode for all of them. An output cancelled by its own budget is omitted from the
+    ///     remaining work.
     package func decode(_ source: ImageSource, _ outputs: [DecodingOutput], cancellation: ImageCancellation?) {
         let pass = DecodingPass(outputs: outputs, cancellation: cancellation)
         do throws(ImageCodecError) {
-            let format = try source.format()
-            try limits.check(source, format: format)
-            switch format {
-            case .webp: try decodeWebP(source, pass)
-            case .png: try source.lend { (lent) throws(ImageCodecError) in try decodePNG(lent, pass) }
-            default: try source.lend { (lent) throws(ImageCodecError) in try decodeJPEG(lent, pass) }
-            }
+            if let decoder = try registeredDecoder(of: source) { return try decode(source, by: decoder, pass) }
+            try source.decoding(limits).decoder.decode(source, pass, by: self)
         } catch {
             for output in outputs { output.fail(error) }
         }

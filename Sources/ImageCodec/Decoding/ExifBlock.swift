@@ -1,24 +1,24 @@
-/// An Exif block, as far as it is read here: the orientation of the first directory. Every offset in it is distrusted.
+/// The orientation in an Exif block's first directory. All offsets are checked.
 struct ExifBlock {
     private(set) var bytes: [UInt8]
-    /// Where the orientation's value lies: its first byte, and how many bytes it has (2 or 4).
+    /// The position of the orientation's value: its first byte, and its length (2 or 4 bytes).
     private let place: (offset: Int, length: Int)?
     private let isLittleEndian: Bool
 
-    /// - Parameter bytes: From the TIFF header on.
+    /// - Parameter bytes: The bytes from the TIFF header on.
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
         isLittleEndian = bytes.starts(with: [0x49, 0x49])
         place = Self.findOrientation(bytes, isLittleEndian: isLittleEndian)
     }
 
-    /// `up` where none is given or it is not one of the eight.
+    /// The orientation; `up` if it is missing or invalid.
     var orientation: ImageOrientation {
         guard let place else { return .up }
         return ImageOrientation(rawValue: Self.number(bytes, place.offset, place.length, isLittleEndian) ?? 1) ?? .up
     }
 
-    /// The block for an image that is stored as it is to be seen.
+    /// The block for an image that is stored upright.
     var reset: [UInt8] {
         guard let place else { return bytes }
         var copy = bytes

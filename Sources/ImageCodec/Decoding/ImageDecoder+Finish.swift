@@ -1,16 +1,16 @@
 internal import CImageCodec
 
-/// A plan in the coordinates of the stored image, with the turn that follows.
+/// A plan in the coordinates of the stored image, with the rotation that follows.
 struct StoredPlan {
     var scaled: ResizePlan.Size
     var window: ResizePlan.Rectangle
     var orientation: ImageOrientation
-    /// The plan for the image as it is to be seen.
+    /// The plan for the upright image.
     var seen: ResizePlan
 }
 
 extension ImageDecoder {
-    /// - Throws: `invalidArgument` for a box without sides, `limitExceeded` when the result would be too large.
+    /// - Throws: `invalidArgument` for a box without sides, `limitExceeded` if the result would be too large.
     func plan(
         _ sizing: ImageSizing?, _ header: ImageHeader
     ) throws(ImageCodecError) -> StoredPlan {
@@ -24,7 +24,7 @@ extension ImageDecoder {
         return StoredPlan(scaled: scaled, window: window, orientation: orientation, seen: plan)
     }
 
-    /// The last steps: turn the image, choose the part by sight, put it on a canvas.
+    /// The last steps: rotation, selection of the part by content, canvas.
     func finish(
         _ pixels: PixelBuffer, _ plan: StoredPlan, _ sizing: ImageSizing?, mayHaveAlpha: Bool, profile: [UInt8]?,
         exif: ExifBlock?, damage: ImageCodecError?, within budget: ImageBudget

@@ -1,25 +1,44 @@
 internal import CImageCodec
 
+enum JPEGDecoding: FormatDecoding {
+    static func header(of source: ImageSource, limits: icodec_limits) throws(ImageCodecError) -> ImageHeader {
+        try source.lend { (lent) throws(ImageCodecError) in try JPEGReader(lent, limits: limits).header }
+    }
+
+    static func scale(of header: ImageHeader, for size: ResizePlan.Size) -> DecodingScale {
+        .eighths(ImageDecoder.eighths(of: header.size, for: size))
+    }
+
+    static func memory(of header: ImageHeader, at scale: DecodingScale) -> Int {
+        let description = header.description
+        return Int(clamping: scale == .eighths(1) ? description.coarse_coefficients : description.coefficients)
+    }
+
+    static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError) {
+        try source.lend { (lent) throws(ImageCodecError) in try decoder.decodeJPEG(lent, pass) }
+    }
+}
+
 extension ImageDecoder {
-    func decodeJPEG(_ source: icodec_source, _ pass: DecodingPass) throws(ImageCodecError) {
+    fileprivate func decodeJPEG(_ source: icodec_source, _ pass: DecodingPass) throws(ImageCodecError) {
         let reader = try pass.shared { (watch) throws(ImageCodecError) in
             try JPEGReader(source, limits: limits.lowered(allowTruncated: allowTruncated, watch))
         }
         let header = reader.header
         let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
-        let lanes = lanes(header, pass, hasAlpha: false, linear: usesLinearLight && !conversion.takesInk)
+        let lanes = lanes(header, pass, hasAlpha: false, linear: usesLinearLight && !conversion.keepsCMYK)
         guard case .eighths(let eighths) = lanes.first?.target.scale else { return }
         try pass.shared { (watch) throws(ImageCodecError) in
-            try reader.start(eighths: eighths, rawCMYK: conversion.takesInk, &watch)
+            try reader.start(eighths: eighths, rawCMYK: conversion.keepsCMYK, &watch)
         }
         try RowFeed(lanes: lanes, pass: pass).run(reader)
         try pass.shared { (watch) throws(ImageCodecError) in try reader.finish(&watch) }
         finish(lanes, header, conversion, mayHaveAlpha: false, damage: reader.damage)
     }
 
-    /// The smallest of libjpeg's fast scales that leaves enough for the filter to do. Decoding at 1/8 takes half the time of
-    /// decoding in full; what is decoded at less than about twice the wanted size shows it. (3/8 and the like are slower than 4/8:
-    /// libjpeg-turbo has no vector code for them.)
+    /// The smallest of libjpeg's fast scales that leaves enough detail for the filter. Decoding at 1/8 takes half the
+    /// time of decoding in full; below about twice the target size the loss is visible. (3/8 and the like are slower
+    /// than 4/8: libjpeg-turbo has no vector code for them.)
     static func eighths(of stored: ResizePlan.Size, for scaled: ResizePlan.Size) -> Int {
         [(1, 1.9), (2, 2.5), (4, 2.75)].first { eighths, surplus in
             Double(stored.width * eighths) / 8 >= Double(scaled.width) * surplus
@@ -27,6 +46,7 @@ extension ImageDecoder {
         }?.0 ?? 8
     }
 
-    /// At 1/8 a pixel is the mean of the 64 that it stands for; at 2/8 and 4/8 it is nearly the value in their middle.
+    /// At 1/8 a pixel is the mean of the 64 that it stands for; at 2/8 and 4/8 it is close to the value at their
+    /// centre.
     static func correction(_ eighths: Int) -> Double { eighths == 1 ? 1.0 / 24 : 0 }
 }

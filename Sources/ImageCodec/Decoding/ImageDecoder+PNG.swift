@@ -1,7 +1,23 @@
 internal import CImageCodec
 
+enum PNGDecoding: FormatDecoding {
+    static func header(of source: ImageSource, limits: icodec_limits) throws(ImageCodecError) -> ImageHeader {
+        try source.lend { (lent) throws(ImageCodecError) in try PNGReader(lent, limits: limits).header }
+    }
+
+    static func scale(of header: ImageHeader, for size: ResizePlan.Size) -> DecodingScale { .whole }
+
+    static func memory(of header: ImageHeader, at scale: DecodingScale) -> Int {
+        header.description.interlaced ? header.width * header.height * 4 : 0
+    }
+
+    static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError) {
+        try source.lend { (lent) throws(ImageCodecError) in try decoder.decodePNG(lent, pass) }
+    }
+}
+
 extension ImageDecoder {
-    func decodePNG(_ source: icodec_source, _ pass: DecodingPass) throws(ImageCodecError) {
+    fileprivate func decodePNG(_ source: icodec_source, _ pass: DecodingPass) throws(ImageCodecError) {
         let reader = try pass.shared { (watch) throws(ImageCodecError) in
             try PNGReader(source, limits: limits.lowered(allowTruncated: allowTruncated, watch))
         }
@@ -14,7 +30,7 @@ extension ImageDecoder {
         if !reader.isInterlaced {
             try feed.run(reader)
         } else {
-            // It comes in seven passes over all of it.
+            // An interlaced image arrives in seven passes over all of it.
             let isDirect = lanes.count == 1 && first.resizer.resizing.isIdentity
             let all = isDirect ? first.resizer.pixels : try PixelBuffer(byteCount: header.width * header.height * 4)
             try pass.shared { (watch) throws(ImageCodecError) in try reader.readAll(into: all, &watch) }

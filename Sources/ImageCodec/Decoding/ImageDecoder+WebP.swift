@@ -1,7 +1,36 @@
 internal import CImageCodec
 
+enum WebPDecoding: FormatDecoding {
+    static func header(of source: ImageSource, limits: icodec_limits) throws(ImageCodecError) -> ImageHeader {
+        try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
+            try WebPReader(bytes, limits: limits).header
+        }
+    }
+
+    /// libwebp's scaler averages areas, which is well as long as the better filter still has something to do: to three times the
+    /// size that is wanted.
+    static func scale(of header: ImageHeader, for size: ResizePlan.Size) -> DecodingScale {
+        let width = size.width * 3
+        let height = size.height * 3
+        guard header.description.fills_canvas, width <= header.width, height <= header.height, width < header.width
+        else { return .whole }
+        return .size(width: width, height: height)
+    }
+
+    /// The file, the pixels that are decoded, and of a lossless image those of the stored size.
+    static func memory(of header: ImageHeader, at scale: DecodingScale) -> Int {
+        let size = header.size(at: scale)
+        let whole = header.width * header.height * 4
+        return header.fileSize + size.width * size.height * 4 + (header.description.is_lossless ? whole + whole / 4 : 0)
+    }
+
+    static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError) {
+        try decoder.decodeWebP(source, pass)
+    }
+}
+
 extension ImageDecoder {
-    func decodeWebP(_ source: ImageSource, _ pass: DecodingPass) throws(ImageCodecError) {
+    fileprivate func decodeWebP(_ source: ImageSource, _ pass: DecodingPass) throws(ImageCodecError) {
         // libwebp wants all bytes at once.
         try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
             let reader = try pass.shared { (watch) throws(ImageCodecError) in
@@ -25,15 +54,5 @@ extension ImageDecoder {
         if !isDirect { RowFeed(lanes: lanes, pass: pass).run(all, decoded) }
         let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
         finish(lanes, header, conversion, mayHaveAlpha: mayHaveAlpha, damage: damage)
-    }
-
-    /// libwebp's scaler averages areas, which is well as long as the better filter still has something to do: to three times the
-    /// size that is wanted.
-    static func webPScale(of header: ImageHeader, for scaled: ResizePlan.Size) -> DecodingScale {
-        let width = scaled.width * 3
-        let height = scaled.height * 3
-        guard header.description.fills_canvas, width <= header.width, height <= header.height, width < header.width
-        else { return .whole }
-        return .size(width: width, height: height)
     }
 }

@@ -1,8 +1,8 @@
 internal import CImageCodec
 
-/// What a file's header says, copied from the C target.
+/// A file's header, copied from the C target.
 ///
-/// `@unchecked Sendable`: values all of it; the description's pointers are set to nil.
+/// `@unchecked Sendable`: consists of values; the description's pointers are set to nil.
 package struct ImageHeader: @unchecked Sendable {
     package let format: ImageFormat
     var width: Int
@@ -10,8 +10,20 @@ package struct ImageHeader: @unchecked Sendable {
     var description: icodec_description
     var profile: [UInt8]?
     var exif: ExifBlock?
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     let fileSize: Int
+    /// The application's decoder that read it; nil: the package's own.
+    var registered: Registered?
+
+    /// An application's decoder.
+    struct Registered: Sendable {
+        let identity: String
+        /// Bytes that decoding takes beside the pixels.
+        let memory: Int
+    }
+
+    /// The name and version of the application's decoder; nil: the package's own.
+    package var decoderIdentity: String? { registered?.identity }
 
     init(_ description: icodec_description, _ format: ImageFormat, fileSize: Int) {
         self.format = format
@@ -25,14 +37,14 @@ package struct ImageHeader: @unchecked Sendable {
         if let bytes = description.exif, description.exif_size > 0 {
             exif = ExifBlock(Array(UnsafeBufferPointer(start: bytes, count: description.exif_size)))
         }
-        // They point into the decoder.
+        // The pointers refer to the decoder.
         self.description.icc = nil
         self.description.exif = nil
     }
 
     var size: ResizePlan.Size { ResizePlan.Size(width: width, height: height) }
 
-    /// The size as it is to be seen.
+    /// The upright size.
     func size(_ orientation: ImageOrientation) -> ResizePlan.Size {
         orientation.swapsSides ? ResizePlan.Size(width: height, height: width) : size
     }

@@ -1,6 +1,6 @@
 internal import CImageCodec
 
-/// A PNG that is being read. Not Sendable: one thread at a time.
+/// A reader of one PNG. Not Sendable: used by one thread at a time.
 final class PNGReader: RowReading {
     let header: ImageHeader
     private let png: OpaquePointer
@@ -49,14 +49,14 @@ final class PNGReader: RowReading {
         }
     }
 
-    /// Checks what is behind the pixels.
+    /// Checks the data after the pixels.
     func finish(_ watch: inout icodec_watch) throws(ImageCodecError) {
         var error = icodec_error()
         icodec_png_set_watch(png, &watch)
         guard icodec_png_finish(png, &error) else { throw ImageCodecError(error, format: .png) }
     }
 
-    /// The fault at which reading ended.
+    /// The error at which reading ended.
     var damage: ImageCodecError? {
         let damage = icodec_png_damage(png)
         return damage.code == 0 ? nil : ImageCodecError(damage, format: .png)

@@ -1,16 +1,16 @@
 internal import CImageCodec
 internal import Glibc
 
-/// The resize of one image: from the decoder's size to the part of the scaled image that is kept.
+/// The resize of one image: from the decoder's size to the kept part of the scaled image.
 struct Resizing {
     var horizontal: icodec_axis
     var vertical: icodec_axis
     var flags: Int32
 
     /// - Parameters:
-    ///   - extent: The source's size, which need not be whole: a JPEG that is decoded at 1/8 has a last column that stands for less
-    ///     than eight.
-    ///   - source: Its size in pixels that there are.
+    ///   - extent: The source's size, not necessarily whole: the last column of a JPEG that is decoded at 1/8 stands
+    ///     for less than eight pixels.
+    ///   - source: The size in existing pixels.
     init(
         extent: (width: Double, height: Double), source: ResizePlan.Size, scaled: ResizePlan.Size,
         window: ResizePlan.Rectangle, hasAlpha: Bool, linear: Bool, correction: Double = 0
@@ -24,8 +24,7 @@ struct Resizing {
         flags = (hasAlpha ? Int32(ICODEC_RESIZE_ALPHA) : 0) | (linear ? Int32(ICODEC_RESIZE_LINEAR) : 0)
     }
 
-    /// The resize of a file's rows at the scale that its decoder gives them. libjpeg rounds sizes up; the filter counts with the exact
-    /// ones.
+    /// The resize of a file's rows at the decoder's scale. libjpeg rounds sizes up; the filter uses the exact ones.
     init(_ header: ImageHeader, _ scale: DecodingScale, _ plan: StoredPlan, hasAlpha: Bool, linear: Bool) {
         let source = header.size(at: scale)
         var extent = (Double(source.width), Double(source.height))
@@ -39,29 +38,29 @@ struct Resizing {
             linear: linear, correction: correction)
     }
 
-    /// Whether nothing is to be done.
+    /// True if the size does not change.
     var isIdentity: Bool { Self.isIdentity(horizontal) && Self.isIdentity(vertical) }
 
     private static func isIdentity(_ axis: icodec_axis) -> Bool {
         axis.extent == Double(axis.source) && axis.scaled == axis.source && axis.first == 0 && axis.count == axis.source
     }
 
-    /// Bytes that the filter and the rows under way take.
+    /// The memory of the filter and of rows in progress, in bytes.
     var memory: Int {
         var (across, down) = (horizontal, vertical)
         return Int(clamping: icodec_resizer_memory(&across, &down)) + rowsAtATime * Int(horizontal.source) * 4
     }
 
-    /// Rows that are read at once: about 128 KiB, so that they are still in the processor's cache when they are filtered.
+    /// The number of rows to read at once: about 128 KiB, so that they remain in the processor's cache for filtering.
     var rowsAtATime: Int { max(1, min(16, (128 << 10) / (Int(horizontal.source) * 4))) }
 }
 
-/// Takes an image's rows from the top and writes the resized image.
+/// Receives an image's rows from the top and writes the resized image.
 final class RowResizer {
     let resizing: Resizing
-    /// Of the window's size.
+    /// The pixels of the window.
     let pixels: PixelBuffer
-    /// The C target's resizer; nil where rows stay as they are.
+    /// The C target's resizer; nil if rows are copied.
     private let resizer: OpaquePointer?
     private var copied = 0
 
@@ -83,9 +82,9 @@ final class RowResizer {
 
     deinit { icodec_resizer_destroy(resizer) }
 
-    /// Takes the next rows.
+    /// Processes the next rows.
     ///
-    /// - Parameter step: Bytes from one row to the next; 0 for the same row again and again.
+    /// - Parameter step: The number of bytes from one row to the next; 0 to repeat the same row.
     func push(
         _ rows: UnsafePointer<UInt8>, count: Int, step: Int, _ watch: inout icodec_watch
     ) throws(ImageCodecError) {

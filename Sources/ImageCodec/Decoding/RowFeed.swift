@@ -1,19 +1,19 @@
 internal import CImageCodec
 internal import Glibc
 
-/// An output on its way: the filter that makes it of the decoder's rows.
+/// The filter that produces one output from the decoder's rows.
 struct DecodingLane {
     let output: DecodingOutput
     let target: DecodingTarget
     let resizer: RowResizer
 }
 
-/// Brings the rows of one decode to each output's size.
+/// Resizes the rows of one decode to each output's size.
 struct RowFeed {
     let lanes: [DecodingLane]
     let pass: DecodingPass
 
-    /// Takes a reader's rows as they come. Rows that a cut file lacks count as transparent.
+    /// Processes a reader's rows as they arrive. Missing rows of a truncated file count as transparent.
     func run(_ reader: some RowReading) throws(ImageCodecError) {
         guard let first = lanes.first else { return }
         if lanes.count == 1, first.resizer.resizing.isIdentity {
@@ -40,7 +40,7 @@ struct RowFeed {
         push(rows, count: reader.height - seen, step: 0)
     }
 
-    /// Takes pixels that are all there.
+    /// Processes complete pixels.
     func run(_ pixels: PixelBuffer, _ size: ResizePlan.Size) {
         push(pixels, count: size.height, step: size.width * 4)
     }
@@ -57,7 +57,7 @@ struct RowFeed {
 }
 
 extension ImageDecoder {
-    /// The filters for a pass's outputs. What cannot be made fails here, before anything is decoded for it.
+    /// The filters for a pass's outputs. An impossible output fails here, before anything is decoded for it.
     func lanes(
         _ header: ImageHeader, _ pass: DecodingPass, hasAlpha: Bool, linear: Bool
     ) -> [DecodingLane] {
@@ -78,7 +78,7 @@ extension ImageDecoder {
         return lanes
     }
 
-    /// The last steps for each output: colours, the turn, the part that is kept, the canvas.
+    /// The last steps for each output: colours, rotation, cropping, canvas.
     func finish(
         _ lanes: [DecodingLane], _ header: ImageHeader, _ conversion: ColorConversion, mayHaveAlpha: Bool,
         damage: ImageCodecError?

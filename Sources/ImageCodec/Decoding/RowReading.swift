@@ -1,17 +1,17 @@
 internal import CImageCodec
 
-/// Gives an image row by row, four channels of 8 bits.
+/// A reader of an image's rows, four channels of 8 bits.
 protocol RowReading {
     /// The size that is read.
     var width: Int { get }
     var height: Int { get }
-    /// Reads the next rows; fewer than `count` at the end of the image, and where a cut file's data end.
+    /// Reads the next rows; fewer than `count` at the end of the image, or of a truncated file's data.
     func read(
         into rows: UnsafeMutablePointer<UInt8>, count: Int, _ watch: inout icodec_watch
     ) throws(ImageCodecError) -> Int
 }
 
-/// A JPEG that is being read. Not Sendable: one thread at a time.
+/// A reader of one JPEG. Not Sendable: used by one thread at a time.
 final class JPEGReader: RowReading {
     let header: ImageHeader
     private let jpeg: OpaquePointer
@@ -34,8 +34,8 @@ final class JPEGReader: RowReading {
     deinit { icodec_jpeg_close(jpeg) }
 
     /// - Parameters:
-    ///   - eighths: The scale, 1 … 8 eighths of the size.
-    ///   - rawCMYK: Whether a CMYK image is given as ink, for its profile to convert.
+    ///   - eighths: The scale in eighths of the size, 1 … 8.
+    ///   - rawCMYK: True to decode a CMYK image as such, for its profile to convert.
     func start(eighths: Int, rawCMYK: Bool, _ watch: inout icodec_watch) throws(ImageCodecError) {
         var error = icodec_error()
         var size: (UInt32, UInt32) = (0, 0)
@@ -58,14 +58,14 @@ final class JPEGReader: RowReading {
         return Int(got)
     }
 
-    /// Looks at what is behind the last row.
+    /// Checks the data after the last row.
     func finish(_ watch: inout icodec_watch) throws(ImageCodecError) {
         var error = icodec_error()
         icodec_jpeg_set_watch(jpeg, &watch)
         guard icodec_jpeg_finish(jpeg, &error) else { throw ImageCodecError(error, format: .jpeg) }
     }
 
-    /// The first fault that was passed over.
+    /// The first tolerated defect.
     var damage: ImageCodecError? {
         let damage = icodec_jpeg_damage(jpeg)
         return damage.code == 0 ? nil : ImageCodecError(damage, format: .jpeg)

@@ -1,6 +1,6 @@
 internal import CImageCodec
 
-/// The container of a WebP file that is in memory. Valid as long as the bytes that it was made of.
+/// A reader of a WebP container in memory. Valid during the lifetime of its bytes.
 struct WebPReader {
     let header: ImageHeader
     private let frame: icodec_webp_frame
@@ -19,12 +19,12 @@ struct WebPReader {
         header = ImageHeader(description, .webp, fileSize: bytes.count)
     }
 
-    /// Whether the first frame is all of the canvas; else the rest of the canvas is transparent.
+    /// True if the first frame fills the canvas; otherwise the rest of the canvas is transparent.
     private var fillsCanvas: Bool { header.description.fills_canvas }
 
-    /// Decodes the first frame, at its size or (when it fills the canvas) a smaller one.
+    /// Decodes the first frame, at its size or (if it fills the canvas) a smaller one.
     ///
-    /// - Returns: What the image lacks, where that is allowed.
+    /// - Returns: The tolerated defect, if any.
     func decode(
         into pixels: PixelBuffer, size: ResizePlan.Size, _ watch: icodec_watch
     ) throws(ImageCodecError) -> ImageCodecError? {

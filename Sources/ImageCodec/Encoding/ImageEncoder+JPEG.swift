@@ -1,7 +1,58 @@
 internal import CImageCodec
 
 extension ImageEncoder {
-    func encodeJPEG(
+    /// The resolution of the colour channels of a JPEG file. Default ``yes420``.
+    public enum ChromaSubsampling: Sendable, Hashable {
+        /// Chroma of half the width and height.
+        case yes420
+        /// Chroma of half the width.
+        case yes422
+        /// None: sharp coloured edges, larger files.
+        case none444
+    }
+
+    /// Options of a JPEG file.
+    public struct JPEGOptions: Sendable, Hashable {
+        /// 1 … 100 on libjpeg's scale. Default 80.
+        public var quality = 80
+        /// Default false.
+        public var isProgressive = false
+        public var subsampling = ChromaSubsampling.yes420
+        /// The background of transparent pixels. Default white.
+        public var background = ImageSizing.Color.white
+
+        public init(quality: Int = 80) { self.quality = quality }
+
+        /// Returns true if the encoder holds all coefficients of an image of this many pixels: for progressive scans, or for Huffman tables of
+        /// its own, which are worth a few per cent, and no hundreds of megabytes.
+        func holdsCoefficients(_ pixels: Int) -> Bool { isProgressive || pixels <= 1 << 25 }
+    }
+}
+
+extension ImageEncoder.JPEGOptions: FormatEncoding {
+    var format: ImageFormat { .jpeg }
+
+    var recipe: String {
+        "jpeg,q=\(quality),\(subsampling)\(isProgressive ? ",progressive" : "")"
+            + (background == .white ? "" : ",on=\(background.red).\(background.green).\(background.blue)")
+    }
+
+    func memory(pixels: Int, isOpaque: Bool) -> Int {
+        let flattened = isOpaque ? 0 : pixels * 4
+        // Two bytes a coefficient.
+        let samples = subsampling == .yes420 ? 3 : subsampling == .yes422 ? 4 : 6
+        return flattened + (holdsCoefficients(pixels) ? pixels * samples : 0)
+    }
+
+    func encode(
+        _ image: DecodedImage, within budget: ImageBudget, memory: Int
+    ) throws(ImageCodecError) -> [UInt8] {
+        try ImageEncoder.encodeJPEG(image, self, budget, memory)
+    }
+}
+
+extension ImageEncoder {
+    fileprivate static func encodeJPEG(
         _ image: DecodedImage, _ options: JPEGOptions, _ budget: ImageBudget, _ memory: Int
     ) throws(ImageCodecError) -> [UInt8] {
         guard (1...100).contains(options.quality) else {
@@ -24,7 +75,7 @@ extension ImageEncoder {
             case .yes422: Int32(ICODEC_SAMPLING_422)
             case .none444: Int32(ICODEC_SAMPLING_444)
             }
-        // A profile of colours does not go with an image of gray.
+        // A colour profile is not valid for a grayscale image.
         let profile = image.profile ?? []
         if !profile.isEmpty { lowered.gray = false }
         var bytes: UnsafeMutablePointer<UInt8>?
@@ -47,7 +98,7 @@ extension ImageEncoder {
 }
 
 extension DecodedImage {
-    /// Whether red, green and blue are equal in every pixel.
+    /// Returns true if red, green and blue are equal in every pixel.
     func isGray(within budget: ImageBudget) throws(ImageCodecError) -> Bool {
         var isGray = true
         try budget.eachPart(width * height) { part in

@@ -1,7 +1,33 @@
 internal import CImageCodec
 
 extension ImageEncoder {
-    func encodePNG(
+    /// Options of a PNG file.
+    public struct PNGOptions: Sendable, Hashable {
+        /// zlib's level, 0 … 9. Default 6.
+        public var level = 6
+        /// True to write an image of at most 256 colours with a palette: smaller, with the same pixels. Default true.
+        public var usesPalette = true
+
+        public init(level: Int = 6) { self.level = level }
+    }
+}
+
+extension ImageEncoder.PNGOptions: FormatEncoding {
+    var format: ImageFormat { .png }
+
+    var recipe: String { "png,level=\(level)\(usesPalette ? "" : ",truecolor")" }
+
+    func memory(pixels: Int, isOpaque: Bool) -> Int { usesPalette ? pixels : 0 }
+
+    func encode(
+        _ image: DecodedImage, within budget: ImageBudget, memory: Int
+    ) throws(ImageCodecError) -> [UInt8] {
+        try ImageEncoder.encodePNG(image, self, budget, memory)
+    }
+}
+
+extension ImageEncoder {
+    fileprivate static func encodePNG(
         _ image: DecodedImage, _ options: PNGOptions, _ budget: ImageBudget, _ memory: Int
     ) throws(ImageCodecError) -> [UInt8] {
         guard (0...9).contains(options.level) else {
@@ -25,7 +51,7 @@ extension ImageEncoder {
         lowered.colors = colors
         lowered.memory = UInt64(clamping: memory)
         lowered.has_alpha = !image.isOpaque
-        // A profile of colours does not go with an image of gray.
+        // A colour profile is not valid for a grayscale image.
         if image.isOpaque, image.profile == nil { lowered.gray = try image.isGray(within: budget) }
         let profile = image.profile ?? []
         let exif = image.exif ?? []

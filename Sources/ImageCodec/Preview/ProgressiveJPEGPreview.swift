@@ -1,9 +1,10 @@
 internal import CImageCodec
 
-/// Ever better images of a progressive JPEG while its bytes arrive.
+/// Increasingly detailed previews of a progressive JPEG while its bytes arrive.
 ///
-/// Give it the bytes in order, in parts of any size, and ask for an image when ``append(_:)`` says that there is a better one (or less
-/// often: each costs about as much as decoding the file once). A JPEG in one scan gives no previews. One thread at a time.
+/// Append the bytes in order, in parts of any size, and request an image when ``append(_:)`` returns true (or less
+/// often: each costs about as much as decoding the file once). A JPEG in one scan has no previews. Used by one thread
+/// at a time.
 ///
 /// ```swift
 /// let preview = ProgressiveJPEGPreview(sizing: .fit(640, 480))
@@ -19,7 +20,7 @@ public final class ProgressiveJPEGPreview {
     private var shown: UInt32 = 0
     private var scans: UInt32 = 0
 
-    /// What is known from the header on.
+    /// The state that is known after the header.
     private struct Started {
         var plan: StoredPlan
         var resizing: Resizing
@@ -31,7 +32,7 @@ public final class ProgressiveJPEGPreview {
 
     /// - Parameters:
     ///   - sizing: The size of the images; nil: the stored size.
-    ///   - decoder: Its limits, colours and orientation apply.
+    ///   - decoder: The source of limits, colour handling and orientation.
     public init(sizing: ImageSizing? = nil, decoder: ImageDecoder = ImageDecoder()) {
         self.sizing = sizing
         self.decoder = decoder
@@ -39,11 +40,11 @@ public final class ProgressiveJPEGPreview {
 
     deinit { icodec_jpeg_preview_destroy(handle) }
 
-    /// Takes the next bytes of the file.
+    /// Appends the next bytes of the file.
     ///
-    /// - Returns: Whether ``image()`` gives a better image than before.
-    /// - Throws: `corrupt`, `limitExceeded` and the like; what comes after an error is passed over. What is no JPEG, or in one
-    ///   scan, is no error here.
+    /// - Returns: True if ``image()`` returns a better image than before.
+    /// - Throws: `corrupt`, `limitExceeded` and the like; bytes after an error are ignored. Another format, or a JPEG
+    ///   in one scan, is not an error.
     public func append(_ bytes: [UInt8]) throws(ImageCodecError) -> Bool {
         guard !isPassedOver, !bytes.isEmpty else { return false }
         received += bytes.count
@@ -52,7 +53,7 @@ public final class ProgressiveJPEGPreview {
                 throw ImageCodecError(.limitExceeded, format: .jpeg, "more than \(decoder.limits.bytes) bytes")
             }
             if handle == nil {
-                // The first byte of a JPEG is no other format's.
+                // The first byte of a JPEG is unique to it.
                 guard bytes[0] == 0xFF else {
                     isPassedOver = true
                     return false
@@ -71,7 +72,7 @@ public final class ProgressiveJPEGPreview {
     }
 
     private func makeHandle() throws(ImageCodecError) -> OpaquePointer {
-        // Each part has a time of its own, and may come on another thread.
+        // Each part has its own time limit, and may be processed on another thread.
         let watch = icodec_watch(deadline: .infinity, stop: nil)
         var limits = decoder.limits.lowered(allowTruncated: true, watch)
         var error = icodec_error()
@@ -81,7 +82,7 @@ public final class ProgressiveJPEGPreview {
         return handle
     }
 
-    /// - Returns: Whether the header is known.
+    /// - Returns: True if the header is known.
     private func consume(_ bytes: [UInt8]) throws(ImageCodecError) -> Bool {
         var error = icodec_error()
         var hasHeader = false
@@ -104,19 +105,19 @@ public final class ProgressiveJPEGPreview {
         let conversion = ColorConversion(header, decoder.color)
         var error = icodec_error()
         var size: (UInt32, UInt32) = (0, 0)
-        guard icodec_jpeg_preview_start(handle, Int32(eighths), conversion.takesInk, &size.0, &size.1, &error) else {
+        guard icodec_jpeg_preview_start(handle, Int32(eighths), conversion.keepsCMYK, &size.0, &size.1, &error) else {
             throw ImageCodecError(error, format: .jpeg)
         }
         let resizing = Resizing(
             header, target.scale, target.plan, hasAlpha: false,
-            linear: decoder.usesLinearLight && !conversion.takesInk)
+            linear: decoder.usesLinearLight && !conversion.keepsCMYK)
         started = Started(
             plan: target.plan, resizing: resizing, conversion: conversion,
             exif: decoder.keepsMetadata ? header.exif : nil,
             width: Int(size.0), height: Int(size.1))
     }
 
-    /// The image as far as it is known; nil before the first scan is complete.
+    /// The image from the complete scans; nil before the first one is complete.
     public func image() throws(ImageCodecError) -> DecodedImage? {
         guard let started, !isPassedOver, scans > 0 else { return nil }
         let budget = ImageBudget(limits: decoder.limits)
@@ -137,7 +138,7 @@ public final class ProgressiveJPEGPreview {
         let width: Int
         let height: Int
 
-        /// All rows, into a filter.
+        /// Passes all rows to a filter.
         func feed(_ resizer: RowResizer, _ budget: ImageBudget) throws(ImageCodecError) {
             let rowsAtATime = resizer.resizing.rowsAtATime
             let rows = try PixelBuffer(byteCount: rowsAtATime * width * 4)

@@ -2,9 +2,10 @@ internal import CImageCodec
 internal import Glibc
 
 extension DecodedImage {
-    /// A part of the image, counted in pixels from the upper left.
+    /// A part of the image, in pixels from the upper left.
     ///
-    /// - Throws: `invalidArgument` when the part is empty or not all within the image, `outOfMemory`, and what `budget` forbids.
+    /// - Throws: `invalidArgument` if the part is empty or exceeds the image, `outOfMemory`, and the errors of
+    ///   `budget`.
     public func cropped(
         x: Int, y: Int, width: Int, height: Int, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {
@@ -22,8 +23,8 @@ extension DecodedImage {
         return replacing(part, width: width, height: height)
     }
 
-    /// The image on a larger one, its upper left at x, y; what it leaves free is transparent or of a colour, upon which the image
-    /// is put too.
+    /// The image on a larger canvas, its upper left at x, y; the remaining area is transparent or of a colour, which is
+    /// also the background of the image.
     func placed(
         on size: ResizePlan.Size, x: Int, y: Int, background: ImageSizing.Color?, within budget: ImageBudget
     ) throws(ImageCodecError) -> DecodedImage {
@@ -37,13 +38,13 @@ extension DecodedImage {
         return try image.flattened(onto: background, within: budget)
     }
 
-    /// What a plan still asks for once the image is scaled and upright.
+    /// Performs the remaining steps of a plan once the image is scaled and upright.
     func completed(
         _ plan: ResizePlan, _ sizing: ImageSizing?, within budget: ImageBudget
     ) throws(ImageCodecError) -> DecodedImage {
         if let cut = plan.cut, let position = sizing?.position {
             let (x, y) = try budget.measured { (watch) throws(ImageCodecError) in
-                try SightCrop(self, cut, position).place(&watch)
+                try ContentAwareCrop(self, cut, position).place(&watch)
             }
             return try cropped(x: x, y: y, width: cut.width, height: cut.height, within: budget)
         }
@@ -56,7 +57,7 @@ extension DecodedImage {
 }
 
 extension ImageBudget {
-    /// Works on rows of pixels, one after another, as long as there is time.
+    /// Processes rows of pixels one by one, as long as the budget allows.
     func eachRow(_ count: Int, _ width: Int, _ work: (Int) -> Void) throws(ImageCodecError) {
         let between = max(1, icodec_watch.step * 4 / max(1, width))
         try measured { (watch) throws(ImageCodecError) in
@@ -67,7 +68,7 @@ extension ImageBudget {
         }
     }
 
-    /// Works on parts of so many pixels, one after another, as long as there is time.
+    /// Processes pixels in parts, as long as the budget allows.
     func eachPart(_ count: Int, _ work: (Range<Int>) -> Void) throws(ImageCodecError) {
         let step = icodec_watch.step * 4
         try eachRow((count + step - 1) / step, step) { work($0 * step..<min(count, ($0 + 1) * step)) }

@@ -2,7 +2,7 @@ internal import CImageCodec
 internal import Glibc
 
 extension DecodedImage {
-    /// The image without colour: the luma of ITU-R BT.709.
+    /// The image in grayscale: the luma of ITU-R BT.709.
     public func grayscaled(within budget: ImageBudget = .unlimited) throws(ImageCodecError) -> DecodedImage {
         try budget.check(memory: cost * 2)
         let gray = try PixelBuffer(byteCount: cost)
@@ -15,7 +15,7 @@ extension DecodedImage {
     /// The image with a Gaussian blur.
     ///
     /// - Parameter sigma: The standard deviation in pixels; 0 changes nothing.
-    /// - Throws: `invalidArgument` for a sigma below 0 or above 1000, `outOfMemory`, and what `budget` forbids.
+    /// - Throws: `invalidArgument` for a sigma below 0 or above 1000, `outOfMemory`, and the errors of `budget`.
     public func blurred(
         sigma: Double, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {
@@ -29,10 +29,10 @@ extension DecodedImage {
         return replacing(soft, width: width, height: height)
     }
 
-    /// The image with corners rounded by circles, anti-aliased; what is cut off is transparent.
+    /// The image with circular, anti-aliased rounded corners; the area outside is transparent.
     ///
     /// - Parameter radius: In pixels; more than half of the shorter side counts as half of it.
-    /// - Throws: `invalidArgument` for a radius below 0, `outOfMemory`, and what `budget` forbids.
+    /// - Throws: `invalidArgument` for a radius below 0, `outOfMemory`, and the errors of `budget`.
     public func roundingCorners(
         radius: Double, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {
@@ -49,16 +49,16 @@ extension DecodedImage {
         return replacing(round, width: width, height: height, mayHaveAlpha: true)
     }
 
-    /// What four circles leave of the row that is `y` from the top, and of the one that is so far from the bottom.
+    /// The coverage of four circles in the row `y` from the top, and in the one as far from the bottom.
     private func cutCorners(of round: PixelBuffer, row y: Int, radius: Double) {
         guard Double(y) < radius else { return }
         var x = 0
         while Double(x) < radius {
-            // How much of the pixel lies within the circle, by the distance of its centre.
+            // The share of the pixel within the circle, by the distance of its centre.
             let distance = hypot(radius - Double(x) - 0.5, radius - Double(y) - 0.5)
             let share = min(max(radius - distance + 0.5, 0), 1)
             if share == 1 { return }
-            // On a very small image corners meet in one pixel, which counts once.
+            // On a very small image two corners share a row, which counts once.
             for row in y == height - 1 - y ? [y] : [y, height - 1 - y] {
                 for column in x == width - 1 - x ? [x] : [x, width - 1 - x] {
                     let alpha = round.bytes + (row * width + column) * 4 + 3
@@ -70,7 +70,7 @@ extension DecodedImage {
         }
     }
 
-    /// The largest circle in the middle of the image, the rest of its square transparent.
+    /// The largest centred circle of the image, the rest of its square transparent.
     public func circled(within budget: ImageBudget = .unlimited) throws(ImageCodecError) -> DecodedImage {
         let side = min(width, height)
         let square = try cropped(

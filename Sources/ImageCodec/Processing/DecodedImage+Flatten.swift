@@ -1,7 +1,7 @@
 internal import CImageCodec
 
 extension DecodedImage {
-    /// The image upon a colour, opaque.
+    /// The image on a background colour, opaque.
     public func flattened(
         onto color: ImageSizing.Color, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {

@@ -1,7 +1,7 @@
 internal import CImageCodec
 
 extension DecodedImage {
-    /// The image turned to be seen as an Exif orientation says.
+    /// The image rotated upright according to an Exif orientation.
     public func oriented(
         _ orientation: ImageOrientation, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {
@@ -17,9 +17,9 @@ extension DecodedImage {
         return replacing(turned, width: columns, height: orientation.swapsSides ? width : height)
     }
 
-    /// Other pixels with the same profile and metadata.
+    /// Replaces the pixels and keeps profile and metadata.
     ///
-    /// - Parameter mayHaveAlpha: Whether some pixel may not be opaque; nil: as before.
+    /// - Parameter mayHaveAlpha: True if some pixels may not be opaque; nil: as before.
     func replacing(
         _ pixels: PixelBuffer, width: Int, height: Int, mayHaveAlpha: Bool? = nil
     ) -> DecodedImage {

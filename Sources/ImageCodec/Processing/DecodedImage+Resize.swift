@@ -1,7 +1,7 @@
 internal import CImageCodec
 
 extension ImageSizing {
-    /// The size that an image comes out with, and the bytes that resizing takes beside it.
+    /// The size of the result, and the additional memory for resizing in bytes.
     package func result(width: Int, height: Int) throws(ImageCodecError) -> (width: Int, height: Int, memory: Int) {
         let size = ResizePlan.Size(width: width, height: height)
         let plan = try ResizePlan(self, of: size)
@@ -18,13 +18,13 @@ extension ImageSizing {
 extension DecodedImage {
     /// The image at another size, filtered by Lanczos-3 with alpha-weighted colours.
     ///
-    /// ``ImageDecoder/decode(_:to:)`` does the same with less time and memory when the image comes from a file.
+    /// ``ImageDecoder/decode(_:to:)`` does the same with less time and memory for an image in a file.
     ///
     /// - Parameters:
-    ///   - sizing: the box, and how the image gets into it.
-    ///   - usesLinearLight: Whether light is averaged instead of sRGB values.
-    ///   - budget: What it may cost. Default: anything.
-    /// - Throws: `invalidArgument` for a box without sides, `outOfMemory`, and what `budget` forbids.
+    ///   - sizing: The box and the fit.
+    ///   - usesLinearLight: True to average light instead of sRGB values.
+    ///   - budget: The image's budget. Default: unlimited.
+    /// - Throws: `invalidArgument` for a box without sides, `outOfMemory`, and the errors of `budget`.
     public func resized(
         to sizing: ImageSizing, usesLinearLight: Bool = false, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {

@@ -1,8 +1,8 @@
-/// The formats of those made here that `Accept` (RFC 9110 section 12.5.1) prefers.
+/// The preference of `Accept` (RFC 9110 section 12.5.1) among the supported formats.
 enum AcceptedFormats {
-    /// Returns true if a client wants WebP at least as much as JPEG and PNG.
+    /// Returns true if a client prefers WebP at least as much as JPEG and PNG.
     ///
-    /// It must name `image/webp`: `image/*` and `*/*` are also sent by who reads no WebP.
+    /// It must name `image/webp`: `image/*` and `*/*` are also sent by clients that do not support WebP.
     static func prefersWebP(_ lines: some Sequence<String>) -> Bool {
         var webp: Int?
         var (jpeg, png): (Int?, Int?) = (nil, nil)
@@ -27,7 +27,7 @@ enum AcceptedFormats {
         return webp >= max(jpeg ?? rest, png ?? rest)
     }
 
-    /// In thousandths; 1000 where there is none, 0 where it is malformed.
+    /// The weight in thousandths; 1000 if there is none, 0 if it is malformed.
     private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
         for parameter in parameters {
             let text = parameter.trimmed
@@ -43,7 +43,7 @@ enum AcceptedFormats {
 }
 
 extension Substring {
-    /// Without spaces and tabs at its ends.
+    /// The text without spaces and tabs at its ends.
     fileprivate var trimmed: Substring {
         var text = self
         while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }

@@ -1,12 +1,12 @@
 package import ImageCache
 
-/// The hosts that images may come from beside the origin: `images.example.com`, `images.example.com:8443`, `*.example.com`
-/// (everything below, not itself), `[2001:db8::1]`. Without a port, a scheme's own is meant.
+/// The hosts of originals in addition to the origin: `images.example.com`, `images.example.com:8443`, `*.example.com`
+/// (all subdomains, not itself), `[2001:db8::1]`. Without a port, the scheme's default applies.
 package struct AllowedHosts: Sendable {
     package typealias Endpoint = AddressPolicy.Endpoint
 
     private struct Pattern: Sendable {
-        /// In lower case; of `*.example.com`, `.example.com`.
+        /// In lower case; `.example.com` for `*.example.com`.
         var host: String
         var port: Int?
         var isSuffix: Bool
@@ -44,8 +44,8 @@ package struct AllowedHosts: Sendable {
 }
 
 extension AddressPolicy.Endpoint {
-    /// Reads the authority of a URL: a name or an address, and a port. Nothing that two parsers might understand differently:
-    /// no user, no percent-encoding, no port without digits.
+    /// Parses the authority of a URL: a name or an address, and a port. Refuses ambiguous forms: a user,
+    /// percent-encoding, a port without digits.
     package init?(authority: some StringProtocol, scheme: String) {
         var text = authority.lowercased()[...]
         var port = scheme == "https" ? 443 : 80
@@ -67,7 +67,7 @@ extension AddressPolicy.Endpoint {
             default: false
             }
         }
-        // A dot at its end is another spelling of the same name.
+        // A trailing dot is another spelling of the same name.
         guard !name.isEmpty, isProper, name.utf8.last != UInt8(ascii: ".") else { return nil }
         self.init(host: String(text), port: port)
     }

@@ -6,7 +6,7 @@ package import ImageCache
 
 /// The part of the cache that renders images.
 package protocol ThumbnailRendering: Sendable {
-    func readyThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail?
+    func hotThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail?
     func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail
@@ -14,17 +14,18 @@ package protocol ThumbnailRendering: Sendable {
 
 extension DownloadCache: ThumbnailRendering {}
 
-/// Answers `/image/OPTIONS/PATH` with an image made of what is at PATH.
+/// Serves `/image/OPTIONS/PATH`: an image derived from the file at PATH.
 ///
-/// To its clients it is the origin of these images (RFC 9110 section 3.6), whose life is the original's: fields of a request that
-/// are about caches (`Cache-Control: no-cache` and the like) have no effect, so that a client cannot have an image made anew.
+/// To its clients it is the origin of these images (RFC 9110 section 3.6), whose lifetime is the original's: cache
+/// directives of a request (`Cache-Control: no-cache` and the like) have no effect, so that clients cannot force
+/// rendering.
 package final class ImageEndpoint: RequestHandler {
     private let cache: any ThumbnailRendering
     private let current: Locked<ImageRules>
     private let now: @Sendable () -> Date
     private let known = ParsedTargets()
 
-    /// - Parameter rules: what holds for each request when it comes.
+    /// - Parameter rules: Returns the present rules for each request.
     package init(
         rules: Locked<ImageRules>, cache: any ThumbnailRendering, now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -40,9 +41,11 @@ package final class ImageEndpoint: RequestHandler {
         let rules = rules
         let time = now()
         do throws(ImageRequestError) {
-            let order = try order(incoming, rules, time)
-            guard let thumbnail = cache.readyThumbnail(for: order.request, as: order.encoding) else { return nil }
-            return ServedImage(thumbnail, order, name: rules.name).response(to: incoming, rules, at: time)
+            let operation = try operation(incoming, rules, time)
+            guard let thumbnail = cache.hotThumbnail(for: operation.request, as: operation.encoding) else {
+                return nil
+            }
+            return ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: time)
         } catch {
             return Response(error)
         }
@@ -53,34 +56,34 @@ package final class ImageEndpoint: RequestHandler {
             return Self.response(toOther: incoming.method)
         }
         let rules = rules
-        let order: ImageOperation
-        do throws(ImageRequestError) { order = try self.order(incoming, rules, now()) } catch {
+        let operation: ImageOperation
+        do throws(ImageRequestError) { operation = try self.operation(incoming, rules, now()) } catch {
             return Response(error)
         }
-        var request = order.request
+        var request = operation.request
         request.file.client = incoming.client.subscriber
         do throws(ImageCacheError) {
-            let thumbnail = try await cache.thumbnail(for: request, as: order.encoding)
-            return ServedImage(thumbnail, order, name: rules.name).response(to: incoming, rules, at: now())
+            let thumbnail = try await cache.thumbnail(for: request, as: operation.encoding)
+            return ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: now())
         } catch {
             return Response(imageFailure: error)
         }
     }
 
-    private func order(
+    private func operation(
         _ incoming: Request, _ rules: ImageRules, _ now: Date
     ) throws(ImageRequestError) -> ImageOperation {
         guard case .path(let target) = incoming.head.target else {
-            throw .mistake(ImageOptionError(code: "bad-target", message: "Only a path can be asked for."))
+            throw .invalidOption(ImageOptionError(code: "bad-target", message: "The request target must be a path."))
         }
-        return try known.order(
+        return try known.operation(
             target: target, accept: incoming.head.fields[.accept], by: rules, now: Int64(now.timeIntervalSince1970))
     }
 
     private static func response(toOther method: HTTPRequest.Method) -> Response {
         let allow: HTTPFields = [.allow: "GET, HEAD, OPTIONS"]
         guard method == .options else {
-            return .failure(405, "method", "Images are for GET and HEAD.", fields: allow)
+            return .failure(405, "method", "Images support GET and HEAD only.", fields: allow)
         }
         return Response(HTTPResponse(status: .noContent, headerFields: allow))
     }

@@ -2,37 +2,37 @@ import HTTPSemantics
 import HTTPServer
 import ImageCache
 
-/// An error in an image's URL, and the part of it that is wrong.
+/// An error in an image's URL, and the part concerned.
 struct ImageOptionError: Error, Equatable {
-    /// As the JSON body's `error` has it.
+    /// The value of `error` in the JSON body.
     let code: String
-    /// For people; it names the option.
+    /// The message, which names the option.
     let message: String
 
     static func option(_ name: some StringProtocol, _ problem: String) -> ImageOptionError {
-        // What stands there may be anything: it is quoted, and not at length.
+        // The name is arbitrary client input: it is quoted and truncated.
         ImageOptionError(code: "bad-option", message: "The option \"\(name.prefix(32))\" \(problem).")
     }
 }
 
 extension ImageOptions {
-    /// Reads `name=value,name=value`, percent-encoded or not. Each option may stand once, under either of its names.
+    /// Parses `name=value,name=value`, percent-encoded or not. Each option may occur once, under either of its names.
     init(_ text: some StringProtocol) throws(ImageOptionError) {
         var seen: Set<String> = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let equals = part.firstIndex(of: "=") else {
                 throw part.isEmpty
-                    ? ImageOptionError(code: "bad-option", message: "There is an empty option.")
+                    ? ImageOptionError(code: "bad-option", message: "An option is empty.")
                     : .option(part, "has no value")
             }
             let given = part[..<equals]
             guard let bytes = PercentEncoding.strictlyDecoded(part[part.index(after: equals)...].utf8),
                 let value = String(validating: bytes, as: UTF8.self), !value.isEmpty
             else {
-                throw .option(given, "has no proper value")
+                throw .option(given, "has an invalid value")
             }
-            guard let name = Self.names[String(given)] else { throw .option(given, "is not known") }
-            guard seen.insert(name).inserted else { throw .option(given, "stands twice") }
+            guard let name = Self.names[String(given)] else { throw .option(given, "is unknown") }
+            guard seen.insert(name).inserted else { throw .option(given, "is specified more than once") }
             try read(name, given, value)
         }
         try checkTogether()
@@ -50,61 +50,65 @@ extension ImageOptions {
         func whole(_ range: ClosedRange<Int>) throws(ImageOptionError) -> Int {
             guard value.utf8.count <= 6, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(value),
                 range.contains(number)
-            else { throw .option(given, "takes a whole number from \(range.lowerBound) to \(range.upperBound)") }
+            else { throw .option(given, "must be an integer from \(range.lowerBound) to \(range.upperBound)") }
             return number
         }
         func one<Choice: RawRepresentable & CaseIterable>(_: Choice.Type) throws(ImageOptionError) -> Choice
         where Choice.RawValue == String {
             guard let choice = Choice(rawValue: value) else {
-                throw .option(given, "takes one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+                throw .option(given, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
             }
             return choice
         }
         switch name {
         case "width": width = try whole(1...Self.longestSide)
         case "height": height = try whole(1...Self.longestSide)
-        case "fit": fit = try one(Fit.self)
+        case "fit":
+            guard let named = Fit.allCases.first(where: { $0.names.contains(value) }) else {
+                throw .option(given, "must be one of \(Fit.allCases.flatMap(\.names).joined(separator: ", "))")
+            }
+            fit = named
         case "format": format = try one(Format.self)
         case "quality": quality = try whole(1...100)
         case "dpr":
-            guard let ratio = Self.ratio(value) else { throw .option(given, "takes a number from 0.5 to 4") }
+            guard let ratio = Self.ratio(value) else { throw .option(given, "must be a number from 0.5 to 4") }
             devicePixelRatio = ratio
         case "gravity":
             guard let position = Self.position(value) else {
-                throw .option(given, "takes auto, entropy, center, a side, a corner such as top-left, or 0.5x0.5")
+                throw .option(given, "must be auto, entropy, center, a side, a corner such as top-left, or 0.5x0.5")
             }
             gravity = position
         case "background":
-            guard let color = Self.color(value) else { throw .option(given, "takes a colour such as ffcc00") }
+            guard let color = Self.color(value) else { throw .option(given, "must be a colour such as ffcc00") }
             background = color
         case "blur": blur = try whole(1...250)
         default:
-            guard value == "keep" || value == "none" else { throw .option(given, "takes keep or none") }
+            guard value == "keep" || value == "none" else { throw .option(given, "must be keep or none") }
             keepsMetadata = value == "keep"
         }
     }
 
-    /// Refuses options that are right alone and not together.
+    /// Refuses combinations of options that are only valid alone.
     private func checkTogether() throws(ImageOptionError) {
         for (name, side) in [("width", width), ("height", height)] {
             guard Double(side ?? 0) * devicePixelRatio <= Double(Self.longestSide) else {
-                throw .option(name, "times dpr is more than \(Self.longestSide) pixels")
+                throw .option(name, "times dpr exceeds \(Self.longestSide) pixels")
             }
         }
         let area = Double(width ?? 0) * Double(height ?? 0) * devicePixelRatio * devicePixelRatio
         guard area <= Double(Self.largestArea) else {
-            throw .option("width", "times height is more than \(Self.largestArea) pixels")
+            throw .option("width", "times height exceeds \(Self.largestArea) pixels")
         }
         if blur > 0, width == nil || height == nil || area > Double(Self.largestBlurredArea) {
-            throw .option("blur", "needs a width and a height of at most \(Self.largestBlurredArea) pixels")
+            throw .option("blur", "requires a width and a height of at most \(Self.largestBlurredArea) pixels")
         }
-        if fit != .scaleDown, width == nil, height == nil { throw .option("fit", "needs a width or a height") }
-        if fit == .cover || fit == .crop || fit == .pad || fit == .squeeze, width == nil || height == nil {
-            throw .option("fit", "needs a width and a height")
+        if fit != .inside, width == nil, height == nil { throw .option("fit", "requires a width or a height") }
+        if fit.needsBothSides, width == nil || height == nil {
+            throw .option("fit", "requires a width and a height")
         }
     }
 
-    /// Up to two digits behind the point.
+    /// Parses up to two decimals.
     private static func ratio(_ text: String) -> Double? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ (1...2).contains($0.utf8.count) }),
@@ -133,7 +137,7 @@ extension ImageOptions {
         }
     }
 
-    /// `0`, `1`, `0.25`, `.25`.
+    /// Parses `0`, `1`, `0.25`, `.25`.
     private static func share(_ text: Substring) -> Double? {
         guard (1...6).contains(text.utf8.count), text != ".",
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }), let share = Double(text)
@@ -141,7 +145,7 @@ extension ImageOptions {
         return (0...1).contains(share) ? share : nil
     }
 
-    /// `ffcc00`, `fc0`, with or without `#`; `white`, `black`.
+    /// Parses `ffcc00`, `fc0`, with or without `#`; `white`, `black`.
     private static func color(_ text: String) -> ImageSizing.Color? {
         if text == "white" { return .white }
         if text == "black" { return .black }

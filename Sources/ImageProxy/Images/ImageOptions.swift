@@ -1,74 +1,98 @@
 import ImageCache
 
-/// The options of an image's URL, in the words of Cloudflare's image resizing: `w=256,h=256,fit=cover,format=auto`.
+/// The options of an image's URL, with the names of Cloudflare's image resizing: `w=256,h=256,fit=cover,format=auto`.
 ///
-/// Two texts that mean the same give equal values, and so one image in the cache.
+/// Equivalent texts give equal values, and so one image in the cache.
 struct ImageOptions: Hashable, Sendable {
-    /// The way in which an image of other proportions gets into the box.
-    enum Fit: String, CaseIterable, Sendable {
-        /// As large as fits, never enlarged: the default.
-        case scaleDown = "scale-down"
-        /// As large as fits, enlarged where it is smaller.
+    /// The shape of the result: the way in which an image of other proportions is fitted into the box.
+    ///
+    /// A shape has one name of each family: that of CSS `object-fit` and the sharp library, which the library and the
+    /// command use, and that of Cloudflare's image resizing. `cover` and `contain` are names of both; `contain` is
+    /// Cloudflare's here.
+    enum Fit: CaseIterable, Sendable {
+        /// The largest size within the box, never enlarged: the default.
+        case inside
+        /// The largest size within the box, enlarged if the image is smaller.
         case contain
-        /// The box is filled, enlarged where the image is smaller; what stands over is cut off.
+        /// Fills the box, enlarged if the image is smaller; cropped.
         case cover
-        /// As `cover`, but never enlarged.
+        /// Equals `cover`, but never enlarged.
         case crop
-        /// As `contain`, and what is left free of the box is filled with `background`.
+        /// Equals `contain`, with the remaining area filled with `background`.
         case pad
-        /// Exactly the box, whatever the proportions.
-        case squeeze
+        /// The exact size of the box, regardless of the proportions.
+        case fill
+        /// The smallest size that covers the box, never enlarged; nothing is cropped.
+        case outside
+
+        /// The names, the one that is documented first at the beginning.
+        var names: [String] {
+            switch self {
+            case .inside: ["inside", "scale-down"]
+            case .contain: ["contain"]
+            case .cover: ["cover"]
+            case .crop: ["crop"]
+            case .pad: ["pad"]
+            case .fill: ["fill", "squeeze"]
+            case .outside: ["outside"]
+            }
+        }
+
+        /// True if both sides of the box must be given.
+        var needsBothSides: Bool { self != .inside && self != .contain }
     }
 
     enum Format: String, CaseIterable, Sendable {
-        /// WebP for who accepts it, else of the original's kind.
+        /// WebP for clients that accept it, else the original's format.
         case auto
         case webp, jpeg, png
     }
 
-    /// In CSS pixels, as the height; one that is missing follows from the proportions.
+    /// In CSS pixels, like the height; a missing side follows from the proportions.
     var width: Int?
     var height: Int?
-    var fit = Fit.scaleDown
+    var fit = Fit.inside
     var format = Format.auto
     /// For JPEG and WebP.
     var quality = 80
     var devicePixelRatio = 1.0
     var gravity = ImageSizing.Position.center
-    /// The colour under transparent pixels and around a padded image.
+    /// The colour behind transparent pixels and around a padded image.
     var background: ImageSizing.Color?
-    /// A radius in pixels of the result; 0: none.
+    /// The radius in pixels of the result; 0: none.
     var blur = 0
     var keepsMetadata = false
 
-    /// Pixels of the result's longer side, and of its area.
+    /// The greatest length of the result's longer side in pixels.
     static let longestSide = 8192
     static let largestArea = 4096 * 8192
-    /// A blur holds the whole result several times.
+    /// The greatest area of a blurred result: a blur holds it several times.
     static let largestBlurredArea = 2048 * 2048
 }
 
 extension ImageOptions {
-    /// The size to bring the original to; nil: as it is.
+    /// The target size; nil: the original's.
     var sizing: ImageSizing? {
         guard width != nil || height != nil else { return nil }
         var sizing = ImageSizing(width: width ?? longest(beside: height), height: height ?? longest(beside: width))
         switch fit {
-        case .scaleDown, .contain: sizing.fit = .inside
+        case .inside, .contain: sizing.fit = .inside
         case .cover, .crop: sizing.fit = .cover
         case .pad: sizing.fit = .contain
-        case .squeeze: sizing.fit = .fill
+        case .fill: sizing.fit = .fill
+        case .outside: sizing.fit = .outside
         }
-        sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .squeeze
-        // Where it makes no difference it makes no other image.
+        sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .fill
+        // The position is normalised if it has no effect, so that it does not create another image.
         sizing.position = fit == .cover || fit == .crop || fit == .pad ? gravity : .center
         sizing.devicePixelRatio = devicePixelRatio
-        // Transparent where the format can be.
+        // Transparent if the format supports it.
         sizing.background = fit == .pad ? background : nil
         return sizing
     }
 
-    /// The longest side that may follow from the proportions: a sliver of an image must not become a giant one.
+    /// The greatest length of a side that follows from the proportions: an extremely narrow image must not become a
+    /// giant one.
     private func longest(beside side: Int?) -> Int? {
         guard let side else { return nil }
         let area = Double(Self.largestArea) / (Double(side) * devicePixelRatio * devicePixelRatio)
@@ -77,7 +101,7 @@ extension ImageOptions {
 
     var processors: [ImageProcessor] { blur > 0 ? [.blur(sigma: Double(blur) / 2)] : [] }
 
-    /// - Parameter acceptsWebP: what the client says of it.
+    /// - Parameter acceptsWebP: True if the client prefers WebP.
     func encoding(acceptsWebP: Bool) -> ThumbnailEncoding {
         var jpeg = ImageEncoder.JPEGOptions(quality: quality)
         if let background { jpeg.background = background }

@@ -3,9 +3,9 @@ package import HTTPTypes
 package import ImageCache
 package import URLSigning
 
-/// The rules by which images are made, and of which originals.
+/// The rules for images and their originals.
 package struct ImageRules: Sendable {
-    /// Tells the rules of one configuration from those of the next.
+    /// The identity of the rules of one configuration.
     final class Identity: Sendable {}
 
     let identity = Identity()
@@ -13,60 +13,60 @@ package struct ImageRules: Sendable {
     /// The host and port that `origin` connects to.
     package var originEndpoint: AllowedHosts.Endpoint?
     package var allowedHosts = AllowedHosts([])
-    /// The widths that may be asked for, in CSS pixels; empty: any.
+    /// The allowed widths, in CSS pixels; empty: any.
     package var widths: Set<Int> = []
-    /// The verifier of URLs' signatures; nil: they need none.
+    /// The verifier of signatures; nil: they are not required.
     package var signer: URLSigner?
-    /// Of originals: pixels, bytes, memory, CPU time.
+    /// The limits for originals: pixels, bytes, memory, CPU time.
     package var limits = DecodingLimits()
     /// The treatment of images whose original has damaged data.
     package var damaged = DamagedImages.serve
-    /// The options by which originals are fetched.
+    /// The options for fetching originals.
     package var transfer = TransferOptions()
-    /// The fields of requests to origins: the same for all clients, who share the response.
+    /// The fields of requests to origins: equal for all clients, which share the response.
     package var fields: HTTPFields = [.accept: "image/webp, image/png, image/jpeg"]
     /// The name in Via and Cache-Status.
     package var name = "imgcache"
-    /// True if Server-Timing tells the client how long it took.
+    /// True to add the duration in Server-Timing.
     package var tellsTiming = false
 
-    /// - Parameter origin: the origin's URL without a slash at its end.
+    /// - Parameter origin: The origin's URL without a trailing slash.
     package init(origin: String) { self.origin = OriginBase(origin) }
 }
 
-/// The treatment of an image whose original has damaged data, so that a part of it is not what it was.
+/// The treatment of an image whose original has damaged data.
 package enum DamagedImages: String, Sendable, CaseIterable {
-    /// It is served, for a minute at a time.
+    /// It is served, with a freshness lifetime of one minute.
     case serve
     /// It is refused with 422 (Unprocessable Content).
     case refuse
 }
 
-/// One image to be had, as its URL and the client's fields ask for it.
+/// The image that a URL and the client's fields request.
 struct ImageOperation: Sendable {
     let request: ImageRequest
     let encoding: ThumbnailEncoding
-    /// True if another client may get another format under this URL.
+    /// True if the format depends on Accept.
     let variesOnAccept: Bool
     /// The expiry of the URL's signature, in seconds since 1970.
     let expiry: Int64?
 }
 
-/// The reason why an image is not made.
+/// The reason for refusing an image request.
 enum ImageRequestError: Error, Equatable {
-    case mistake(ImageOptionError)
-    case signature(SignatureRefusal)
-    /// Nobody may have images of that host.
+    case invalidOption(ImageOptionError)
+    case signature(SignatureError)
+    /// Images of that host are not allowed.
     case host
     case width(Int?)
 }
 
 extension ImageRules {
-    /// Reads a request target that begins with `/image/`.
+    /// Parses a request target that begins with `/image/`.
     /// - Parameters:
-    ///   - accept: the lines of the client's `Accept`.
-    ///   - now: seconds since 1970, for signatures.
-    func order(
+    ///   - accept: The lines of the client's `Accept`.
+    ///   - now: Seconds since 1970, for signatures.
+    func operation(
         target: String, accept: some Sequence<String>, now: Int64
     ) throws(ImageRequestError) -> ImageOperation {
         let verified = try verify(target, now: now)
@@ -76,7 +76,7 @@ extension ImageRules {
             parsed = try ImageTarget(verified.target[...].dropFirst(Router.imagePrefix.utf8.count))
             options = try ImageOptions(parsed.options)
         } catch {
-            throw .mistake(error)
+            throw .invalidOption(error)
         }
         if !widths.isEmpty, options.width.map(widths.contains) != true { throw .width(options.width) }
         var file = FileRequest(try url(of: parsed.original))
@@ -95,7 +95,7 @@ extension ImageRules {
 
     private func verify(_ target: String, now: Int64) throws(ImageRequestError) -> (target: String, expiry: Int64?) {
         guard let signer else { return (target, nil) }
-        do throws(SignatureRefusal) {
+        do throws(SignatureError) {
             let verified = try signer.verify(target: target, now: now)
             return (verified.target, verified.expiry)
         } catch {
@@ -103,27 +103,27 @@ extension ImageRules {
         }
     }
 
-    /// As the store knows it: see ``OriginBase``.
+    /// The URL under which the store knows it: see ``OriginBase``.
     private func url(of original: ImageTarget.Original) throws(ImageRequestError) -> String {
         switch original {
         case .path(let path):
-            guard let url = origin.url(for: path) else { throw .mistake(Self.badPath) }
+            guard let url = origin.url(for: path) else { throw .invalidOption(Self.badPath) }
             return url
         case .url(let text, let endpoint):
-            guard mayAsk(endpoint) else { throw .host }
-            guard let url = try? HTTPURL(text) else { throw .mistake(Self.badPath) }
-            // Under its own name, too, the origin has a base path.
+            guard allows(endpoint) else { throw .host }
+            guard let url = try? HTTPURL(text) else { throw .invalidOption(Self.badPath) }
+            // The base path also applies to the origin's own host name.
             guard endpoint != originEndpoint || origin.contains(url) else { throw .host }
             return url.normalized
-        case .unfit: throw .host
+        case .invalidURL: throw .host
         }
     }
 
     private static let badPath = ImageOptionError(
         code: "bad-target", message: "A path must be percent-encoded, and stay below the origin's.")
 
-    /// Returns true if originals may come from there.
-    package func mayAsk(_ endpoint: AllowedHosts.Endpoint) -> Bool {
+    /// Returns true if originals of that host are allowed.
+    package func allows(_ endpoint: AllowedHosts.Endpoint) -> Bool {
         endpoint == originEndpoint || allowedHosts.contains(endpoint)
     }
 }

@@ -1,20 +1,20 @@
 import HTTPSemantics
 
-/// An image's request target taken apart: `/image/OPTIONS/PATH?QUERY` or `/image/OPTIONS/https://HOST/PATH?QUERY`.
+/// A parsed image target: `/image/OPTIONS/PATH?QUERY` or `/image/OPTIONS/https://HOST/PATH?QUERY`.
 struct ImageTarget: Equatable {
     enum Original: Equatable {
-        /// Path and query at the origin, with the slash before them.
+        /// Path and query at the origin, with a leading slash.
         case path(String)
-        /// Somewhere else, or the origin by its name.
+        /// A URL on another host, or on the origin's.
         case url(String, AllowedHosts.Endpoint)
-        /// A URL of another scheme than http and https, or one whose host is none or is not written plainly.
-        case unfit
+        /// A URL of another scheme than http and https, or with a missing or ambiguous host.
+        case invalidURL
     }
 
     var options: Substring
     var original: Original
 
-    /// - Parameter target: what follows `/image/`.
+    /// - Parameter target: The part after `/image/`.
     init(_ target: Substring) throws(ImageOptionError) {
         let bytes = target.utf8
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash > bytes.startIndex,
@@ -27,23 +27,25 @@ struct ImageTarget: Equatable {
         options = target[..<slash]
         let rest = target[slash...]
         let path = rest.utf8.prefix { $0 != UInt8(ascii: "?") }
-        guard !DotSegments.areIn(path) else {
-            throw ImageOptionError(code: "bad-target", message: "A path must not have the segments . and .. in it.")
+        guard !DotSegments.occur(in: path) else {
+            throw ImageOptionError(code: "bad-target", message: "A path must not contain the segments . and ..")
         }
         original = Self.absolute(rest.dropFirst()) ?? .path(String(rest))
     }
 
-    /// A URL; proxies and browsers on the way may have made one slash of its two.
+    /// Parses a URL; proxies and browsers may have merged its two slashes.
     private static func absolute(_ text: Substring) -> Original? {
         let scheme = text.utf8.prefix(while: isInScheme)
-        // What has no slash behind its colon is a path that only begins so.
+        // Without a slash after the colon it is a path.
         guard !scheme.isEmpty, text.utf8[scheme.endIndex...].starts(with: ":/".utf8) else { return nil }
         let name = Substring(scheme).lowercased()
-        guard name == "https" || name == "http" else { return .unfit }
+        guard name == "https" || name == "http" else { return .invalidURL }
         var rest = text.utf8[scheme.endIndex...].dropFirst(2)
         if rest.first == UInt8(ascii: "/") { rest = rest.dropFirst() }
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        guard let endpoint = AllowedHosts.Endpoint(authority: Substring(authority), scheme: name) else { return .unfit }
+        guard let endpoint = AllowedHosts.Endpoint(authority: Substring(authority), scheme: name) else {
+            return .invalidURL
+        }
         let tail = Substring(rest[authority.endIndex...])
         return .url("\(name)://\(Substring(authority).lowercased())\(tail.hasPrefix("/") ? "" : "/")\(tail)", endpoint)
     }

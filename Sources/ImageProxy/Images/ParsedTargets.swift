@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 
-/// The operations that request targets were parsed as lately: the same few are asked for again and again, and reading one takes
-/// longer than finding its image in memory.
+/// A cache of recently parsed request targets: the same few are requested repeatedly, and parsing one takes longer than
+/// finding its image in memory.
 final class ParsedTargets: Sendable {
     private struct Key: Hashable {
         var target: String
@@ -9,34 +9,34 @@ final class ParsedTargets: Sendable {
     }
 
     private struct State {
-        /// The rules that they were read by.
+        /// The rules used for parsing.
         var rules: ImageRules.Identity?
-        var orders: [Key: ImageOperation] = [:]
+        var operations: [Key: ImageOperation] = [:]
     }
 
     private static let limit = 4096
-    /// Bytes; what is longer is read each time.
+    /// The length in bytes above which a target is not cached.
     private static let longest = 1024
 
     private let state = Locked(State())
 
-    /// The order, read now if it is not known; what is refused is read each time.
-    func order(
+    /// The operation, parsed if it is not cached; refused targets are not cached.
+    func operation(
         target: String, accept: String?, by rules: ImageRules, now: Int64
     ) throws(ImageRequestError) -> ImageOperation {
         let accepted = CollectionOfOne(accept ?? "")
         guard target.utf8.count + (accept?.utf8.count ?? 0) <= Self.longest else {
-            return try rules.order(target: target, accept: accepted, now: now)
+            return try rules.operation(target: target, accept: accepted, now: now)
         }
         let key = Key(target: target, accept: accept)
-        let known = state.withLock { $0.rules === rules.identity ? $0.orders[key] : nil }
+        let known = state.withLock { $0.rules === rules.identity ? $0.operations[key] : nil }
         if let known, known.expiry.map({ now <= $0 }) ?? true { return known }
-        let order = try rules.order(target: target, accept: accepted, now: now)
+        let operation = try rules.operation(target: target, accept: accepted, now: now)
         state.withLock { state in
-            if state.rules !== rules.identity || state.orders.count >= Self.limit { state.orders = [:] }
+            if state.rules !== rules.identity || state.operations.count >= Self.limit { state.operations = [:] }
             state.rules = rules.identity
-            state.orders[key] = order
+            state.operations[key] = operation
         }
-        return order
+        return operation
     }
 }

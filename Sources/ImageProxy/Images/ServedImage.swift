@@ -1,17 +1,18 @@
 import FoundationEssentials
+import HTTPCaching
 import HTTPServer
 import HTTPTypes
 import ImageCache
 
-/// A made image on its way into a response.
+/// A derived image and its conversion to a response.
 struct ServedImage {
     let thumbnail: Thumbnail
-    let order: ImageOperation
+    let operation: ImageOperation
     private let name: String
 
-    init(_ thumbnail: Thumbnail, _ order: ImageOperation, name: String) {
+    init(_ thumbnail: Thumbnail, _ operation: ImageOperation, name: String) {
         self.thumbnail = thumbnail
-        self.order = order
+        self.operation = operation
         self.name = name
     }
 
@@ -45,24 +46,24 @@ struct ServedImage {
         var fields = HTTPFields()
         fields.reserveCapacity(12)
         fields[.contentType] = thumbnail.format.mediaType
-        fields[.cacheControl] = thumbnail.freshness.cacheControl(at: now, notAfter: lastUse(now))
+        fields[.cacheControl] = thumbnail.freshness.cacheControl(at: now, notAfter: expiry(now))
         fields[.eTag] = thumbnail.entityTag.text
         fields[.lastModified] = thumbnail.lastModified
         fields[.acceptRanges] = "bytes"
-        if order.variesOnAccept { fields[.vary] = "Accept" }
-        // An image, whatever is in it.
+        if operation.variesOnAccept { fields[.vary] = "Accept" }
+        // The content is always treated as an image.
         fields[.xContentTypeOptions] = "nosniff"
         fields[.contentDisposition] = "inline"
         return fields
     }
 
-    /// The time after which the image must not be used: the end of the URL's signature, and soon if the original is damaged,
-    /// which its origin may mend. In seconds since 1970; nil: when its original must not.
-    private func lastUse(_ now: Date) -> Int64? {
-        guard thumbnail.damage != nil else { return order.expiry }
-        // A lifetime ends with the last second.
+    /// The time after which the image must not be used: the expiry of the URL's signature, or soon if the original is
+    /// damaged, which the origin may repair. In seconds since 1970; nil: determined by the original.
+    private func expiry(_ now: Date) -> Int64? {
+        guard thumbnail.damage != nil else { return operation.expiry }
+        // A lifetime includes its last second.
         let soon = Int64(now.timeIntervalSince1970) + Self.secondsOfDamaged - 1
-        return min(order.expiry ?? soon, soon)
+        return min(operation.expiry ?? soon, soon)
     }
 
     private static let secondsOfDamaged: Int64 = 60
@@ -82,13 +83,13 @@ struct ServedImage {
     ) -> (HTTPResponse.Status, Range<Int>) {
         let whole = 0..<thumbnail.bytes.count
         let stored = StoredResponse(
-            requestURL: order.request.file.url, status: .ok, fields: fields, requestTime: now, responseTime: now,
+            requestURL: operation.request.file.url, status: .ok, fields: fields, requestTime: now, responseTime: now,
             extent: .complete(length: Int64(whole.count)))
         let rules = CacheRules(mode: .shared)
         let request = CacheRequest(method: incoming.method, url: stored.requestURL, fields: incoming.head.fields)
         guard let served = rules.served(stored, for: request, now: now) else { return (.ok, whole) }
         fields = rules.head(of: served, from: stored).headerFields
-        // It is as old as Cache-Control says.
+        // Cache-Control already contains the remaining lifetime.
         fields[.age] = nil
         switch served.body {
         case .range(let range, _): return (served.status, Int(range.lowerBound)..<Int(range.upperBound))

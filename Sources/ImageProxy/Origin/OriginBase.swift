@@ -1,9 +1,9 @@
 import HTTPCaching
 import HTTPSemantics
 
-/// The origin's URL, below whose path everything lies that clients may ask for.
+/// The origin's URL, whose path is the base of all requests.
 package struct OriginBase: Sendable {
-    /// Without a slash at its end, with the user and password that it may have.
+    /// Without a trailing slash, with an optional user and password.
     let text: String
     private let url: HTTPURL?
 
@@ -12,13 +12,13 @@ package struct OriginBase: Sendable {
         url = try? HTTPURL(text)
     }
 
-    /// The URL of what a client asks for, as the store knows it; `nil` when it is no URL or leads out of the base path in any
+    /// The URL for a client's request, as the store knows it; `nil` if it is invalid or leaves the base path in any
     /// reading (``HTTPSemantics/HTTPURL/isBelow(_:)``).
     ///
-    /// Exactly what the store knows it by is asked for: an origin that tells spellings apart cannot have one resource stored in
-    /// the place of another.
+    /// The same URL is sent to the origin: an origin that distinguishes spellings must not have one resource stored in
+    /// place of another.
     ///
-    /// - Parameter path: with its query, and the slash before it.
+    /// - Parameter path: The path with its query and leading slash.
     func url(for path: String) -> String? {
         guard let asked = try? HTTPURL(text + path), contains(asked) else { return nil }
         return asked.userinfo == nil ? asked.normalized : CacheKey.normalized(text + path)

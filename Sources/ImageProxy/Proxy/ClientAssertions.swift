@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// Fields in which a client could tell the origin another host, scheme, path, method or client address than the request's own.
+/// Fields in which a client can assert another host, scheme, path, method or client address than the request's own.
 ///
-/// Many frameworks believe them, and what comes of that would be stored for everybody: the URL says nothing of it. So they end
-/// here, unless the configuration passes some of them on; they then take part in what a response is stored under.
+/// Many frameworks trust them, and the resulting response would be stored for everybody, because the URL does not
+/// contain them. They are therefore removed, unless configured to be forwarded; they are then part of the cache key.
 enum ClientAssertions {
     private static let names: Set<String> = [
-        // The host, the scheme and the path.
+        // Host, scheme and path.
         "forwarded", "front-end-https", "x-host", "x-http-host-override", "x-original-host", "x-original-uri",
         "x-original-url", "x-rewrite-url", "x-scheme", "x-script-name", "x-url-scheme",
         // The method.
@@ -16,11 +16,11 @@ enum ClientAssertions {
         "x-original-forwarded-for", "x-originating-ip", "x-proxyuser-ip", "x-real-ip", "x-remote-addr", "x-remote-ip",
     ]
 
-    /// - Parameter name: in lower case.
+    /// - Parameter name: In lower case.
     static func contains(_ name: String) -> Bool {
-        // By the first letter first: every field of every request is looked at.
+        // The first letter is tested first, because every field of every request passes here.
         guard let first = name.utf8.first, "xfct".utf8.contains(first) else { return false }
-        // CGI and its descendants take both for one (RFC 3875 section 4.1.18).
+        // CGI and its descendants do not distinguish them (RFC 3875 section 4.1.18).
         let name = name.utf8.contains(UInt8(ascii: "_")) ? name.replacing("_", with: "-") : name
         return name.hasPrefix("x-forwarded") || names.contains(name)
     }

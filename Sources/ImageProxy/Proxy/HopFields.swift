@@ -2,9 +2,9 @@ import HTTPSemantics
 import HTTPServer
 import HTTPTypes
 
-/// `Via` (RFC 9110 section 7.6.3): who passed a message on.
+/// `Via` (RFC 9110 section 7.6.3): the intermediaries of a message.
 enum Via {
-    /// The number of times that a request may come through the same proxy: two caches of one name in a row are no loop.
+    /// The number of times that a request may pass the same proxy: two caches of one name in a row are not a loop.
     static let mostPasses = 5
 
     static func append(_ name: String, minorVersion: Int, to fields: inout HTTPFields) {
@@ -12,7 +12,7 @@ enum Via {
         fields[.via] = fields[.via].map { $0 + ", " + own } ?? own
     }
 
-    /// The number of times that this proxy is named.
+    /// The number of occurrences of this proxy.
     static func passes(of name: String, in fields: HTTPFields) -> Int {
         guard let value = fields[.via] else { return 0 }
         return ListedTokens(value).reduce(0) { count, member in
@@ -22,10 +22,10 @@ enum Via {
     }
 }
 
-/// `Forwarded` (RFC 7239): who asked, by which host name.
+/// `Forwarded` (RFC 7239): the client, and the host name that it requested.
 enum Forwarded {
-    /// - Parameter isContinued: whether the request came from a proxy whose own `Forwarded` is believed. Of anybody else nothing is
-    ///   passed on.
+    /// - Parameter isContinued: True if the request came from a proxy whose own `Forwarded` is trusted. Otherwise its
+    ///   `Forwarded` is discarded.
     static func append(_ incoming: Request, continuing isContinued: Bool, to fields: inout HTTPFields) {
         var own = "for=\(incoming.peer.forwardedNode)"
         if let host = incoming.head.authority, !host.isEmpty { own += ";host=\"\(host)\"" }
@@ -35,7 +35,7 @@ enum Forwarded {
     }
 }
 
-/// `Server-Timing` (W3C): how long the cache took to have the head of a response.
+/// `Server-Timing` (W3C): the time in which the cache provided the head of a response.
 enum ServerTiming {
     static func append(_ outcome: CacheOutcome, since start: ContinuousClock.Instant, to fields: inout HTTPFields) {
         let (seconds, attoseconds) = (ContinuousClock.now - start).components

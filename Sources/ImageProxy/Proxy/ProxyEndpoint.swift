@@ -3,20 +3,20 @@ package import HTTPServer
 package import HTTPTypes
 package import ImageCache
 
-/// Answers a request with what the origin says to it, through the cache (RFC 9110 section 7.6).
+/// Forwards requests to the origin through the cache (RFC 9110 section 7.6).
 package struct ProxyEndpoint: RequestHandler {
-    /// The facts that the proxy tells others of itself and of the client.
+    /// The options of the proxy: its name, and the information that it adds to messages.
     package struct Options: Sendable {
         package var origin: OriginBase
         /// The name in Via.
         package var name = "imgcache"
-        /// True if Forwarded tells the origin who asked (RFC 7239).
+        /// True to send the client's address to the origin in Forwarded (RFC 7239).
         package var tellsClient = false
-        /// True if Server-Timing tells the client how long the cache took.
+        /// True to add the duration in Server-Timing.
         package var tellsTiming = false
-        /// The field that carries the request's id.
+        /// The field of the request's id.
         package var idField: HTTPField.Name?
-        /// Names of ``ClientAssertions``, in lower case, that are passed on.
+        /// Names of ``ClientAssertions``, in lower case, to forward.
         package var passedFields: Set<String> = []
         /// Proxies whose `Forwarded` is continued.
         package var trustedProxies = TrustedProxies()
@@ -39,45 +39,45 @@ package struct ProxyEndpoint: RequestHandler {
 
     package func readyResponse(to incoming: Request) -> Response? {
         guard incoming.method == .get || incoming.method == .head, let request = request(for: incoming),
-            let answer = cache.readyAnswer(to: request)
+            let response = cache.hotResponse(for: request)
         else { return nil }
-        let hasContent = incoming.method == .get && answer.head.status != .notModified
-        return finished(answer.head, body: hasContent ? .bytes(answer.body) : .none, .hit, of: incoming)
+        let hasContent = incoming.method == .get && response.head.status != .notModified
+        return finished(response.head, body: hasContent ? .bytes(response.body) : .none, .hit, of: incoming)
     }
 
     package func response(to incoming: Request) async -> Response {
         guard Via.passes(of: options.name, in: incoming.head.fields) < Via.mostPasses else {
-            return .failure(508, "loop", "The request has come through this proxy several times: it goes in a circle.")
+            return .failure(508, "loop", "The request has passed this proxy several times: there is a loop.")
         }
         guard var request = request(for: incoming) else {
             return .failure(
                 400, "bad-target",
-                "Only a path below the origin's can be asked for, percent-encoded and without dot segments.")
+                "Only a path below the origin's is allowed, percent-encoded and without dot segments.")
         }
         addHopFields(to: &request.fields, incoming)
         request.interim = incoming.interim
         do {
-            let answer = try await cache.exchange(request)
-            // Nobody asked for another protocol, and an interim response ends nothing (RFC 9110 section 15.2).
-            guard answer.head.status.code >= 200 else {
-                return .failure(502, "origin-status", "The origin answered with an interim response alone.")
+            let response = try await cache.forward(request)
+            // No other protocol was requested, and an interim response is not final (RFC 9110 section 15.2).
+            guard response.head.status.code >= 200 else {
+                return .failure(502, "origin-status", "The origin sent an interim response only.")
             }
             return finished(
-                answer.head, body: answer.content.map { Response.Body($0) } ?? .none, CacheOutcome(answer.cacheStatus),
+                response.head, body: response.body.map { Response.Body($0) } ?? .none,
+                CacheOutcome(response.cacheStatus),
                 of: incoming)
         } catch {
             return Response(failure: error)
         }
     }
 
-    private func request(for incoming: Request) -> FileRequest? {
+    private func request(for incoming: Request) -> ForwardRequest? {
         // Dot segments mean one thing here and another there.
         guard case .path(let path) = incoming.head.target,
-            !DotSegments.areIn(path.utf8.prefix { $0 != UInt8(ascii: "?") }),
+            !DotSegments.occur(in: path.utf8.prefix { $0 != UInt8(ascii: "?") }),
             let url = options.origin.url(for: path)
         else { return nil }
-        var request = FileRequest(url)
-        request.method = incoming.method
+        var request = ForwardRequest(url, method: incoming.method)
         request.client = incoming.client.subscriber
         request.transfer = options.transfer
         request.fields = HopByHop.endToEnd(incoming.head, passing: options.passedFields)
@@ -85,7 +85,7 @@ package struct ProxyEndpoint: RequestHandler {
         return request
     }
 
-    /// Adds the fields that a request is given on its way to the origin.
+    /// Adds fields to a request on its way to the origin.
     private func addHopFields(to fields: inout HTTPFields, _ incoming: Request) {
         Via.append(options.name, minorVersion: incoming.head.minorVersion, to: &fields)
         if let name = options.idField { fields[name] = incoming.id }
@@ -110,10 +110,10 @@ package struct ProxyEndpoint: RequestHandler {
 }
 
 extension Response.Body {
-    /// Content that is sent as it arrives.
-    fileprivate init(_ content: AnswerContent) {
-        self = .stream(length: content.length) { writer in
-            for try await piece in content {
+    /// A body that is sent as it arrives.
+    fileprivate init(_ body: ForwardedBody) {
+        self = .stream(length: body.length) { writer in
+            for try await piece in body {
                 switch piece {
                 case .bytes(let bytes): try await writer.write(bytes)
                 case .stored(let descriptor, let range): try await writer.write(descriptor, range)

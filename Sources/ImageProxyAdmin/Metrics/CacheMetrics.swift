@@ -2,22 +2,22 @@ import FoundationEssentials
 import Glibc
 import ImageCache
 
-/// The cache's own figures, for `/metrics`.
+/// The metrics of the cache, for `/metrics`.
 struct CacheMetrics: Sendable {
     var store: StoreStatistics
     var evictions: EvictionStatistics
     var transfers: TransferTotals
     var images: ImageStatistics
-    var answers: MemoryCacheStatistics
+    var hotResponses: MemoryCacheStatistics
     var running: Int
 
-    /// Reads them. A look into the index: on a thread that may wait.
-    init(_ cache: DownloadCache) throws(ImageCacheError) {
-        store = try cache.statistics()
-        evictions = cache.evictions
+    /// Reads them.
+    init(_ cache: DownloadCache) async throws(ImageCacheError) {
+        store = try await cache.statistics()
+        evictions = await cache.evictions
         transfers = cache.transferTotals
         images = cache.imageStatistics
-        answers = cache.answerStatistics
+        hotResponses = cache.hotResponseStatistics
         running = cache.running.count
     }
 
@@ -27,54 +27,54 @@ struct CacheMetrics: Sendable {
             [
                 ("bodies", store.bodyBytes), ("partials", store.partialBytes), ("doomed", store.doomedBytes),
                 ("index", store.indexBytes),
-            ], help: "Bytes that the store takes on disk.")
+            ], help: "Size of the store on disk in bytes.")
         text.add(
             "imgcache_store_used_bytes", .gauge, store.usedBytes,
-            help: "All that counts against the capacity, with what the index's log may grow to.")
-        text.add("imgcache_store_capacity_bytes", .gauge, store.capacity, help: "The most that the store may take.")
-        text.add("imgcache_store_free_bytes", .gauge, store.freeSpace, help: "What the file system has left.")
+            help: "Bytes that count against the capacity, with the greatest size of the index's log.")
+        text.add("imgcache_store_capacity_bytes", .gauge, store.capacity, help: "Capacity of the store in bytes.")
+        text.add("imgcache_store_free_bytes", .gauge, store.freeSpace, help: "Free space of the file system in bytes.")
         text.add("imgcache_store_entries", .gauge, store.entries, help: "Complete bodies.")
-        text.add("imgcache_store_partials", .gauge, store.partials, help: "Unfinished bodies, in use or idle.")
-        text.add("imgcache_evictions_total", .counter, evictions.count, help: "Entries that were evicted to make room.")
-        text.add("imgcache_evicted_bytes_total", .counter, evictions.bytes, help: "What they took on disk.")
+        text.add("imgcache_store_partials", .gauge, store.partials, help: "Partial bodies, in use or idle.")
+        text.add("imgcache_evictions_total", .counter, evictions.count, help: "Entries evicted.")
+        text.add("imgcache_evicted_bytes_total", .counter, evictions.bytes, help: "Size of evicted entries on disk.")
         if let age = evictions.medianAge {
             text.add(
                 "imgcache_eviction_age_seconds", .gauge, age.seconds,
-                help: "How long the newest 255 evicted entries had lain unused, the median.")
+                help: "Median time since last use of the latest 255 evicted entries.")
         }
-        text.add("imgcache_transfers_running", .gauge, running, help: "Transfers from origins to the store under way.")
+        text.add("imgcache_transfers_running", .gauge, running, help: "Running transfers from origins to the store.")
         text.add(
             "imgcache_origin_requests_total", .counter, transfers.attempts,
-            help: "Requests to origins, retries and validations included.")
+            help: "Requests to origins, including retries and validations.")
         text.add(
             "imgcache_origin_received_bytes_total", .counter, transfers.bytesReceived,
-            help: "Bytes of content that origins sent.")
-        text.add("imgcache_origin_resumes_total", .counter, transfers.resumes, help: "Transfers that were continued.")
+            help: "Bytes of content received from origins.")
+        text.add("imgcache_origin_resumes_total", .counter, transfers.resumes, help: "Transfers resumed.")
         text.add(
             "imgcache_origin_resumed_bytes_total", .counter, transfers.bytesResumed,
-            help: "Bytes that were there already when a transfer was continued.")
+            help: "Bytes held when transfers were resumed.")
         writeImages(to: &text)
     }
 
     private func writeImages(to text: inout PrometheusText) {
-        text.add("imgcache_images_decoded_total", .counter, images.decodes, help: "Files that were decoded.")
-        text.add("imgcache_images_resized_total", .counter, images.resizes, help: "Images that were resized.")
-        text.add("imgcache_images_encoded_total", .counter, images.encodes, help: "Images that were encoded.")
+        text.add("imgcache_images_decoded_total", .counter, images.decodes, help: "Files decoded.")
+        text.add("imgcache_images_resized_total", .counter, images.resizes, help: "Images resized.")
+        text.add("imgcache_images_encoded_total", .counter, images.encodes, help: "Images encoded.")
         text.add(
             "imgcache_images_damaged_total", .counter, images.damaged,
-            help: "Images that were made of damaged originals.")
-        let kinds = [("files", answers)] + (images.memory.map { [("images", $0)] } ?? [])
+            help: "Images derived from damaged originals.")
+        let kinds = [("files", hotResponses)] + (images.memory.map { [("images", $0)] } ?? [])
         func add(
             _ name: String, _ kind: PrometheusText.Kind, _ place: KeyPath<MemoryCacheStatistics, Int>, _ help: String
         ) {
             text.add(name, kind, by: "kind", kinds.map { ($0, Int64($1[keyPath: place])) }, help: help)
         }
-        add("imgcache_memory_bytes", .gauge, \.bytes, "Bytes in memory, of small files and of images.")
+        add("imgcache_memory_bytes", .gauge, \.bytes, "Memory of small files and images in bytes.")
         add("imgcache_memory_capacity_bytes", .gauge, \.limits.capacity, "The most of them.")
         add("imgcache_memory_entries", .gauge, \.entries, "Files and images in memory.")
-        add("imgcache_memory_hits_total", .counter, \.counts.hits, "Look-ups that memory answered.")
-        add("imgcache_memory_misses_total", .counter, \.counts.misses, "Look-ups that it did not.")
-        add("imgcache_memory_purges_total", .counter, \.counts.purges, "Times that room was made.")
+        add("imgcache_memory_hits_total", .counter, \.counts.hits, "Look-ups served from memory.")
+        add("imgcache_memory_misses_total", .counter, \.counts.misses, "Look-ups not served from memory.")
+        add("imgcache_memory_purges_total", .counter, \.counts.purges, "Purges of memory.")
     }
 }
 
@@ -85,7 +85,7 @@ extension Duration {
     }
 }
 
-/// The process's own figures, under the names that Prometheus's client libraries use.
+/// The metrics of the process, with the names of Prometheus's client libraries.
 struct ProcessMetrics: Sendable {
     static func write(to text: inout PrometheusText, started: Date) {
         var usage = rusage()
@@ -99,7 +99,7 @@ struct ProcessMetrics: Sendable {
         }
         text.add(
             "process_start_time_seconds", .gauge, started.timeIntervalSince1970.rounded(),
-            help: "When the server started, in seconds since 1970.")
+            help: "Start time of the server, in seconds since 1970.")
     }
 
     private static var residentMemory: Int? {

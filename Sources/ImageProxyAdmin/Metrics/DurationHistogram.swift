@@ -1,17 +1,17 @@
 /// A histogram of durations: bounds of ten a decade from 10 µs to 100 s, so that a percentile is off by an eighth at
 /// most.
 struct DurationHistogram: Sendable, Equatable {
-    /// Upper bounds, inclusive, in nanoseconds, ascending. What is above the last one has a bucket of its own.
+    /// Upper bounds, inclusive, in nanoseconds, ascending. Greater values have a bucket of their own.
     static let bounds: [Int64] =
         (0..<7).flatMap { decade -> [Int64] in
             let scale = (0..<decade).reduce(Int64(100)) { scale, _ in scale * 10 }
             return [100, 125, 150, 200, 250, 300, 400, 500, 600, 800].map { $0 * scale }
         } + [100_000_000_000]
 
-    /// One a bound, and the last one without end.
+    /// One count for each bound, and the last one unbounded.
     private(set) var counts = [Int](repeating: 0, count: Self.bounds.count + 1)
     private(set) var count = 0
-    /// Nanoseconds.
+    /// In nanoseconds.
     private(set) var sum: Int64 = 0
 
     mutating func note(_ nanoseconds: Int64) {
@@ -21,7 +21,7 @@ struct DurationHistogram: Sendable, Equatable {
         sum = sum.addingReportingOverflow(value).overflow ? .max : sum + value
     }
 
-    /// The first bound that is not below the value.
+    /// The first bound that is not less than the value.
     private static func bucket(of value: Int64) -> Int {
         var low = 0
         var high = bounds.count
@@ -38,7 +38,7 @@ struct DurationHistogram: Sendable, Equatable {
         sum += other.sum
     }
 
-    /// The durations that were noted since `earlier`, a former value of the same histogram.
+    /// The durations recorded since `earlier`, a previous value of the same histogram.
     func since(_ earlier: DurationHistogram) -> DurationHistogram {
         var difference = self
         for index in counts.indices { difference.counts[index] -= earlier.counts[index] }
@@ -47,7 +47,7 @@ struct DurationHistogram: Sendable, Equatable {
         return difference
     }
 
-    /// The duration in nanoseconds that a share of all is not above, reckoned within its bucket; nil when there is none.
+    /// The percentile for a share, in nanoseconds, interpolated within its bucket; nil if there are no durations.
     func percentile(_ share: Double) -> Double? {
         guard count > 0 else { return nil }
         let wanted = max(1, (share * Double(count)).rounded(.up))
@@ -63,9 +63,9 @@ struct DurationHistogram: Sendable, Equatable {
         return nil
     }
 
-    /// The bounds that a monitoring system is given, three a decade.
+    /// The bounds exported to monitoring systems, three a decade.
     static let exported: [Int] = bounds.indices.filter { [0, 4, 7].contains($0 % 10) }
 
-    /// The number of durations that were not above the bound with an index.
+    /// The number of durations up to the bound with an index.
     func cumulative(at index: Int) -> Int { counts[...index].reduce(0, +) }
 }

@@ -1,16 +1,16 @@
-/// The meaning of the metrics that the server counts through swift-metrics.
+/// The descriptions of the metrics that the server records through swift-metrics.
 enum MetricHelp {
-    /// The gauges whose sum is the requests under way.
+    /// The gauges whose sum is the number of running requests.
     static let active = ["imgcache_requests_running", "imgcache_requests_waiting"]
 
     static let texts: [String: String] = [
-        "imgcache_requests_total": "Answers, by cache outcome and class of status.",
-        "imgcache_request_duration_seconds": "From a request's last byte to its answer's last.",
+        "imgcache_requests_total": "Responses, by cache outcome and class of status.",
+        "imgcache_request_duration_seconds": "The time from a request's last byte to its response's last.",
         "imgcache_response_bytes_total": "Bytes of content sent to clients.",
-        "imgcache_requests_refused_total": "Requests that were not let in: no room in the queue, or malformed.",
-        "imgcache_requests_abandoned_total": "Clients that left before their answer began.",
-        "imgcache_connections": "Clients' connections.",
-        "imgcache_requests_running": "Requests under way that memory did not answer at once.",
-        "imgcache_requests_waiting": "Requests that wait for their turn.",
+        "imgcache_requests_refused_total": "Requests refused: queue full, or malformed.",
+        "imgcache_requests_abandoned_total": "Clients that disconnected before their response.",
+        "imgcache_connections": "Connections of clients.",
+        "imgcache_requests_running": "Running requests that are not served from memory.",
+        "imgcache_requests_waiting": "Waiting requests.",
     ]
 }

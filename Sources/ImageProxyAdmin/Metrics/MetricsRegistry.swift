@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import Metrics
 import Synchronization
 
-/// A backend of swift-metrics that keeps everything in memory, for `/metrics` and for the page.
+/// A backend of swift-metrics that keeps all metrics in memory, for `/metrics` and for the page.
 ///
 /// A counter costs an atomic addition, a timer a short lock.
 final class MetricsRegistry: MetricsFactory, Sendable {
@@ -33,13 +33,13 @@ final class MetricsRegistry: MetricsFactory, Sendable {
     private let cells = Locked<[Identity: Cell]>([:])
     private let readers = Locked<[@Sendable () -> Void]>([])
 
-    /// Everything that was made so far.
+    /// All metrics so far.
     var all: [Identity: Cell] {
         for read in readers.withLock({ $0 }) { read() }
         return cells.withLock { $0 }
     }
 
-    /// Has gauges set each time before they are looked at.
+    /// Registers a closure that sets gauges before they are read.
     func beforeReading(_ read: @escaping @Sendable () -> Void) { readers.withLock { $0.append(read) } }
 
     private func cell<Found: Sendable>(_ identity: Identity, _ pick: (Cell) -> Found?, make: () -> (Found, Cell))
@@ -110,7 +110,7 @@ extension MetricsRegistry.Cell {
     }
 }
 
-/// Goes up.
+/// A counter.
 final class CounterCell: CounterHandler, Sendable {
     private let count = Atomic<Int64>(0)
 
@@ -120,7 +120,7 @@ final class CounterCell: CounterHandler, Sendable {
     func reset() { count.store(0, ordering: .relaxed) }
 }
 
-/// Goes up and down. Recorders are kept as their last value.
+/// A gauge. Recorders keep their last value.
 final class GaugeCell: MeterHandler, RecorderHandler, Sendable {
     private let bits = Atomic<UInt64>(0)
 
@@ -144,7 +144,7 @@ final class GaugeCell: MeterHandler, RecorderHandler, Sendable {
     }
 }
 
-/// Durations.
+/// A histogram of durations.
 final class TimerCell: TimerHandler, Sendable {
     private let histogram = Locked(DurationHistogram())
 

@@ -1,4 +1,4 @@
-/// Metrics in the text format that Prometheus reads (version 0.0.4).
+/// Metrics in the text format of Prometheus (version 0.0.4).
 struct PrometheusText {
     static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -8,7 +8,7 @@ struct PrometheusText {
         case counter, gauge, histogram
     }
 
-    /// One metric that has no dimensions.
+    /// Adds a metric without dimensions.
     mutating func add(_ name: String, _ kind: Kind, _ value: some BinaryInteger, help: String) {
         begin(name, kind, help: help)
         line(name, [], String(value))
@@ -19,13 +19,13 @@ struct PrometheusText {
         line(name, [], Self.number(value))
     }
 
-    /// One metric with a value for each of a dimension's.
+    /// Adds a metric with a value for each value of a dimension.
     mutating func add(_ name: String, _ kind: Kind, by dimension: String, _ values: [(String, Int64)], help: String) {
         begin(name, kind, help: help)
         for (value, count) in values { line(name, [(dimension, value)], String(count)) }
     }
 
-    /// Everything that a registry holds, in order of names and dimensions.
+    /// Adds all metrics of a registry, ordered by names and dimensions.
     mutating func add(_ registry: MetricsRegistry) {
         let families = Dictionary(grouping: registry.all) { Self.sanitized($0.key.label) }
         for (name, members) in families.sorted(by: { $0.key < $1.key }) {
@@ -77,7 +77,7 @@ struct PrometheusText {
         return "\(value)"
     }
 
-    /// Letters, digits and underscores, none of the digits in front.
+    /// Letters, digits and underscores, without a leading digit.
     static func sanitized(_ name: String) -> String {
         let letters = name.unicodeScalars.map { scalar -> Character in
             let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))

@@ -2,14 +2,15 @@ package import HTTPServer
 import ImageProxy
 package import Metrics
 
-/// Counts what the data listener does, in swift-metrics: for `/metrics`, and for whoever bootstraps a backend.
+/// The metrics of the data listener, recorded through swift-metrics: for `/metrics`, and for an application's own
+/// backend.
 ///
-/// * `imgcache_requests_total{cache,status}`: answers by cache outcome and class of status (`2xx` …)
+/// * `imgcache_requests_total{cache,status}`: responses by cache outcome and class of status (`2xx` …)
 /// * `imgcache_request_duration_seconds{cache}`: from the request's last byte to the response's last
 /// * `imgcache_response_bytes_total`: bytes of content sent
-/// * `imgcache_requests_refused_total{reason}`: see ``RequestFault/Reason``
-/// * `imgcache_requests_abandoned_total`: clients that left before their answer began
-/// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: now
+/// * `imgcache_requests_refused_total{reason}`: see ``RequestError/Reason``
+/// * `imgcache_requests_abandoned_total`: clients that left before their response began
+/// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: present values
 package struct ServerMetrics: Sendable {
     /// One row for each outcome, in the order of its cases.
     private let requests: [[Counter]]
@@ -37,7 +38,7 @@ package struct ServerMetrics: Sendable {
         }
         bytes = Counter(label: "imgcache_response_bytes_total", factory: factory)
         abandoned = Counter(label: "imgcache_requests_abandoned_total", factory: factory)
-        refused = RequestFault.Reason.allCases.map {
+        refused = RequestError.Reason.allCases.map {
             Counter(
                 label: "imgcache_requests_refused_total", dimensions: [("reason", $0.rawValue)], factory: factory)
         }
@@ -46,13 +47,13 @@ package struct ServerMetrics: Sendable {
         waiting = Gauge(label: "imgcache_requests_waiting", factory: factory)
     }
 
-    /// Counts a request, or a connection, that is refused before anything is asked of the cache or the origin.
-    package func refused(_ reason: RequestFault.Reason) {
-        guard let index = RequestFault.Reason.allCases.firstIndex(of: reason) else { return }
+    /// Counts a request, or a connection, that is refused before the cache or the origin is involved.
+    package func refused(_ reason: RequestError.Reason) {
+        guard let index = RequestError.Reason.allCases.firstIndex(of: reason) else { return }
         refused[index].increment()
     }
 
-    /// Notes how many there are now.
+    /// Records the present numbers.
     package func record(connections count: Int, requests: (running: Int, waiting: Int)) {
         connections.record(count)
         running.record(requests.running)
@@ -70,7 +71,7 @@ package struct ServerMetrics: Sendable {
 }
 
 extension CacheOutcome {
-    /// Its place in `allCases`.
+    /// Its index in `allCases`.
     fileprivate var index: Int {
         switch self {
         case .hit: 0

@@ -1,4 +1,4 @@
-// The questions to the server. Addresses are relative, so the page works below any path.
+// Requests to the server. URLs are relative, so the page works below any path.
 
 export class Refusal extends Error {
   constructor(status, message) {
@@ -12,7 +12,7 @@ async function answer(response) {
   try {
     body = await response.json();
   } catch {
-    // No JSON: the status says enough.
+    // Not JSON: the status is sufficient.
   }
   if (!response.ok) throw new Refusal(response.status, body?.message ?? `The server answered ${response.status}.`);
   return body;

@@ -1,4 +1,4 @@
-// One chart: stacked areas or lines over time, drawn as SVG at the size it has on the screen.
+// A chart: stacked areas or lines over time, drawn as SVG at its size on the screen.
 import { draw, make } from "./elements.js";
 import { clock } from "./format.js";
 
@@ -108,7 +108,7 @@ export class Chart {
         for (let i = to; i >= from; i -= 1) back += `L${this.x(i).toFixed(1)} ${this.y(lower?.[i] ?? 0).toFixed(1)}`;
         parts.push(draw("path", { class: `area ${tone}`, d: `${edge}${back}Z` }));
       }
-      // In a stack, areas alone: an edge would also run where there is nothing of it.
+      // Stacked areas have no edges, which would also be drawn where a value is zero.
       if (!lower) parts.push(draw("path", { class: `line ${tone}`, d: edge }));
     }
     return parts;
@@ -126,7 +126,7 @@ export class Chart {
     const span = step * length;
     let every = span > 7200 ? 4 * 3600 : 120;
     if (this.width < 300) every *= 2;
-    // On the hours of this place, whatever its distance from UTC.
+    // Aligned with local hours.
     const offset = new Date(start * 1000).getTimezoneOffset() * 60;
     for (let at = Math.ceil((start - offset) / every) * every + offset; at < start + span; at += every) {
       const x = this.x((at - start) / step);

@@ -1,4 +1,4 @@
-// The charts, and what they are drawn from: series that grow at their end.
+// The charts, and their data: series that grow at their end.
 import { get } from "./api.js";
 import { Chart } from "./chart.js";
 import { find } from "./elements.js";
@@ -28,7 +28,7 @@ export function startCharts() {
     }),
     new Chart(host, {
       name: "Hit ratio", format: percent, top: 1,
-      series: [{ key: "ratio", name: "of what may be cached", tone: "accent", area: true }],
+      series: [{ key: "ratio", name: "of cacheable requests", tone: "accent", area: true }],
     }),
     new Chart(host, {
       name: "Latency", format: milliseconds,
@@ -107,7 +107,7 @@ function ratio({ hits, misses }) {
       hit -= hits[gone] ?? 0;
       all -= (hits[gone] ?? 0) + (misses[gone] ?? 0);
     }
-    // Sums of fractions drift.
+    // Rounded, because sums of fractions drift.
     return all > 1e-6 ? Math.min(1, Math.max(0, hit / all)) : null;
   });
 }

@@ -1,4 +1,4 @@
-// What is known of one entry, and the question before something is purged.
+// The details of an entry, and the confirmation of a purge.
 import { change, Refusal } from "./api.js";
 import { find, make, put } from "./elements.js";
 import { bytes, date, urlParts } from "./format.js";
@@ -18,7 +18,7 @@ function open(dialog) {
 
 export function startDialogs() {
   for (const dialog of document.querySelectorAll("dialog")) {
-    // A click on what lies behind.
+    // A click on the backdrop.
     dialog.addEventListener("pointerdown", (event) => {
       const box = dialog.getBoundingClientRect();
       const inside = event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
@@ -44,7 +44,7 @@ export function showDetails(entry) {
   const lines = [
     ["URL", entry.url],
     ["Status", entry.status],
-    ["Made of it", entry.recipe],
+    ["Derived", entry.recipe],
     ["Freshness", entry.freshness.words],
     ["Why", entry.freshness.because],
     ["Next request", entry.freshness.next],
@@ -65,8 +65,8 @@ export function showDetails(entry) {
  */
 export async function confirmPurge({ entry = null, search = "" }) {
   const many = !entry;
-  put(find("purge-title"), many ? "Purge what is cached" : `Purge ${urlParts(entry.url).file}?`);
-  put(find("purge-text"), entry ? `${entry.url}${entry.recipe ? `, ${entry.recipe}` : ""}: ${bytes(entry.size)}. The next request for it asks the origin.` : "The next requests for it ask the origin. Thumbnails go with what they were made of.");
+  put(find("purge-title"), many ? "Purge entries" : `Purge ${urlParts(entry.url).file}?`);
+  put(find("purge-text"), entry ? `${entry.url}${entry.recipe ? `, ${entry.recipe}` : ""}: ${bytes(entry.size)}. The next request for it asks the origin.` : "The next requests for it are forwarded to the origin. Thumbnails are purged with their originals.");
   find("purge-what").hidden = !many;
   if (many) {
     find("purge-target").value = search.startsWith("http") ? search : "";
@@ -94,7 +94,7 @@ function chosen() {
 
 function showTarget() {
   const what = chosen();
-  const labels = { url: "URL", prefix: "Beginning, such as https://images.example.com/2024/", host: "Host" };
+  const labels = { url: "URL", prefix: "Prefix, such as https://images.example.com/2024/", host: "Host" };
   find("purge-target-field").hidden = what === "all";
   put(find("purge-target-label"), labels[what] ?? "");
 }
@@ -105,8 +105,8 @@ async function send(entry) {
   put(wrong, "");
   const used = token || field.value;
   const target = find("purge-target").value.trim();
-  if (!used) return refuse("A token is needed.", field);
-  if (!entry && chosen() !== "all" && !target) return refuse("Say what is to go.", find("purge-target"));
+  if (!used) return refuse("A token is required.", field);
+  if (!entry && chosen() !== "all" && !target) return refuse("Specify what to purge.", find("purge-target"));
   find("purge-do").disabled = true;
   try {
     const result = entry
@@ -114,7 +114,7 @@ async function send(entry) {
       : await change("POST", "purge", used, chosen() === "all" ? { all: true } : { [chosen()]: target });
     token = used;
     field.value = "";
-    say(result.purged === 0 ? "Nothing of that was cached." : `Purged ${result.purged} ${result.purged === 1 ? "entry" : "entries"}.`);
+    say(result.purged === 0 ? "No matching entries." : `Purged ${result.purged} ${result.purged === 1 ? "entry" : "entries"}.`);
     return true;
   } catch (error) {
     if (error instanceof Refusal && (error.status === 401 || error.status === 403)) {

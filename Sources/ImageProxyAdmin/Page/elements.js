@@ -1,4 +1,4 @@
-// Making elements. Text goes in as text, never as markup.
+// Creates elements. Text is inserted as text, never as markup.
 
 export function find(id) {
   return document.getElementById(id);

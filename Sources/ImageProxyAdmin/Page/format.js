@@ -1,4 +1,4 @@
-// Numbers and dates as people read them. Nothing here touches the page.
+// Formats numbers and dates. Independent of the page.
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -57,7 +57,7 @@ export function milliseconds(value) {
 export function percent(ratio) {
   if (ratio === null || ratio === undefined) return "–";
   const value = ratio * 100;
-  // 99.96 % is not all of it.
+  // 99.96 % must not be displayed as 100 %.
   if (value > 99.9 && value < 100) return "> 99.9 %";
   if (value > 0 && value < 0.1) return "< 0.1 %";
   return `${value >= 99.95 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;

@@ -1,4 +1,4 @@
-// What is cached: a grid of entries, searched on the server, moved about in with the arrow keys.
+// The cached entries: a grid, searched on the server, navigated with the arrow keys.
 import { get } from "./api.js";
 import { confirmPurge, showDetails } from "./dialogs.js";
 import { find, make, put, reconcile } from "./elements.js";
@@ -52,7 +52,7 @@ export async function load() {
     if (mine === asked) put(find("gallery-note"), error.message);
     throw error;
   }
-  // A later question has overtaken this one.
+  // A later request has replaced this one.
   if (mine !== asked) return;
   show(found.entries, found.next);
 }
@@ -74,11 +74,11 @@ function show(list, more) {
   const had = host.contains(document.activeElement) ? indexOf(document.activeElement) : -1;
   reconcile(host, entries, (entry) => entry.id, create, update);
   find("more").hidden = !next;
-  put(find("more"), entries.length ? "Show more" : "Look further");
+  put(find("more"), entries.length ? "Show more" : "Search further");
   put(find("gallery-note"), noteText());
   const current = host.querySelector('.open[tabindex="0"]');
   if (!current && host.firstElementChild) setCurrent(host.firstElementChild);
-  // What had the focus has gone: its place is taken by the one that moved there.
+  // The focused entry is gone: focuses the one that took its place.
   if (had >= 0 && !host.contains(document.activeElement)) {
     if (entries.length) focus(Math.min(had, entries.length - 1));
     else find("search").focus();
@@ -86,9 +86,9 @@ function show(list, more) {
 }
 
 function noteText() {
-  // A search looks through so many entries at a time.
-  if (entries.length === 0 && next) return `Nothing with “${search}” among the newest entries.`;
-  if (entries.length === 0) return search ? `Nothing cached has “${search}” in its URL.` : "Nothing is cached yet.";
+  // The number of entries that a search examines at a time.
+  if (entries.length === 0 && next) return `No match for “${search}” among the newest entries.`;
+  if (entries.length === 0) return search ? `No entry's URL contains “${search}”.` : "No entries yet.";
   const number = next ? `the newest ${entries.length}` : `${entries.length}`;
   return search ? `${number} with “${search}”` : number;
 }

@@ -1,4 +1,4 @@
-// Asks the server for news, each part at its own pace, and not at all while nobody looks.
+// Polls the server, each part at its own interval, and not while the page is hidden.
 import { chartsInterval, refreshCharts, startCharts } from "./charts.js";
 import { startDialogs } from "./dialogs.js";
 import { find, put } from "./elements.js";
@@ -29,7 +29,7 @@ async function repeat(task, interval) {
 
 function startTheme() {
   const button = find("theme");
-  const words = { auto: ["Auto", "as the system has them"], light: ["Light", "light"], dark: ["Dark", "dark"] };
+  const words = { auto: ["Auto", "the system's"], light: ["Light", "light"], dark: ["Dark", "dark"] };
   const now = () => document.documentElement.dataset.theme ?? "auto";
   const show = () => {
     const [label, meaning] = words[now()];

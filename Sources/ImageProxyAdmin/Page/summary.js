@@ -24,7 +24,7 @@ export async function refreshSummary() {
 }
 
 export function showAway() {
-  put(find("state"), "no answer");
+  put(find("state"), "no response");
   find("dot").dataset.state = "away";
 }
 
@@ -82,7 +82,7 @@ function showStore(store, evictions, memory) {
     ["Used", `${bytes(store.usedBytes)} of ${bytes(store.capacity)} (${percent(store.usedBytes / store.capacity)})`],
     ["Holds", `${count(store.entries)} entries, ${bytes(store.bodyBytes)}`],
     ["Unfinished", store.partials ? `${count(store.partials)}, ${bytes(store.partialBytes)} set aside` : "none"],
-    ["Disk has free", bytes(store.freeSpace)],
+    ["Free on disk", bytes(store.freeSpace)],
     ["Memory", `${bytes(memory.usedBytes)} of ${bytes(memory.capacity)} in ${count(memory.entries)} files and images`],
     ["Evicted", evictedWords(evictions)],
   ];

@@ -1,4 +1,4 @@
-// What is being fetched from the origin right now.
+// The running transfers from the origin.
 import { get } from "./api.js";
 import { find, make, put, reconcile } from "./elements.js";
 import { bytes, count, percent, urlParts } from "./format.js";
@@ -14,7 +14,7 @@ export async function refreshTransfers() {
   for (const key of seen.keys()) if (!keys.has(key)) seen.delete(key);
   put(find("transfers-note"), transfers.length ? count(transfers.length + more) : "");
   if (transfers.length === 0) {
-    if (!list.querySelector(".empty")) put(list, [make("li", "empty", "Nothing is being fetched.")]);
+    if (!list.querySelector(".empty")) put(list, [make("li", "empty", "No transfers.")]);
     return;
   }
   list.querySelector(".empty")?.remove();
@@ -64,9 +64,9 @@ function speed({ id, received }, now) {
 
 function words({ phase, received, total, resumedFrom, retryAfter, because }, current) {
   const parts = [];
-  if (phase === "queued") parts.push("waiting for a free place");
-  if (phase === "waiting") parts.push("another process fetches it");
-  if (phase === "storing") parts.push("entering the store");
+  if (phase === "queued") parts.push("waiting for a slot");
+  if (phase === "waiting") parts.push("waiting for another process");
+  if (phase === "storing") parts.push("storing");
   if (phase === "retrying") parts.push(`trying again in ${Math.ceil(retryAfter)} s: ${because}`);
   if (received > 0 || phase === "transferring") parts.push(total ? `${bytes(received)} of ${bytes(total)}` : bytes(received));
   if (phase === "transferring" && current !== null) parts.push(`${bytes(current)}/s`);

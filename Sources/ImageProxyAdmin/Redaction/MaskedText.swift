@@ -1,9 +1,9 @@
 import HTTPSemantics
 
-/// Text for logs and pages in which URLs may stand, with the values of those query parameters that authorise replaced by `***`.
+/// Text for logs and pages that may contain URLs, with the values of authorising query parameters replaced by `***`.
 ///
-/// Whoever reads a signed URL in a log may use it. The parameters are those of this service's own signatures, of the common object
-/// stores and content networks, and the names that tokens and passwords commonly have.
+/// A signed URL in a log could be used by its readers. The parameters are those of this service's own signatures, of
+/// common object stores and CDNs, and common names of tokens and passwords.
 package enum MaskedText {
     /// In lower case.
     private static let names: Set<String> = [
@@ -11,7 +11,7 @@ package enum MaskedText {
         // Amazon S3, Google Cloud Storage, Azure, CloudFront, Akamai.
         "x-amz-signature", "x-amz-security-token", "x-goog-signature", "signature", "sig", "hdnea", "hdntl", "hdnts",
         "__token__",
-        // Anybody's.
+        // Common names.
         "access_token", "accesstoken", "api-key", "api_key", "apikey", "auth", "auth_token", "authorization",
         "client_secret",
         "code", "credential", "hmac", "id_token", "jwt", "key", "passwd", "password", "pwd", "refresh_token", "secret",
@@ -40,7 +40,7 @@ package enum MaskedText {
         return String(decoding: result + rest, as: UTF8.self)
     }
 
-    /// Returns true where a value has ended: where the next parameter begins, or the URL ends in a sentence.
+    /// Returns true at the end of a value: at the next parameter, or where the URL ends in a sentence.
     private static func isEnd(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), 0...0x20:
@@ -49,7 +49,7 @@ package enum MaskedText {
         }
     }
 
-    /// A parameter's name without escapes, in lower case: `%73ig` is `sig` to whoever verifies it.
+    /// A parameter's name without escapes, in lower case: verifiers read `%73ig` as `sig`.
     private static func decoded(_ name: Substring.UTF8View) -> String {
         String(decoding: PercentEncoding.decoded(name), as: UTF8.self).lowercased()
     }

@@ -3,8 +3,8 @@ import HTTPTypes
 import ImageCache
 import Logging
 
-/// Answers every request to the admin listener: decides who may come in, takes PURGE, and gives errors their form and every
-/// response the fields that say what a browser may do with it.
+/// Handles all requests to the admin listener: checks access, handles PURGE, formats errors, and adds fields that
+/// restrict browsers to every response.
 struct AdminEndpoint: RequestHandler {
     private let routes: AdminRoutes
     private let table: RouteTable
@@ -27,7 +27,7 @@ struct AdminEndpoint: RequestHandler {
             response = .failure(500, "\(error.code)", error.message)
         } catch {
             routes.logger.warning("an admin request failed", metadata: ["error": "\(error)"])
-            response = .failure(500, "internal", "The request could not be answered.")
+            response = .failure(500, "internal", "The request could not be processed.")
         }
         for field in Self.fields where response.head.headerFields[field.name] == nil {
             response.head.headerFields[field.name] = field.value
@@ -36,21 +36,21 @@ struct AdminEndpoint: RequestHandler {
     }
 
     private func answer(_ request: AdminRequest) async throws -> Response {
-        // Only a page with the token can send PURGE, under whatever name: no page of another place can even ask.
+        // Only a client with the token can send PURGE, under whatever host name: pages of other sites cannot.
         if request.method.rawValue == "PURGE" { return try await routes.purge(request) }
-        // The connection has checked that there is one Host at most, and a valid one.
+        // The connection has checked that there is at most one Host, and a valid one.
         guard let host = request.incoming.head.authority.flatMap({ HostField($0.utf8) }), host.host != .name("") else {
-            throw AdminError(.badRequest, "bad-host", "The Host field is no host.")
+            throw AdminError(.badRequest, "bad-host", "The Host field is invalid.")
         }
         guard routes.admission.admits(host) else {
             throw AdminError(
                 .misdirectedRequest, "host",
-                "The admin listener does not go by that name; admin-hosts lists those that it goes by.")
+                "The admin listener does not accept that host name; see admin-hosts.")
         }
         return try await table.response(to: request)
     }
 
-    /// Nothing from elsewhere, no script or style in the page itself, and nothing of it in somebody else's.
+    /// Content from other sites, inline scripts and styles, and embedding are forbidden.
     private static let fields: HTTPFields = [
         .contentSecurityPolicy: "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
             + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -67,11 +67,11 @@ extension HTTPField.Name {
     fileprivate static let crossOriginOpenerPolicy = other("Cross-Origin-Opener-Policy")
     fileprivate static let referrerPolicy = other("Referrer-Policy")
 
-    /// A name that is known to be one; should it not be, nothing worse than an unwanted field comes of it.
+    /// A name known to be valid; otherwise the only consequence is an unnecessary field.
     private static func other(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .xContentTypeOptions }
 }
 
-/// An error whose response says what was wrong with the request.
+/// An error whose response describes the problem with the request.
 struct AdminError: Error {
     var status: HTTPResponse.Status
     var code: String

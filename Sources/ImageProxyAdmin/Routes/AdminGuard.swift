@@ -4,16 +4,16 @@ import HTTPTypes
 
 /// The conditions under which a request to the admin listener is answered.
 ///
-/// * `Host` must be an address, `localhost`, the name that the listener was given, or one that the configuration allows: a page
-///   of somebody else's whose name was made to lead here (DNS rebinding) always comes under a name of its own.
-/// * What changes something needs the token, which no other page has; without a configured token nothing may be changed.
+/// * `Host` must be an address, `localhost`, the listener's name, or a configured one: a malicious page whose name
+///   resolves to this address (DNS rebinding) always sends its own name.
+/// * Changes require the token, which other pages do not have; without a configured token they are disabled.
 struct AdminGuard: Sendable {
     private let names: Set<String>
     private let token: @Sendable () -> String?
 
     /// - Parameters:
-    ///   - names: hosts that the listener answers to beside addresses and `localhost`.
-    ///   - token: the token as it is configured now; nil: nobody may purge.
+    ///   - names: Host names that the listener accepts in addition to addresses and `localhost`.
+    ///   - token: Returns the present token; nil: purging is disabled.
     init(names: [String], token: @escaping @Sendable () -> String?) {
         self.names = Set(names.map { $0.lowercased() })
         self.token = token
@@ -21,7 +21,7 @@ struct AdminGuard: Sendable {
 
     var hasToken: Bool { token() != nil }
 
-    /// Returns true if a request with this `Host` is meant for this listener.
+    /// Returns true if a request with this `Host` is accepted.
     func admits(_ field: HostField) -> Bool {
         switch field.host {
         case .address: true
@@ -32,13 +32,13 @@ struct AdminGuard: Sendable {
     enum AuthorizationError {
         /// No token was given: 401.
         case missing
-        /// Another one: 403.
+        /// A wrong token was given: 403.
         case wrong
-        /// There is none that would do: 403.
+        /// No token is configured: 403.
         case notConfigured
     }
 
-    /// Returns the reason why a request may not change anything; nil: it may.
+    /// Returns the reason why a request may not change anything; nil if it may.
     func authorizationError(authorization: String?) -> AuthorizationError? {
         guard let token = token() else { return .notConfigured }
         guard let authorization else { return .missing }

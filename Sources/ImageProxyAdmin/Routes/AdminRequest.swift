@@ -3,13 +3,13 @@ import HTTPServer
 import HTTPTypes
 import ImageProxy
 
-/// A request to the admin listener, its target taken apart.
+/// A request to the admin listener, with a parsed target.
 struct AdminRequest: Sendable {
     let incoming: Request
     /// As sent, without the query.
     let path: Substring
     private let query: Substring
-    /// The path's segments that the route names, as sent.
+    /// The path's segments named by the route, as sent.
     var parameters: [Substring: Substring] = [:]
 
     init(_ incoming: Request) {

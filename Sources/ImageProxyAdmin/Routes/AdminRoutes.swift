@@ -3,9 +3,8 @@ import HTTPServer
 import HTTPTypes
 import ImageCache
 import Logging
-import NIOPosix
 
-/// The routes of the admin listener: health, metrics, purging, and the page with what it shows.
+/// The routes of the admin listener: health, metrics, purging, and the page with its data.
 struct AdminRoutes: Sendable {
     let cache: DownloadCache
     let rules: CacheRules
@@ -13,14 +12,14 @@ struct AdminRoutes: Sendable {
     let registry: MetricsRegistry
     let readiness: Readiness
     let admission: AdminGuard
-    /// The origin's URL without a slash at its end and without credentials.
+    /// The origin's URL without a trailing slash and without credentials.
     let origin: String
     /// The program's version, for the page.
     let version: String
     let logger: Logger
     let started = Date()
 
-    /// The largest content of a request.
+    /// The greatest size of a request's content.
     static let largestBody = 64 << 10
 
     func table() -> RouteTable {
@@ -42,7 +41,7 @@ struct AdminRoutes: Sendable {
             }
         }
         table.get("metrics") { _ in
-            let figures = try await waiting { () throws(ImageCacheError) in try CacheMetrics(cache) }
+            let figures = try await CacheMetrics(cache)
             var text = PrometheusText()
             text.add(registry)
             figures.write(to: &text)
@@ -72,35 +71,32 @@ struct AdminRoutes: Sendable {
         }
         table.get("api/entries/:id/thumbnail") { request in
             let preview = try await cache.preview(ofEntry: entryID(request.parameters["id"] ?? ""), .fit(352, 264))
-            // No 404, which browsers complain about: there is such an entry, and no picture of it.
+            // Not a 404, which browsers report as an error: the entry exists without a preview.
             guard let preview else {
                 return Response(HTTPResponse(status: .noContent, headerFields: [.cacheControl: "no-store"]))
             }
             var response = Response.bytes(preview.bytes, type: preview.format.mediaType)
-            // An entry never changes, and its number never comes again.
+            // An entry never changes, and its number is never reused.
             response.head.headerFields[.cacheControl] = "private, max-age=604800, immutable"
             return response
         }
         table.delete("api/entries/:id") { request in
             try authorize(request)
             let id = try entryID(request.parameters["id"] ?? "")
-            let size = try await cache.entry(id)?.allocatedSize ?? 0
-            let isGone = try await cache.remove(entry: id)
-            return .json(PurgeResponse(purged: isGone ? 1 : 0, bytes: isGone ? size : 0))
+            return .json(PurgeResponse(try await cache.remove(.entry(id))))
         }
         table.post("purge") { request in
             try authorize(request)
             guard request.fields[.contentType]?.prefix(while: { $0 != ";" }).lowercased() == "application/json" else {
                 throw AdminError(.unsupportedMediaType, "content-type", "The content must be application/json.")
             }
-            let result = try await cache.purge(purgeTarget(of: request))
-            return .json(PurgeResponse(purged: result.entries, bytes: result.bytes))
+            return .json(PurgeResponse(try await purge(purgeScope(of: request))))
         }
     }
 
     // MARK: Answers
 
-    /// The readiness that the server's parts tell, and the store.
+    /// The readiness of the server's parts, and of the store.
     func state() async -> Readiness.State {
         guard readiness.state == .ready else { return readiness.state }
         do {
@@ -112,7 +108,7 @@ struct AdminRoutes: Sendable {
     }
 
     private func summary() async throws -> SummaryResponse {
-        let store = try await waiting { () throws(ImageCacheError) in try cache.statistics() }
+        let store = try await cache.statistics()
         let active = registry.all.reduce(0) { sum, metric in
             guard case .gauge(let gauge) = metric.value, MetricHelp.active.contains(metric.key.label) else {
                 return sum
@@ -125,25 +121,31 @@ struct AdminRoutes: Sendable {
             totals: SummaryResponse.Totals(history.totals), recent: SummaryResponse.Recent(history.recent),
             store: SummaryResponse.Store(store),
             memory: SummaryResponse.Memory(
-                [cache.answerStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
-            evictions: SummaryResponse.Evictions(cache.evictions))
+                [cache.hotResponseStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
+            evictions: SummaryResponse.Evictions(await cache.evictions))
     }
 
-    /// `PURGE /path`, as with other caches: one URL of the origin, or one that is given whole.
+    /// `PURGE /path`, as in other caches: one URL of the origin, or an absolute one.
     func purge(_ request: AdminRequest) async throws -> Response {
         try authorize(request)
         let head = request.incoming.head
         let url = head.scheme.map { "\($0)://\(head.authority ?? "")\(head.targetText)" } ?? origin + head.targetText
-        let result = try await cache.purge(.url(url))
-        return .json(
-            PurgeResponse(purged: result.entries, bytes: result.bytes), status: result.entries > 0 ? .ok : .notFound)
+        let result = try await cache.remove(.url(url))
+        return .json(PurgeResponse(result), status: result.entries > 0 ? .ok : .notFound)
+    }
+
+    private func purge(_ scope: PurgeCommand.Scope) async throws(ImageCacheError) -> RemovalResult {
+        switch scope {
+        case .everything: try await cache.clear()
+        case .target(let target): try await cache.remove(target)
+        }
     }
 
     private func authorize(_ request: AdminRequest) throws {
         switch admission.authorizationError(authorization: request.fields[.authorization]) {
         case nil: break
-        case .missing: throw AdminError(.unauthorized, "token", "A token is needed: Authorization: Bearer.")
-        case .wrong: throw AdminError(.forbidden, "token", "The token is not the right one.")
+        case .missing: throw AdminError(.unauthorized, "token", "A token is required: Authorization: Bearer.")
+        case .wrong: throw AdminError(.forbidden, "token", "The token is wrong.")
         case .notConfigured:
             throw AdminError(.forbidden, "no-token", "The server was started without a token for purging.")
         }
@@ -151,30 +153,25 @@ struct AdminRoutes: Sendable {
 
     private func entryID(_ text: some StringProtocol) throws -> Int64 {
         guard let id = EntryID.number(String(text)) else {
-            throw AdminError(.badRequest, "entry", "That is no entry's number.")
+            throw AdminError(.badRequest, "entry", "The entry number is invalid.")
         }
         return id
     }
 
-    private func purgeTarget(of request: AdminRequest) throws -> PurgeTarget {
+    private func purgeScope(of request: AdminRequest) throws -> PurgeCommand.Scope {
         do {
-            return try PurgeCommand.target(of: request.incoming.content)
+            return try PurgeCommand.scope(of: request.incoming.content)
         } catch {
             throw AdminError(.badRequest, "purge", error.description)
         }
-    }
-
-    /// Runs what waits for the disk on a thread that may.
-    private func waiting<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await NIOThreadPool.singleton.runIfActive(work)
     }
 }
 
 extension PurgeCommand.ParsingError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .notJSON: "The content is no JSON object with url, prefix, host or all."
-        case .notOne: "Exactly one of url, prefix, host and all must be there, and all must be true."
+        case .notJSON: "The content must be a JSON object with url, prefix, host or all."
+        case .notOne: "Exactly one of url, prefix, host and all must be specified, and all must be true."
         case .notURL(let text): "\"\(text)\" is neither an http or https URL nor, for host, a host without a port."
         }
     }

@@ -1,10 +1,10 @@
 import FoundationEssentials
 import ImageCache
 
-/// `GET /api/entries?search=&after=&limit=`: what is cached, the newest first.
+/// `GET /api/entries?search=&after=&limit=`: the cached entries, the newest first.
 struct EntriesResponse: Encodable {
     var entries: [Entry]
-    /// The value of `after` for the next page; nil: there is none.
+    /// The value of `after` for the next page; nil if there is none.
     var next: String?
 
     struct Entry: Encodable {
@@ -16,13 +16,13 @@ struct EntriesResponse: Encodable {
         var stored: Double
         var lastUsed: Double
         var type: String?
-        /// The stored response's status, when it is no success.
+        /// The stored response's status, if it is not a success.
         var status: Int?
-        /// The recipe of an image that the cache made of an original.
+        /// The recipe of an image that the cache derived from an original.
         var recipe: String?
         var etag: String?
         var vary: String?
-        /// The URL of a small picture of it, relative to the page.
+        /// The URL of a preview, relative to the page.
         var preview: String?
         var freshness: FreshnessSummary
     }
@@ -45,7 +45,7 @@ extension EntriesResponse.Entry {
         freshness = FreshnessSummary(entry.explanation(at: now, rules: rules))
         let fields = entry.record?.response.fields
         let declared = fields?[.contentType].map { $0.prefix { $0 != ";" }.lowercased() }
-        // What the cache made has a format of its own; its record is the original's.
+        // A derived image has its own format; its record is the original's.
         type = entry.recipe == nil ? declared : entry.format?.mediaType
         if entry.recipe == nil {
             status = entry.record.map { $0.response.status.code }.flatMap { (200..<300).contains($0) ? nil : $0 }
@@ -58,7 +58,7 @@ extension EntriesResponse.Entry {
     }
 }
 
-/// An entry's number as it stands in addresses: too large for a number in JavaScript.
+/// An entry's number as text: too large for a number in JavaScript.
 enum EntryID {
     static func text(_ id: Int64) -> String { String(UInt64(bitPattern: id), radix: 16) }
 

@@ -2,11 +2,11 @@ import FoundationEssentials
 import HTTPCaching
 import Units
 
-/// An entry's freshness as the page says it.
+/// An entry's freshness for display.
 struct FreshnessSummary: Sendable, Equatable, Encodable {
     enum State: String, Sendable, Encodable {
         case fresh, stale
-        /// It must be confirmed before each use.
+        /// It must be validated before each use.
         case confirm
         /// Its record is damaged: it counts as a miss.
         case unknown
@@ -15,7 +15,7 @@ struct FreshnessSummary: Sendable, Equatable, Encodable {
     var state: State
     /// In few words: "Fresh for 3 h 12 min".
     var words: String
-    /// Whole sentences: why, and what the next request does.
+    /// Complete sentences: the reason, and the handling of the next request.
     var because: String
     var next: String
 
@@ -23,14 +23,14 @@ struct FreshnessSummary: Sendable, Equatable, Encodable {
         because = explanation?.because ?? ""
         next = explanation?.next ?? ""
         guard let explanation else {
-            (state, words) = (.unknown, "Its record is damaged; fetched anew")
+            (state, words) = (.unknown, "Its record is damaged; downloaded again")
             return
         }
         let freshness = explanation.freshness
         if freshness.isFresh {
             (state, words) = (.fresh, "Fresh for \(TimeSpan(seconds: Double(freshness.remaining)))")
         } else if freshness.mustValidate {
-            (state, words) = (.confirm, "Confirmed with the origin before each use")
+            (state, words) = (.confirm, "Validated with the origin before each use")
         } else {
             state = .stale
             words = "Stale for \(TimeSpan(seconds: Double(-freshness.remaining))), \(Self.use(explanation.decision))"
@@ -40,7 +40,7 @@ struct FreshnessSummary: Sendable, Equatable, Encodable {
     /// The use of a stale entry, in words.
     private static func use(_ decision: CacheDecision) -> String {
         switch decision {
-        case .serve: "may be served all the same"
+        case .serve: "may be served nevertheless"
         case .serveAndRevalidate: "may be served while it is revalidated"
         case .validate(let validation) where validation.mayServeStaleOnError:
             "revalidated first, served if the origin fails"

@@ -2,12 +2,12 @@ import HTTPSemantics
 import HTTPServer
 import HTTPTypes
 
-/// A file of the page, from the folder `Page`: the build puts them into the binary.
+/// A file of the page, from the folder `Page`, which the build embeds into the binary.
 struct PageFile: Sendable {
     let name: String
     let type: String
     let content: [UInt8]
-    /// Changes with the content, so that a browser asks and gets 304.
+    /// Changes with the content, so that browsers revalidate with 304.
     let tag: String
 
     private init(_ name: String, _ type: String, _ bytes: [UInt8]) {

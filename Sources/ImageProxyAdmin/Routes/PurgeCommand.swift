@@ -15,25 +15,31 @@ struct PurgeCommand: Decodable {
         case notURL(String)
     }
 
-    static func target(of body: [UInt8]) throws(ParsingError) -> PurgeTarget {
-        guard let order = try? JSONDecoder().decode(PurgeCommand.self, from: Data(body)) else { throw .notJSON }
-        let targets: [PurgeTarget?] = [
-            order.url.map { .url($0) }, order.prefix.map { .prefix($0) }, order.host.map { .host($0) },
-            order.all == true ? .everything : nil,
+    /// The entries to remove.
+    enum Scope: Equatable {
+        case target(RemovalTarget)
+        case everything
+    }
+
+    static func scope(of body: [UInt8]) throws(ParsingError) -> Scope {
+        guard let command = try? JSONDecoder().decode(PurgeCommand.self, from: Data(body)) else { throw .notJSON }
+        let scopes: [Scope?] = [
+            command.url.map { .target(.url($0)) }, command.prefix.map { .target(.prefix($0)) },
+            command.host.map { .target(.host($0)) }, command.all == true ? .everything : nil,
         ]
-        let named = targets.compactMap(\.self)
-        guard named.count == 1, let target = named.first else { throw .notOne }
-        switch target {
-        case .url(let url), .prefix(let url):
+        let named = scopes.compactMap(\.self)
+        guard named.count == 1, let scope = named.first else { throw .notOne }
+        switch scope {
+        case .target(.url(let url)), .target(.prefix(let url)):
             // An empty beginning would be everything, which must be said.
             guard URLText.hasWebScheme(url) else { throw .notURL(url) }
-        case .host(let host):
+        case .target(.host(let host)):
             // A port would match nothing.
             let isAddress = host.hasPrefix("[") && host.hasSuffix("]")
             guard !host.isEmpty, !host.contains("/"), isAddress || !host.contains(":") else { throw .notURL(host) }
-        case .everything: break
+        case .target, .everything: break
         }
-        return target
+        return scope
     }
 }
 
@@ -43,4 +49,8 @@ struct PurgeResponse: Encodable {
     var purged: Int
     /// The bytes that they took on disk.
     var bytes: Int64
+}
+
+extension PurgeResponse {
+    init(_ result: RemovalResult) { self.init(purged: result.entries, bytes: result.bytes) }
 }

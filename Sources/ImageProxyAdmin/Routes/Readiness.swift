@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-/// The server's readiness for requests: set by its parts, read by `/readyz` and the page.
+/// The server's readiness: set by its parts, read by `/readyz` and the page.
 package final class Readiness: Sendable {
     enum State: String, Sendable, Encodable {
         case starting, ready, stopping
@@ -15,6 +15,6 @@ package final class Readiness: Sendable {
     /// The data listener accepts connections.
     package func start() { current.withLock { if $0 == .starting { $0 = .ready } } }
 
-    /// The server was told to end: what runs is finished, and nothing new wanted.
+    /// The server is shutting down: running requests finish, new ones are not wanted.
     package func stop() { current.withLock { $0 = .stopping } }
 }

@@ -7,7 +7,7 @@ extension Response {
     static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Nothing that is answered holds a number that JSON has none for.
+        // Responses contain no number that JSON cannot represent.
         let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
         return bytes(Array(data), type: "application/json", status: status)
     }

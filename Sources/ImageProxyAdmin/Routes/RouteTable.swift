@@ -1,14 +1,14 @@
 import HTTPServer
 import HTTPTypes
 
-/// The routes of the admin listener: for a method and a path, the action that answers. HEAD is answered as GET is; the connection
-/// leaves the content out.
+/// The routes of the admin listener: the action for a method and a path. HEAD is handled like GET; the connection omits
+/// the content.
 struct RouteTable: Sendable {
     typealias Action = @Sendable (AdminRequest) async throws -> Response
 
     private struct Route {
         var method: HTTPRequest.Method
-        /// Those that begin with a colon match any segment, and name it.
+        /// Segments that begin with a colon match any segment, and name it.
         var segments: [Substring]
         var action: Action
     }
@@ -23,9 +23,9 @@ struct RouteTable: Sendable {
         routes.append(Route(method: method, segments: path.split(separator: "/"), action: action))
     }
 
-    /// Answers a request by the route that it matches.
+    /// Performs the action of the matching route.
     ///
-    /// - Throws: What the action throws, and ``AdminError`` when there is no such route.
+    /// - Throws: The action's error, or ``AdminError`` if there is no such route.
     func response(to request: AdminRequest) async throws -> Response {
         let segments = request.path.split(separator: "/")
         let method = request.method == .head ? .get : request.method
@@ -35,7 +35,7 @@ struct RouteTable: Sendable {
             request.parameters = parameters
             return try await route.action(request)
         }
-        throw AdminError(.notFound, "not-found", "There is nothing here.")
+        throw AdminError(.notFound, "not-found", "Not found.")
     }
 
     private static func match(_ pattern: [Substring], _ path: [Substring]) -> [Substring: Substring]? {

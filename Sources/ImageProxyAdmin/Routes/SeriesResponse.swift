@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// `GET /api/series?step=1|60&since=T`: what happened over time, one value a step, as rates a second; latencies in
-/// milliseconds, null where nothing was answered. Everything is null before the server started.
+/// `GET /api/series?step=1|60&since=T`: metrics over time, one value for each step, as rates a second; latencies in
+/// milliseconds, null for steps without responses. All values are null before the server's start.
 struct SeriesResponse: Encodable {
-    /// The beginning of the first step, in seconds since 1970.
+    /// The start of the first step, in seconds since 1970.
     var start: Int
     /// Seconds.
     var step: Int
-    /// Values of each series.
+    /// The number of values of each series.
     var length: Int
-    /// The most that there are.
+    /// The greatest number of values.
     var capacity: Int
     var series: Series
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ImageCache
 
-/// `GET /api/summary`: how the server is doing, in one look. Times are seconds, latencies milliseconds, sizes bytes.
+/// `GET /api/summary`: the state of the server. Times are in seconds, latencies in milliseconds, sizes in bytes.
 struct SummaryResponse: Encodable {
     var now: Double
     var started: Double
@@ -9,7 +9,7 @@ struct SummaryResponse: Encodable {
     var origin: String
     var state: Readiness.State
     var canPurge: Bool
-    /// Requests under way.
+    /// The number of running requests.
     var active: Int
     var totals: Totals
     var recent: Recent
@@ -82,7 +82,7 @@ struct SummaryResponse: Encodable {
         }
 
         struct Band: Encodable {
-            /// Seconds; nil: without end.
+            /// In seconds; nil: unlimited.
             var upTo: Double?
             var count: Int
         }
@@ -96,5 +96,5 @@ struct SummaryResponse: Encodable {
     }
 }
 
-/// Three digits behind the point are enough for a chart, and a fifth of the bytes.
+/// Three decimals suffice for a chart, in a fifth of the bytes.
 func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }

@@ -1,13 +1,13 @@
 import ImageCache
 
-/// `GET /api/transfers`: what is being fetched right now, the furthest behind last.
+/// `GET /api/transfers`: the running transfers, the least advanced last.
 struct TransfersResponse: Encodable {
     var transfers: [Transfer]
-    /// Those that are not listed, because there are too many.
+    /// The number of transfers that are not listed, because there are too many.
     var more: Int
 
     struct Transfer: Encodable {
-        /// The same as long as the transfer lasts.
+        /// Constant for the duration of the transfer.
         var id: String
         var url: String
         /// `queued`, `waiting` (for another process), `transferring`, `retrying`, `storing`.
@@ -15,12 +15,12 @@ struct TransfersResponse: Encodable {
         var received: Int64
         var total: Int64?
         var resumedFrom: Int64
-        /// Seconds, and the reason, while it waits to try again.
+        /// Seconds until the next retry, and the reason for it.
         var retryAfter: Double?
         var because: String?
     }
 
-    /// - Parameter running: as ``ImageCache/DownloadCache/running`` has it.
+    /// - Parameter running: The value of ``ImageCache/DownloadCache/running``.
     init(_ running: [(url: String, progress: DownloadProgress)], limit: Int = 100) {
         let sorted = running.sorted {
             ($0.progress.received, $1.url) > ($1.progress.received, $0.url)

@@ -1,12 +1,12 @@
-/// The newest values of a series with one value a step of time, in a room of fixed size.
+/// The most recent values of a series with one value for each step of time, in constant memory.
 struct SeriesRing<Value: Sendable>: Sendable {
     /// Seconds.
     let step: Int
     let capacity: Int
     private var values: [Value] = []
-    /// The place of the next value once `values` is full.
+    /// The index of the next value once `values` is full.
     private var place = 0
-    /// The beginning of the step after the newest one, in seconds since 1970; nil: nothing was noted yet.
+    /// The end of the newest step, in seconds since 1970; nil if there are no values.
     private(set) var end: Int?
 
     init(step: Int, capacity: Int) {
@@ -15,10 +15,10 @@ struct SeriesRing<Value: Sendable>: Sendable {
         values.reserveCapacity(capacity)
     }
 
-    /// Notes the value of all steps that have passed since the last call, up to `time`.
+    /// Records the value of all steps since the last call, up to `time`.
     ///
-    /// A step that nobody was awake for has the same value as the ones around it: a rate is what it was on average. After a
-    /// step of the clock, back or far ahead, the series begins anew.
+    /// Steps missed by the sampler get the same value, which is a rate averaged over them. After a clock step,
+    /// backwards or far ahead, the series starts anew.
     mutating func note(_ value: Value, until time: Int) {
         let newEnd = time / step * step
         guard let end else {
@@ -48,9 +48,9 @@ struct SeriesRing<Value: Sendable>: Sendable {
         }
     }
 
-    /// The values of the steps from `since` on, the oldest first; of all that the ring has room for when it is nil.
+    /// The values of the steps from `since` on, the oldest first; all if it is nil.
     ///
-    /// - Returns: When the first of them begins, and the values; nil for steps before the first note.
+    /// - Returns: The start of the first one, and the values; nil for steps before the first record.
     func slice(since: Int?, now: Int) -> (start: Int, values: [Value?]) {
         let end = end ?? now / step * step
         let first = end - capacity * step

@@ -1,11 +1,11 @@
 import ConcurrencyPrimitives
 import FoundationEssentials
 
-/// The server's traffic, second by second for ten minutes, and minute by minute for a day, and its newest totals.
+/// The server's traffic, by second for ten minutes, and by minute for a day, and its latest totals.
 ///
-/// In memory alone, about 200 KB whatever happens.
+/// In memory only, about 200 KB.
 final class TrafficHistory: Sendable {
-    /// The two resolutions, by the seconds of a step.
+    /// The two resolutions, in seconds.
     enum Step: Int, Sendable {
         case second = 1
         case minute = 60
@@ -16,11 +16,11 @@ final class TrafficHistory: Sendable {
     private struct State {
         var seconds = SeriesRing<TrafficPoint>(step: Step.second.rawValue, capacity: Step.second.capacity)
         var minutes = SeriesRing<TrafficPoint>(step: Step.minute.rawValue, capacity: Step.minute.capacity)
-        /// The newest totals, and the time at which they were read.
+        /// The latest totals, and the time at which they were read.
         var last: Reading?
-        /// The reading that the running minute is reckoned from.
+        /// The reading at the start of the present minute.
         var minuteBegan: Reading?
-        /// One a second, the oldest first: for what holds for the last minute.
+        /// One reading a second, the oldest first, for averages over the last minute.
         var minute: [Reading] = []
     }
 
@@ -31,7 +31,7 @@ final class TrafficHistory: Sendable {
 
     private let state = Locked(State())
 
-    /// Takes a reading of the totals.
+    /// Records a reading of the totals.
     func note(_ totals: TrafficTotals, at date: Date) {
         let now = Reading(time: date.timeIntervalSince1970, totals: totals)
         state.withLock { state in
@@ -41,7 +41,7 @@ final class TrafficHistory: Sendable {
                 if state.minute.count > 61 { state.minute.removeFirst() }
             }
             guard let last = state.last, let minuteBegan = state.minuteBegan, now.time > last.time else {
-                // The first one, or the clock was set back.
+                // The first reading, or the clock was set back.
                 state.minuteBegan = now
                 state.minute.removeAll()
                 return
@@ -55,7 +55,7 @@ final class TrafficHistory: Sendable {
         }
     }
 
-    /// The points of the steps from `since` on; nil for those before the server started.
+    /// The points of the steps from `since` on; nil for those before the server's start.
     func slice(_ step: Step, since: Int?, now: Date) -> (start: Int, points: [TrafficPoint?]) {
         let now = Int(now.timeIntervalSince1970)
         let (start, values) = state.withLock { state in
@@ -64,7 +64,7 @@ final class TrafficHistory: Sendable {
         return (start, values)
     }
 
-    /// The newest totals.
+    /// The latest totals.
     var totals: TrafficTotals { state.withLock { $0.last?.totals } ?? TrafficTotals() }
 
     /// The average of the last minute; nil before there are two readings.

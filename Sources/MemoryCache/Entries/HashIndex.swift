@@ -1,10 +1,10 @@
-/// Finds slots by hash: open addressing with linear probing, eight bytes a bucket, at most three quarters full.
+/// A hash index of slots: open addressing with linear probing, eight bytes a bucket, at most three quarters full.
 ///
-/// It holds neither keys nor values: whoever asks compares the candidate's. So an entry's key is in memory once, and one
-/// kind of table serves for keys and for originals.
+/// It contains neither keys nor values: the caller compares the candidate's key. An entry's key is thus in memory once,
+/// and one kind of table serves for keys and for originals.
 @usableFromInline
 struct HashIndex: Sendable {
-    /// The hash in the upper half, the slot's number plus one in the lower; 0: empty.
+    /// The hash in the upper half, the slot's number plus one in the lower; 0 if empty.
     @usableFromInline var buckets: [UInt64] = []
     @usableFromInline var count = 0
 
@@ -14,7 +14,7 @@ struct HashIndex: Sendable {
     @inlinable
     var mask: Int { buckets.count - 1 }
 
-    /// The slot with this hash for which `matches` is true.
+    /// The slot with this hash for which `matches` returns true.
     @inlinable
     func slot(hash: UInt32, where matches: (Int32) -> Bool) -> Int32? {
         guard !buckets.isEmpty else { return nil }
@@ -30,7 +30,7 @@ struct HashIndex: Sendable {
         }
     }
 
-    /// Adds a slot that is not there.
+    /// Adds a slot that is not in the index.
     @inlinable
     mutating func insert(_ slot: Int32, hash: UInt32) {
         if (count + 1) * 4 > buckets.count * 3 { grow() }
@@ -38,7 +38,7 @@ struct HashIndex: Sendable {
         count += 1
     }
 
-    /// Puts `slot` where `old` is, which has the same hash.
+    /// Replaces `old` by `slot`, which has the same hash.
     @inlinable
     mutating func replace(_ old: Int32, by slot: Int32, hash: UInt32) {
         guard let position = position(of: old, hash: hash) else { return }
@@ -49,8 +49,8 @@ struct HashIndex: Sendable {
     mutating func remove(_ slot: Int32, hash: UInt32) {
         guard var hole = position(of: slot, hash: hash) else { return }
         count -= 1
-        // What follows moves up, so that no tombstones gather: an entry may move into the hole unless its own place
-        // lies after the hole.
+        // Following buckets move up instead of leaving tombstones: an entry may move into the hole unless its own
+        // position lies after the hole.
         var position = hole
         while true {
             position = (position + 1) & mask

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What all shards of a cache share.
+/// The context that all shards of a cache share.
 @usableFromInline
 struct ShardContext<Value: Sendable>: Sendable {
     @usableFromInline let clock: MemoryCacheClock
@@ -18,7 +18,7 @@ struct ShardContext<Value: Sendable>: Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, as near as an `Int64` comes: 292 years either way.
+    /// Whole nanoseconds, clamped to the range of `Int64` (292 years).
     @inlinable
     var nanoseconds: Int64 {
         let (seconds, overflow) = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -31,17 +31,17 @@ extension Duration {
 @usableFromInline
 struct Entry<Key: MemoryCacheKey, Value: Sendable>: Sendable {
     @usableFromInline let key: Key
-    /// nil: the cache let go of it, and a caller holds it (`reference`).
+    /// nil if the cache purged it, and a caller holds it (`reference`).
     @usableFromInline var value: Value?
     @usableFromInline var reference: WeakReference?
     /// In bytes, as given at the insert.
     @usableFromInline let cost: Int
-    /// When it is too old, by the clock's elapsed time in nanoseconds; `max`: never.
+    /// The end of its time limit, by the clock's elapsed time in nanoseconds; `max`: none.
     @usableFromInline let expiry: Int64
     @usableFromInline var isPinned: Bool
     @usableFromInline let hash: UInt32
     @usableFromInline let originalHash: UInt32
-    /// Other entries of the same original.
+    /// The next entry of the same original.
     @usableFromInline var nextVariant = Use.none
     @usableFromInline var previousVariant = Use.none
 
@@ -61,10 +61,10 @@ struct Entry<Key: MemoryCacheKey, Value: Sendable>: Sendable {
     }
 }
 
-/// A part of the cache's entries, all that its lock guards: found by key and by original, in their order of use.
+/// A part of the cache's entries, protected by one lock: found by key and by original, in their order of use.
 ///
-/// It knows no limits; the cache adds up what the shards hold and tells what has to go. Values that go are handed out,
-/// so that they are released when the lock is free again.
+/// It is independent of the limits; the cache adds up the shards' usage and decides what to remove. Removed values are
+/// returned, so that they are released outside of the lock.
 @usableFromInline
 struct Shard<Key: MemoryCacheKey, Value: Sendable>: Sendable {
     @usableFromInline var slots = Slots<Entry<Key, Value>>()
@@ -72,7 +72,7 @@ struct Shard<Key: MemoryCacheKey, Value: Sendable>: Sendable {
     /// Each original's first variant.
     @usableFromInline var originals = HashIndex()
 
-    /// What a purge may take, what it takes last, and what callers still hold.
+    /// The entries that a purge removes first, those that it removes last, and those that callers still hold.
     @usableFromInline var free = UseList()
     @usableFromInline var pinned = UseList()
     @usableFromInline var held = UseList()
@@ -86,10 +86,10 @@ struct Shard<Key: MemoryCacheKey, Value: Sendable>: Sendable {
     @usableFromInline
     enum Finding {
         case hit(Value)
-        /// A caller still held it; the cache holds it again, with so many bytes.
+        /// A caller still held it; the cache holds it again, at this cost.
         case found(Value, cost: Int)
         case miss
-        /// It was there and too old; so many bytes less are in use.
+        /// It was present beyond its time limit; the usage is reduced by this cost.
         case expired(Value?, cost: Int)
     }
 
@@ -98,7 +98,7 @@ struct Shard<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         keys.slot(hash: hash) { slots[$0]?.key == key }
     }
 
-    /// The key's value, which this use makes the newest.
+    /// The key's value, which becomes the most recently used one.
     @inlinable
     mutating func use(
         _ key: Key, hash: UInt32, capacity: Int, sequence: @autoclosure () -> UInt64,
@@ -122,7 +122,7 @@ struct Shard<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         return revive(slot, capacity: capacity, sequence: sequence(), context: context)
     }
 
-    /// Makes an entry that has a value the newest of its list.
+    /// Makes an entry with a value the most recent of its list.
     @inlinable
     mutating func renew(_ slot: Int32, sequence: UInt64, date: Double) {
         if slots[slot]?.isPinned == true {
@@ -153,7 +153,7 @@ struct Shard<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         return .found(value, cost: cost)
     }
 
-    /// Adds an entry whose key is not there as the newest.
+    /// Adds an entry, whose key is not present, as the most recent one.
     @inlinable
     mutating func add(_ entry: consuming Entry<Key, Value>, sequence: UInt64, date: Double) {
         let (hash, originalHash, cost, isPinned) = (entry.hash, entry.originalHash, entry.cost, entry.isPinned)
@@ -181,7 +181,7 @@ struct Shard<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         }
     }
 
-    /// Takes an entry out. `bytes`: how much less is in use.
+    /// Removes an entry. `bytes`: the reduction of the usage.
     @inlinable
     mutating func remove(_ slot: Int32) -> (value: Value?, bytes: Int) {
         unlink(slot)
@@ -199,7 +199,7 @@ struct Shard<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         return (entry.value, entry.value == nil ? 0 : entry.cost)
     }
 
-    /// Takes an entry out of its list and its bytes out of the sums.
+    /// Removes an entry from its list and its bytes from the sums.
     @inlinable
     mutating func unlink(_ slot: Int32) {
         guard let (cost, isHeld, isPinned) = slots[slot].map({ ($0.cost, $0.value == nil, $0.isPinned) }) else {

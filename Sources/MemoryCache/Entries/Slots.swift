@@ -3,9 +3,9 @@
 struct Use: Sendable {
     @usableFromInline var newer = Use.none
     @usableFromInline var older = Use.none
-    /// When it was used last, counted in uses of the whole cache: the order, whatever the clock says.
+    /// The number of the last use, counted over the whole cache: the order, independent of the clock.
     @usableFromInline var sequence: UInt64 = 0
-    /// When it was used last, in seconds since 1970: for people.
+    /// The time of the last use, in seconds since 1970, for display.
     @usableFromInline var date: Double = 0
 
     @inlinable static var none: Int32 { -1 }
@@ -33,9 +33,9 @@ struct UseList: Sendable {
     init() {}
 }
 
-/// Entries numbered from 0; a number stays the same as long as its entry lives. Free ones are linked.
+/// Entries numbered from 0; a number is stable for the lifetime of its entry. Free ones are linked.
 ///
-/// A copy would share its entries with the original: it is only ever moved.
+/// Must not be copied, only moved: a copy would share its entries with the original.
 @usableFromInline
 struct Slots<Entry: Sendable>: Sendable {
     @usableFromInline var uses: [Use] = []
@@ -60,7 +60,7 @@ struct Slots<Entry: Sendable>: Sendable {
         return slot
     }
 
-    /// Takes the entry out of its slot, which is in no list.
+    /// Removes the entry from its slot, which is in no list.
     @inlinable
     mutating func take(_ slot: Int32) -> Entry? {
         uses[Int(slot)].older = free
@@ -68,7 +68,7 @@ struct Slots<Entry: Sendable>: Sendable {
         return memory.base[Int(slot)].take()
     }
 
-    /// The entry in a slot, or nil when it is free.
+    /// The entry in a slot, or nil if it is free.
     @inlinable
     subscript(slot: Int32) -> Entry? {
         _read { yield memory.base[Int(slot)] }
@@ -76,13 +76,13 @@ struct Slots<Entry: Sendable>: Sendable {
     }
 }
 
-/// An array whose elements are looked at in place: to compare an entry's key, `Array` would copy the entry, and count its
-/// objects' references up and down.
+/// An array whose elements are accessed in place: to compare an entry's key, `Array` would copy the entry, and retain
+/// and release its objects.
 ///
-/// `@unchecked Sendable`: it belongs to one `Slots`, which is reached only under its shard's lock.
+/// `@unchecked Sendable`: it belongs to one `Slots`, which is accessed only under its shard's lock.
 @usableFromInline
 final class SlotMemory<Entry: Sendable>: @unchecked Sendable {
-    /// All of them are initialised.
+    /// All elements are initialised.
     @usableFromInline let base: UnsafeMutablePointer<Entry?>
     @usableFromInline let capacity: Int
 
@@ -99,7 +99,7 @@ final class SlotMemory<Entry: Sendable>: @unchecked Sendable {
         base.deallocate()
     }
 
-    /// The same entries in more memory; here there are none left.
+    /// Moves the entries into more memory and leaves this value empty.
     @inlinable
     func moved(toCapacity capacity: Int) -> SlotMemory {
         let larger = SlotMemory(capacity: capacity)
@@ -109,7 +109,7 @@ final class SlotMemory<Entry: Sendable>: @unchecked Sendable {
 }
 
 extension Slots {
-    /// Puts a slot that is in no list at the list's newest end.
+    /// Inserts a slot that is in no list at the list's newest end.
     @inlinable
     mutating func prepend(_ slot: Int32, to list: inout UseList, sequence: UInt64, date: Double) {
         uses[Int(slot)] = Use(newer: Use.none, older: list.newest, sequence: sequence, date: date)
@@ -126,7 +126,7 @@ extension Slots {
         list.count -= 1
     }
 
-    /// Makes a slot of the list its newest.
+    /// Moves a slot to the newest end of its list.
     @inlinable
     mutating func renew(_ slot: Int32, in list: inout UseList, sequence: UInt64, date: Double) {
         if list.newest == slot {

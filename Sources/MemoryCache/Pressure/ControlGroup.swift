@@ -1,13 +1,14 @@
-/// A memory cgroup: a folder, and which version's files are in it.
+/// A memory cgroup: a folder, and the version of its files.
 struct ControlGroup: Sendable, Hashable {
     enum Version: Sendable { case v1, v2 }
 
     let version: Version
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     let folder: String
 
-    /// The process's own cgroup and those above it, from below, as far as they are mounted here: one chain for the
-    /// memory controller of version 1, one for version 2. A machine with both has the controller in one of them.
+    /// The process's own cgroup and its ancestors, innermost first, as far as they are mounted: one chain for the
+    /// memory controller of version 1, one for version 2. On a machine with both versions, the controller is in one of
+    /// them.
     static func own(_ version: Version, files: SystemFiles) -> [ControlGroup] {
         chain(
             version, path: path(version, in: files.text("/proc/self/cgroup") ?? ""),
@@ -16,7 +17,7 @@ struct ControlGroup: Sendable, Hashable {
 
     static func chain(_ version: Version, path: String?, mount: (root: String, folder: String)?) -> [ControlGroup] {
         guard let path, let mount else { return [] }
-        // Inside a container the path may be that of the host, and the mount begins at the container's own cgroup.
+        // In a container the path may be the host's, while the mount starts at the container's own cgroup.
         var below = path[...]
         if mount.root != "/" {
             guard path == mount.root || path.hasPrefix(mount.root + "/") else {
@@ -24,7 +25,7 @@ struct ControlGroup: Sendable, Hashable {
             }
             below = path.dropFirst(mount.root.count)
         }
-        // A path outside the process's cgroup namespace begins with "/..": only the mount itself can be seen.
+        // A path outside of the process's cgroup namespace begins with "/..": only the mount itself is visible.
         var names = below.split(separator: "/")
         if names.contains("..") { names = [] }
         return (0...names.count).reversed().map { count in
@@ -47,7 +48,7 @@ struct ControlGroup: Sendable, Hashable {
         return nil
     }
 
-    /// Where the hierarchy is mounted, and which of its cgroups is at the top there, from `/proc/self/mountinfo`
+    /// The mount point of the hierarchy, and the cgroup at its root, from `/proc/self/mountinfo`
     /// (proc_pid_mountinfo(5)).
     static func mount(_ version: Version, in text: String) -> (root: String, folder: String)? {
         for line in text.split(separator: "\n") {
@@ -62,7 +63,7 @@ struct ControlGroup: Sendable, Hashable {
         return nil
     }
 
-    /// Blanks and the like stand there as `\040`.
+    /// Decodes escapes such as `\040` for a space.
     private static func unescaped(_ word: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = Array(word.utf8)[...]
@@ -85,21 +86,21 @@ extension ControlGroup {
     func limit(_ files: SystemFiles) -> Int64? {
         switch version {
         case .v2:
-            // Above `memory.high` the kernel slows every allocation down: no less a limit to a service.
+            // Above `memory.high` the kernel throttles allocations, which is equivalent to a limit for a service.
             let limits = ["memory.max", "memory.high"].compactMap { files.number("\(folder)/\($0)") }
             return limits.min()
         case .v1:
-            // No limit is the largest number of whole pages.
+            // The largest number of whole pages means no limit.
             return files.number("\(folder)/memory.limit_in_bytes").flatMap { $0 >= 1 << 62 ? nil : $0 }
         }
     }
 
-    /// Bytes in use by it and all below it, page cache included.
+    /// The bytes used by it and its descendants, page cache included.
     func usage(_ files: SystemFiles) -> Int64? {
         files.number(version == .v2 ? "\(folder)/memory.current" : "\(folder)/memory.usage_in_bytes")
     }
 
-    /// Page cache in bytes, which the kernel takes back before anything else.
+    /// The page cache in bytes, which the kernel reclaims first.
     func pageCache(_ files: SystemFiles) -> Int64 {
         let prefix = version == .v2 ? "" : "total_"
         let text = files.text("\(folder)/memory.stat") ?? ""

@@ -3,19 +3,18 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Tells memory caches when memory is short, before the kernel kills the process.
+/// A monitor that informs memory caches of memory pressure, before the kernel kills the process.
 ///
-/// It listens to what the kernel has to say, on one thread of its own that waits and costs nothing meanwhile:
+/// It listens to the kernel on a thread of its own, which is idle between events:
 ///
-/// - **Stalls**: the pressure stall information (PSI, Linux 4.20) of the process's own cgroup (`memory.pressure`), or where
-///   it has none, the machine's (`/proc/pressure/memory`). Triggers say when tasks have waited for memory.
+/// - **Stalls**: the pressure stall information (PSI, Linux 4.20) of the process's own cgroup (`memory.pressure`), or
+///   where it has none, the machine's (`/proc/pressure/memory`). Triggers fire when tasks have waited for memory.
 /// - **Limits** of the process's cgroup and of those above it: version 2 (`memory.max`, `memory.high`, `memory.events`)
 ///   and version 1 (thresholds of usage and `memory.pressure_level` by eventfd). Page cache does not count as used: the
-///   kernel takes that by itself. A limit is hit within milliseconds by whoever fills memory fast, so the monitor is also
-///   told of growth (``grew(by:)``; a ``MemoryCache`` does that) and looks, on the thread that grows, before the room
-///   that it saw last can be used up.
-/// - **Available memory** (`MemAvailable` in `/proc/meminfo`), where neither of the above is to be had, which is said in
-///   the log.
+///   kernel reclaims it. A limit may be reached within milliseconds, so the monitor is also informed of growth
+///   (``grew(by:)``; a ``MemoryCache`` does that) and checks the usage, on the growing thread, before the space found
+///   by the last check can be used up.
+/// - **Available memory** (`MemAvailable` in `/proc/meminfo`), if neither of the above is available, which is logged.
 /// - **Calls**: ``report(_:)``.
 ///
 /// ```swift
@@ -25,7 +24,7 @@ import Synchronization
 /// ```
 public final class MemoryPressureMonitor: Sendable {
     private struct State {
-        /// By the order in which they came; false: the observer is no more.
+        /// Observers by order of registration; a handler returns false if its observer no longer exists.
         var observers: [Int: @Sendable (MemoryPressure) -> Bool] = [:]
         var observersSoFar = 0
         var status = MemoryPressureStatus()
@@ -36,12 +35,12 @@ public final class MemoryPressureMonitor: Sendable {
     let files: SystemFiles
     let sources: PressureSources
     private let state = Locked(State())
-    /// Bytes that may still be allocated before it is time to look.
+    /// The number of bytes that may be allocated before the next check.
     private let credit: Atomic<Int>
-    /// One thread looks and makes room; whoever wants to grow then waits until it has.
-    private let gate = LookingGate()
+    /// One thread checks and purges; threads that want to grow wait until it has finished.
+    private let gate = ReentrancyGuard()
 
-    /// Finds out what there is to listen to. The monitor listens from ``start()`` on.
+    /// Creates a monitor and determines its sources. It listens after ``start()``.
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(configuration: configuration, files: SystemFiles())
     }
@@ -83,7 +82,7 @@ public final class MemoryPressureMonitor: Sendable {
         thread?.end()
     }
 
-    /// Tells every observer, on this thread, before it returns.
+    /// Informs every observer, on this thread, before it returns.
     public func report(_ pressure: MemoryPressure) {
         report(pressure, because: "reported by a call")
     }
@@ -101,8 +100,8 @@ public final class MemoryPressureMonitor: Sendable {
         }
     }
 
-    /// Calls `handler` whenever memory is short, as long as the observer lives, on whichever thread finds that out. It
-    /// should free what it can, and return: threads that want to grow wait for it.
+    /// Calls `handler` on memory pressure, as long as the observer lives, on the thread that detects it. The handler
+    /// should free memory and return: growing threads wait for it.
     public func observe<Observer: AnyObject & Sendable>(
         by observer: Observer, _ handler: @escaping @Sendable (Observer, MemoryPressure) -> Void
     ) {
@@ -116,26 +115,26 @@ public final class MemoryPressureMonitor: Sendable {
         }
     }
 
-    /// Says that so many bytes were allocated, or are about to be. When they may have used up the room under a limit that
-    /// was there at the last look, it looks again and tells the observers before it returns; else it costs a subtraction.
+    /// Reports that a number of bytes was, or is about to be, allocated. If they may have used up the space found by
+    /// the last check, it checks again and informs the observers before it returns; otherwise it costs a subtraction.
     public func grew(by bytes: Int) {
         if credit.subtract(bytes, ordering: .relaxed).newValue < 0 { look(waiting: true) }
     }
 
-    /// What it listens to, and what it heard.
+    /// The sources and recent events.
     public var status: MemoryPressureStatus { state.withLock { $0.status } }
 
-    /// Compares what is in use with the limits, and tells the observers when it is too much.
+    /// Compares the usage with the limits, and informs the observers if it is too high.
     ///
-    /// - Parameter waiting: whether to wait for another thread that does so, and then to look only if that did not give
-    ///   enough room; else there is nothing to do meanwhile.
+    /// - Parameter waiting: True to wait for another thread that checks, and to check again only if that did not free
+    ///   enough; otherwise returns at once if another thread checks.
     private func look(waiting: Bool) {
         guard sources.hasReadings else { return }
         guard gate.enter(waiting: waiting) else { return }
         defer { gate.leave() }
         if waiting && credit.load(ordering: .relaxed) >= 0 { return }
-        let judgement = sources.judge()
-        credit.store(judgement.credit, ordering: .relaxed)
-        if let pressure = judgement.pressure { report(pressure, because: judgement.reason) }
+        let reading = sources.reading()
+        credit.store(reading.credit, ordering: .relaxed)
+        if let pressure = reading.pressure { report(pressure, because: reading.reason) }
     }
 }

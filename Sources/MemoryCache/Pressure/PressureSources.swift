@@ -1,19 +1,20 @@
 import Logging
 
-/// What there is to listen to, and what can be read at any time: the limits, or available memory.
+/// The available sources of memory pressure, and the readings that are possible at any time: limits, or available
+/// memory.
 struct PressureSources: Sendable {
-    /// What a look found.
-    struct Judgement: Sendable, Equatable {
+    /// The result of a check.
+    struct PressureReading: Sendable, Equatable {
         var pressure: MemoryPressure?
-        /// In words; empty without pressure.
+        /// The reason in words; empty without pressure.
         var reason = ""
-        /// Bytes that may be allocated before the next look.
+        /// The number of bytes that may be allocated before the next check.
         var credit = Int.max / 2
     }
 
     let files: SystemFiles
     let configuration: MemoryPressureMonitor.Configuration
-    /// Those that had a limit when this was made.
+    /// The cgroups that had a limit when this was created.
     let limited: [ControlGroup]
     /// The file for PSI triggers; nil: none.
     let stalls: String?
@@ -40,7 +41,7 @@ struct PressureSources: Sendable {
         }
     }
 
-    /// In words, with the paths.
+    /// The sources in words, with their paths.
     var descriptions: [String] {
         var all = limited.map { "limit \($0.limit(files) ?? 0) bytes of \($0.folder)" }
         if let stalls { all.append("stalls by \(stalls)") }
@@ -48,15 +49,15 @@ struct PressureSources: Sendable {
         return all
     }
 
-    /// Reads what can be read now.
-    func judge() -> Judgement {
-        var worst = Judgement()
+    /// Reads the present limits and usage.
+    func reading() -> PressureReading {
+        var worst = PressureReading()
         for group in limited {
             guard let limit = group.limit(files), let usage = group.usage(files) else { continue }
             let (warning, critical) = (
                 Self.part(configuration.warningUsage, of: limit), Self.part(configuration.criticalUsage, of: limit)
             )
-            // Only then: the kernel has to add up a lot for `memory.stat`.
+            // Only if necessary: computing `memory.stat` is expensive for the kernel.
             let used = usage < warning ? usage : max(0, usage - group.pageCache(files))
             worst.add(
                 used >= critical ? .critical : used >= warning ? .warning : nil,
@@ -84,14 +85,15 @@ struct PressureSources: Sendable {
     }
 }
 
-extension PressureSources.Judgement {
-    /// Adds what one reading says. `room`: bytes until the next level.
+extension PressureSources.PressureReading {
+    /// Adds a reading. `room`: the bytes until the next level.
     fileprivate mutating func add(_ pressure: MemoryPressure?, _ reason: String, room: Int64, of limit: Int64) {
         if let pressure, self.pressure.map({ $0 < pressure }) ?? true {
             self.pressure = pressure
             self.reason = reason
         }
-        // A quarter of the room: others grow as well, without a word. Where there is none left, not at every step.
+        // A quarter of the space, because other processes grow without reporting it; with no space left, not every step
+        // is checked.
         credit = min(credit, Int(max(room / 4, limit / 256, 1)))
     }
 }

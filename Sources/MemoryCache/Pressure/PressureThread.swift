@@ -3,11 +3,11 @@ import ConcurrencyPrimitives
 import Glibc
 import Logging
 
-/// The monitor's thread: waits for the kernel, and passes on what it says.
+/// The monitor's thread: waits for events of the kernel, and reports them.
 final class PressureThread: Sendable {
     private let watch: PressureWatch
     private let onEvent: @Sendable (PressureWatch.Event) -> Void
-    /// An eventfd; readable: it is time to end.
+    /// An eventfd that becomes readable when the thread is to end.
     private let ending: Int32
     /// nil: not started, or ended.
     private let thread = Locked<SystemThread?>(nil)
@@ -20,7 +20,7 @@ final class PressureThread: Sendable {
 
     deinit { close(ending) }
 
-    /// nil, and a word in the log: there is no thread or descriptor to be had.
+    /// Returns nil, with a log message, if no thread or descriptor is available.
     static func start(
         _ watch: PressureWatch, logger: Logger, onEvent: @escaping @Sendable (PressureWatch.Event) -> Void
     ) -> PressureThread? {
@@ -40,7 +40,7 @@ final class PressureThread: Sendable {
         return started
     }
 
-    /// Ends the thread and waits for it. On the thread itself: it ends when it returns from here.
+    /// Ends the thread and waits for it. On the thread itself, it ends after this returns.
     func end() {
         let running = thread.withLock { thread in
             defer { thread = nil }
@@ -63,10 +63,10 @@ final class PressureThread: Sendable {
             if count == 0 { onEvent(.look) }
             var gone: Set<Int32> = []
             for (item, result) in zip(waiting, polled) where count > 0 && result.revents != 0 {
-                // The cgroup is no more, or the trigger was taken away.
+                // The cgroup was removed, or the trigger was.
                 if Int32(result.revents) & (POLLERR | POLLNVAL | POLLHUP) != 0 { gone.insert(item.descriptor) }
                 if result.revents & item.events == 0 { continue }
-                // An eventfd's count, an inotify's events; a trigger has nothing to read.
+                // An eventfd's count, or an inotify's events; a trigger has nothing to read.
                 if item.events == Int16(POLLIN) { drain(item.descriptor) }
                 onEvent(item.event)
             }

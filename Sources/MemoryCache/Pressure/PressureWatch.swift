@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What the monitor's thread waits for: descriptors, each with what its readiness means.
+/// The descriptors that the monitor's thread waits for, each with the meaning of its readiness.
 final class PressureWatch: Sendable {
     enum Event: Sendable {
         case pressure(MemoryPressure, String)
@@ -15,13 +15,13 @@ final class PressureWatch: Sendable {
     }
 
     let items: [Item]
-    /// What could be set up, in words.
+    /// Descriptions of the active sources.
     let descriptions: [String]
-    /// How long to wait at most, in milliseconds; -1: forever.
+    /// The poll time-out in milliseconds; -1: none.
     let timeout: Int32
 
-    /// Sets up all that the sources allow. What cannot be set up (a read-only cgroup file system in a container) is done
-    /// without: growth is looked at all the same.
+    /// Sets up all available sources. A source that cannot be set up (a read-only cgroup file system in a container) is
+    /// omitted: growth is checked nevertheless.
     init(_ sources: PressureSources, configuration: MemoryPressureMonitor.Configuration) {
         var items: [Item] = []
         var descriptions: [String] = []
@@ -45,7 +45,7 @@ final class PressureWatch: Sendable {
         self.descriptions = descriptions
         timeout =
             sources.hasReadings
-            ? Int32(min(max(configuration.lookInterval.nanoseconds / 1_000_000, 1), 3_600_000)) : -1
+            ? Int32(min(max(configuration.checkInterval.nanoseconds / 1_000_000, 1), 3_600_000)) : -1
     }
 
     deinit {
@@ -88,8 +88,8 @@ final class PressureWatch: Sendable {
         }
     }
 
-    /// Version 2: `memory.events` counts each time that a limit was met; the kernel tells of its changes like of a
-    /// file's (the kernel's Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files").
+    /// Version 2: `memory.events` counts the times at which a limit was reached; the kernel signals its changes like
+    /// those of a file (the kernel's Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files").
     private static func changes(of group: ControlGroup, _ files: SystemFiles) -> [Item] {
         let descriptor = clinux_inotify()
         guard descriptor >= 0 else { return [] }

@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// Pressure stall information: a trigger is set by writing it into the file, and polled for as long as it is open
-/// (the kernel's Documentation/accounting/psi.rst).
+/// Pressure stall information: a trigger is set by writing it into the file, and polled while the file is open (the
+/// kernel's Documentation/accounting/psi.rst).
 enum StallTrigger {
-    /// Processes without CAP_SYS_RESOURCE may use windows of whole multiples of two seconds only.
+    /// Processes without CAP_SYS_RESOURCE are limited to windows of whole multiples of two seconds.
     private static let window = Duration.seconds(2)
 
-    /// The first file that takes a trigger: the cgroup's own, the machine's.
+    /// The first file that accepts a trigger: the cgroup's own, or the machine's.
     static func file(
         in group: ControlGroup?, files: SystemFiles, configuration: MemoryPressureMonitor.Configuration
     ) -> String? {
@@ -21,7 +21,8 @@ enum StallTrigger {
         }
     }
 
-    /// Sets a trigger. The descriptor becomes readable out of band (POLLPRI) whenever it fires, at most once a window.
+    /// Sets a trigger. The descriptor becomes readable out of band (POLLPRI) when it fires, at most once in each
+    /// window.
     static func open(
         _ path: String, _ level: MemoryPressure, files: SystemFiles, configuration: MemoryPressureMonitor.Configuration
     ) -> Int32? {
@@ -30,7 +31,7 @@ enum StallTrigger {
         let (kind, stall) =
             level == .warning ? ("some", configuration.warningStall) : ("full", configuration.criticalStall)
         let microseconds = min(max(stall, .microseconds(1)), window).nanoseconds / 1000
-        // With the zero byte at its end: the kernel overwrites the last byte with one.
+        // With a terminating zero byte: the kernel overwrites the last byte.
         let text = "\(kind) \(microseconds) \(window.nanoseconds / 1000)"
         let written = text.withCString { write(descriptor, $0, strlen($0) + 1) }
         guard written > 0 else {

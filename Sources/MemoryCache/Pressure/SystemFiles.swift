@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
 
-/// The kernel's small files below `/proc` and `/sys`, or stand-ins for them below another root.
+/// The kernel's files below `/proc` and `/sys`, or substitutes below another root.
 struct SystemFiles: Sendable {
-    /// What stands before each path; empty: the real files.
+    /// The prefix of each path; empty for the real files.
     var root = ""
 
-    /// A file's whole text; nil: it cannot be read.
+    /// A file's text; nil if it cannot be read.
     func text(_ path: String) -> String? {
         let descriptor = clinux_open(root + path, O_RDONLY, 0)
         guard descriptor >= 0 else { return nil }
@@ -24,12 +24,12 @@ struct SystemFiles: Sendable {
         }
     }
 
-    /// A file that holds one number; nil: it cannot be read, or holds a word (`max`).
+    /// The number in a file; nil if it cannot be read, or contains a word (`max`).
     func number(_ path: String) -> Int64? {
         text(path).flatMap { Int64($0.prefix { $0 != "\n" }) }
     }
 
-    /// The number behind `name` in a file of lines `name number`, with or without a colon and a unit.
+    /// The number after `name` in a file of lines `name number`, with or without a colon and a unit.
     static func field(_ name: String, in text: String) -> Int64? {
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")

@@ -1,11 +1,11 @@
 import HTTPSemantics
 
 extension NetworkAddress {
-    /// What the address is when it is not one of the public Internet's; nil when it is.
+    /// The purpose of an address that is not a public Internet address; nil for a public one.
     ///
-    /// IPv4: all of the IANA IPv4 Special-Purpose Address Registry, what is not unicast, and one address that a cloud uses
-    /// for its own purposes. IPv6: only global unicast (2000::/3) counts as public, less what its registry takes out of
-    /// that; a form that carries an IPv4 address is what that address is.
+    /// IPv4: the IANA IPv4 Special-Purpose Address Registry, anything that is not unicast, and one address that a cloud
+    /// provider uses. IPv6: only global unicast (2000::/3) counts as public, except for the entries of its registry; a
+    /// form that embeds an IPv4 address counts as that address.
     var specialPurpose: String? { isIPv4 ? specialPurposeOfIPv4 : specialPurposeOfIPv6 }
 
     private struct Block: Sendable {
@@ -44,7 +44,7 @@ extension NetworkAddress {
         Block("240.0.0.0", 4, "reserved"),  // RFC 1112
     ].compactMap(\.self)
 
-    /// Inside 2000::/3.
+    /// Blocks inside of 2000::/3.
     private static let blocksOfIPv6: [Block] = [
         Block("2001::", 32, "Teredo"),  // RFC 4380
         Block("2001::", 23, "reserved for protocols"),  // RFC 2928
@@ -53,7 +53,7 @@ extension NetworkAddress {
         Block("3fff::", 20, "documentation"),  // RFC 9637
     ].compactMap(\.self)
 
-    /// Outside of it, for the name's sake: all of the rest is refused.
+    /// Blocks outside of it, for the description: all other addresses are refused, too.
     private static let otherBlocksOfIPv6: [Block] = [
         Block("::", 128, "unspecified"),
         Block("::1", 128, "loopback"),

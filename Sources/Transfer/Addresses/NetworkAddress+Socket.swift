@@ -2,7 +2,7 @@ import Glibc
 import HTTPSemantics
 
 extension NetworkAddress {
-    /// The address of a socket; nil when it is of another family.
+    /// The address of a socket; nil for another address family.
     init?(_ socket: UnsafePointer<sockaddr>, length: Int) {
         let raw = UnsafeRawPointer(socket)
         switch Int32(socket.pointee.sa_family) {

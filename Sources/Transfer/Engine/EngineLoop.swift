@@ -74,7 +74,7 @@ final class EngineLoop {
         let goesOn = mailbox.collect(into: &commands)
         for command in commands {
             switch command {
-            case .start(let order): start(order)
+            case .start(let submission): start(submission)
             case .cancel(let id): if let transfer = transfers[id] { end(transfer, transfer.cancel(now: now)) }
             case .resume(let id): transfers[id]?.resume(now: now)
             case .prioritize(let id, let priority): prioritize(id, priority)
@@ -84,10 +84,12 @@ final class EngineLoop {
         return goesOn
     }
 
-    private func start(_ order: Mailbox.Order) {
-        let transfer = RunningTransfer(order, mailbox: mailbox, startedAt: now)
-        if order.prepared.isCancelled.load(ordering: .acquiring) { return end(transfer, transfer.cancel(now: now)) }
-        transfers[order.id] = transfer
+    private func start(_ submission: Mailbox.Submission) {
+        let transfer = RunningTransfer(submission, mailbox: mailbox, startedAt: now)
+        if submission.prepared.isCancelled.load(ordering: .acquiring) {
+            return end(transfer, transfer.cancel(now: now))
+        }
+        transfers[submission.id] = transfer
         enqueue(transfer)
         transfer.attach()
     }
@@ -216,9 +218,10 @@ final class EngineLoop {
     private func refuseEverything() {
         mailbox.stop()
         _ = mailbox.collect(into: &commands)
-        for case .start(let order) in commands {
-            order.continuation.resume(
-                returning: .failure(TransferError(.libcurl, url: order.prepared.url.text, "libcurl is out of memory")))
+        for case .start(let submission) in commands {
+            submission.continuation.resume(
+                returning: .failure(
+                    TransferError(.libcurl, url: submission.prepared.url.text, "libcurl is out of memory")))
         }
     }
 }

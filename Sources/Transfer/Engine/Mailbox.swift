@@ -5,7 +5,7 @@ import HTTPSemantics
 /// The way from any thread to the engine's: a queue of commands, a wake-up for the first of a batch, and the thread's
 /// beginning and end.
 final class Mailbox: Sendable {
-    struct Order: Sendable {
+    struct Submission: Sendable {
         let id: UInt64
         let prepared: PreparedRequest
         let sink: any BodySink
@@ -14,7 +14,7 @@ final class Mailbox: Sendable {
     }
 
     enum Command: Sendable {
-        case start(Order)
+        case start(Submission)
         case cancel(UInt64)
         case resume(UInt64)
         case prioritize(UInt64, TransferPriority)
@@ -66,10 +66,10 @@ final class Mailbox: Sendable {
             if state.thread == .notStarted { return !startThread(&state) }
             return false
         }
-        if refused, case .start(let order) = command {
-            order.continuation.resume(
+        if refused, case .start(let submission) = command {
+            submission.continuation.resume(
                 returning: .failure(
-                    TransferError(.cancelled, url: order.prepared.url.text, "the transfer engine is not running")))
+                    TransferError(.cancelled, url: submission.prepared.url.text, "the transfer engine is not running")))
         }
     }
 

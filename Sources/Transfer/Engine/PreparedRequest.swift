@@ -70,7 +70,7 @@ final class PreparedRequest: @unchecked Sendable {
         // "Name:" keeps libcurl from adding a field of its own: nobody else knows what kind of content it is, and what is
         // passed on gets nothing added.
         if sendsContent, !request.fields.contains(.contentType) { list = clibcurl_slist_append(list, "Content-Type:") }
-        if request.options.passesEveryStatus, !request.fields.contains(.accept) {
+        if request.options.forwardsErrorResponses, !request.fields.contains(.accept) {
             list = clibcurl_slist_append(list, "Accept:")
         }
         // No wait for "100 Continue" before the content is sent.

@@ -45,8 +45,8 @@ extension RunningTransfer {
     }
 
     private func askForAnother(now: MonotonicTime) -> TransferStateMachine.Action {
-        guard sink.takesAnother() else { return machine.sinkTakesNone() }
-        return machine.sinkTakesAnother(held: heldBytes, random: mailbox.configuration.random(), at: now)
+        guard sink.canRestart() else { return machine.sinkCannotRestart() }
+        return machine.sinkCanRestart(held: heldBytes, random: mailbox.configuration.random(), at: now)
     }
 
     /// Nil for a transfer that cannot be resumed: its sink is never asked.

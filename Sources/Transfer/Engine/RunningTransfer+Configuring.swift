@@ -101,7 +101,7 @@ extension RunningTransfer {
         _ handle: EasyHandle, _ options: TransferOptions, _ credentials: TransferOptions.Credentials?
     ) {
         // HTTPField makes a value of whatever text there is: no line ends, so no field can be smuggled in.
-        let own = options.passesEveryStatus ? "" : "imgcache"
+        let own = options.forwardsErrorResponses ? "" : "imgcache"
         let agent = HTTPField(name: .userAgent, value: options.userAgent ?? own).value
         if !agent.isEmpty { _ = handle.set(CURLOPT_USERAGENT, agent) }
         if let credentials {
@@ -128,7 +128,7 @@ private func transfer(_ context: UnsafeMutableRawPointer?) -> Unmanaged<RunningT
 private let onHeader: clibcurl_data_callback = { data, size, count, context in
     let line = UnsafeRawBufferPointer(start: data, count: size * count)
     guard let transfer = transfer(context) else { return 0 }
-    return transfer._withUnsafeGuaranteedRef { $0.receiveHead(line: line) } == .taken ? line.count : 0
+    return transfer._withUnsafeGuaranteedRef { $0.receiveHead(line: line) } == .accepted ? line.count : 0
 }
 
 private let onBody: clibcurl_data_callback = { data, size, count, context in
@@ -136,7 +136,7 @@ private let onBody: clibcurl_data_callback = { data, size, count, context in
     guard !bytes.isEmpty else { return 0 }
     guard let transfer = transfer(context) else { return 0 }
     switch transfer._withUnsafeGuaranteedRef({ $0.receiveBody(bytes) }) {
-    case .taken: return bytes.count
+    case .accepted: return bytes.count
     case .pause: return Int(CURL_WRITEFUNC_PAUSE)
     case .stop: return 0
     }

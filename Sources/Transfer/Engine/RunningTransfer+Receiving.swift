@@ -5,16 +5,16 @@ import Synchronization
 extension RunningTransfer {
     /// An answer of a callback to libcurl.
     enum Reception {
-        case taken
+        case accepted
         case pause
         case stop
     }
 
     func receiveHead(line: UnsafeRawBufferPointer) -> Reception {
-        guard machine.awaitsHead else { return .taken }
+        guard machine.awaitsHead else { return .accepted }
         if RawHead.isStatusLine(line) { machine.headBegan(at: .now) }
         switch collector.append(line) {
-        case .more: return .taken
+        case .more: return .accepted
         case .interim(let status, let fields):
             return reception(machine.receivedInterim(.init(code: status), fields), now: .now)
         case .violation(let text): return reception(machine.headBroke(text), now: .now)
@@ -37,7 +37,7 @@ extension RunningTransfer {
         if machine.hasUnjudgedHead, reception(machine.judgeHead(), now: now) == .stop { return .stop }
         switch machine.received(Int64(bytes.count), at: now) {
         case .write: return write(bytes)
-        case .discard: return .taken
+        case .discard: return .accepted
         case .pause(let due):
             wakingTime = due
             return .pause
@@ -59,11 +59,11 @@ extension RunningTransfer {
         mailbox.counts.bytesReceived.add(bytes.count, ordering: .relaxed)
         hasNews = true
         report(now: now)
-        return .taken
+        return .accepted
     }
 
     /// The answer to libcurl after an action: whatever it is, the request's end tells the loop.
     private func reception(_ action: TransferStateMachine.Action, now: MonotonicTime) -> Reception {
-        if case .goOn = perform(action, now: now) { .taken } else { .stop }
+        if case .goOn = perform(action, now: now) { .accepted } else { .stop }
     }
 }

@@ -42,7 +42,7 @@ final class RunningTransfer {
     /// The end of a pause that keeps to the rate, which the loop was not told yet.
     var wakingTime: MonotonicTime?
 
-    /// The sink was given bytes since the last lull.
+    /// The sink was given bytes since the last `writeBatchComplete`.
     var hasNews = false
     private var lastReport = MonotonicTime(nanoseconds: 0)
     /// The fields of the present request, if they are not the usual ones.
@@ -52,17 +52,17 @@ final class RunningTransfer {
     var host: String { prepared.host }
     var client: String? { prepared.checked.request.client }
 
-    init(_ order: Mailbox.Order, mailbox: Mailbox, startedAt: MonotonicTime) {
-        id = order.id
-        prepared = order.prepared
-        sink = order.sink
-        events = order.events
-        continuation = order.continuation
-        priority = order.prepared.checked.request.priority
+    init(_ submission: Mailbox.Submission, mailbox: Mailbox, startedAt: MonotonicTime) {
+        id = submission.id
+        prepared = submission.prepared
+        sink = submission.sink
+        events = submission.events
+        continuation = submission.continuation
+        priority = submission.prepared.checked.request.priority
         self.mailbox = mailbox
         let configuration = mailbox.configuration
         machine = TransferStateMachine(
-            order.prepared.checked,
+            submission.prepared.checked,
             rules: .init(signatures: configuration.signatures, addressPolicy: configuration.addressPolicy),
             startedAt: startedAt)
     }
@@ -175,7 +175,7 @@ final class RunningTransfer {
     func tellLull() {
         guard hasNews else { return }
         hasNews = false
-        if machine.isBodyOpen { sink.lull() }
+        if machine.isBodyOpen { sink.writeBatchComplete() }
     }
 
     func report(now: MonotonicTime, force: Bool = false) {

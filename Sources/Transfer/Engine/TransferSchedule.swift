@@ -95,7 +95,7 @@ struct TransferSchedule {
         guard let best else { return nil }
         hosts[best.host]?.takeFirst(of: best.client)
         hosts[best.host]?.running += 1
-        slots.takeRegardless(for: best.client)
+        slots.takeUnconditionally(for: best.client)
         turns.begin(best.waiting.tag)
         noteOneLessWaiting()
         settle(best.host)
@@ -104,7 +104,7 @@ struct TransferSchedule {
 
     mutating func finished(host: String, client: String? = nil) {
         hosts[host]?.running -= 1
-        slots.giveBack(for: client)
+        slots.release(for: client)
         settle(host)
     }
 

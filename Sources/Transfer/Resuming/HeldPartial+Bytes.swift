@@ -1,5 +1,5 @@
 extension HeldPartial {
-    /// How many bytes are held.
+    /// The number of bytes held.
     package var heldBytes: Int64 {
         var held: Int64 = 0
         var position: Int64 = 0
@@ -10,12 +10,12 @@ extension HeldPartial {
         return position == .max ? held : held + max(0, (total ?? position) - position)
     }
 
-    /// How many bytes are known to be missing; the unknown end counts as none.
+    /// The number of bytes known to be missing; an unknown end counts as none.
     var missingBytes: Int64 {
         missing.reduce(0) { $1.upperBound == .max ? $0 : $0 + Int64($1.count) }
     }
 
-    /// Why nothing can be built on this, in words; nil when it is sound.
+    /// The reason why the partial cannot be resumed, in words; nil if it can.
     var defect: String? {
         guard validator.isUsable else { return "the validator of the held bytes is not a strong one" }
         var position: Int64 = 0

@@ -1,40 +1,40 @@
 package import HTTPSemantics
 package import HTTPTypes
 
-/// What one attempt asks for, decided from what is held. A value: ``judge(_:)`` says what the answer means.
+/// The part of a body that one attempt requests, given the held bytes. A value: ``judge(_:)`` interprets the response.
 package struct ResumePlan: Equatable {
-    package enum Question: Equatable {
+    package enum RequestedPart: Equatable {
         /// The whole body.
         case whole
-        /// A missing range; `upperBound` is `Int64.max` when the total is unknown.
+        /// A missing range; `upperBound` is `Int64.max` if the total is unknown.
         case range(Range<Int64>)
-        /// Everything is held: only the last byte, whose 206 proves validator and total.
+        /// Everything is held: requests the last byte only, whose 206 proves validator and total.
         case lastByte(total: Int64)
     }
 
-    package let question: Question
-    /// What the question builds on; nil with ``Question/whole``.
+    package let requestedPart: RequestedPart
+    /// The partial that the request continues; nil with ``Question/whole``.
     package let held: HeldPartial?
-    /// Why held bytes are not used, in words.
+    /// The reason for not using held bytes, in words.
     let refusal: String?
-    /// The request has preconditions of its own, so a 304 and a 412 are answers to those.
+    /// True if the request has preconditions of its own, so that a 304 or a 412 refers to those.
     let isConditional: Bool
     let isHead: Bool
-    /// Every status is a body for the sink.
-    let passesEveryStatus: Bool
+    /// True if bodies of all statuses are passed to the sink.
+    let forwardsErrorResponses: Bool
     let signatures: SignatureParameters
 
     /// - Parameters:
-    ///   - held: What the sink holds.
-    ///   - url: What is asked. Of another resource than the held bytes' the whole is asked for.
-    ///   - hasConditions: The request carries preconditions about a stored body.
-    ///   - provingTotal: Ask for the last byte of that many, because a 416 gave this total without a validator.
+    ///   - held: The bytes held by the sink.
+    ///   - url: The URL of the request. If the held bytes are of another resource, the whole body is requested.
+    ///   - hasConditions: True if the request has preconditions about a stored body.
+    ///   - provingTotal: The total from a 416 without a validator: requests the last byte of that many.
     package init(
         method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool, url: String,
-        signatures: SignatureParameters = .known, hasConditions: Bool = false, passesEveryStatus: Bool = false,
+        signatures: SignatureParameters = .known, hasConditions: Bool = false, forwardsErrorResponses: Bool = false,
         provingTotal: Int64? = nil
     ) {
-        self.passesEveryStatus = passesEveryStatus
+        self.forwardsErrorResponses = forwardsErrorResponses
         self.signatures = signatures
         isHead = method == .head
         isConditional =
@@ -42,29 +42,29 @@ package struct ResumePlan: Equatable {
             || [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince].contains { fields[$0] != nil }
         guard let held, mayResume, method == .get, held.heldBytes > 0 || held.defect != nil else {
             self.held = nil
-            question = .whole
+            requestedPart = .whole
             refusal = nil
             return
         }
         let isSameResource = signatures.isSameResource(held.url, url)
         if let defect = isSameResource ? held.defect : "the held bytes are of another resource (\(held.url))" {
             self.held = nil
-            question = .whole
+            requestedPart = .whole
             refusal = defect
             return
         }
         self.held = held
         refusal = nil
         if let total = provingTotal ?? (held.missing.isEmpty ? held.total : nil) {
-            question = .lastByte(total: total)
+            requestedPart = .lastByte(total: total)
         } else {
-            question = held.missing.first.map(Question.range) ?? .whole
+            requestedPart = held.missing.first.map(RequestedPart.range) ?? .whole
         }
     }
 
-    /// The value of `CURLOPT_RANGE`. Open-ended up to the body's end: a total that has changed then shows in the answer.
+    /// The value of `CURLOPT_RANGE`. Open-ended up to the body's end: the response then reveals a changed total.
     package var range: String? {
-        switch question {
+        switch requestedPart {
         case .whole: nil
         case .lastByte(let total): ByteRange.from(total - 1, through: nil).text
         case .range(let range) where range.upperBound == held?.total:
@@ -73,6 +73,6 @@ package struct ResumePlan: Equatable {
         }
     }
 
-    /// The value of `If-Range` (RFC 9110 section 13.1.5): always sent with a range.
-    package var ifRange: String? { question == .whole ? nil : held?.validator.fieldValue }
+    /// The value of `If-Range` (RFC 9110 section 13.1.5), always sent with a range.
+    package var ifRange: String? { requestedPart == .whole ? nil : held?.validator.fieldValue }
 }

@@ -1,14 +1,14 @@
 import HTTPSemantics
 
 extension ResumeValidator {
-    /// The value that `If-Range` carries.
+    /// The value for `If-Range`.
     var fieldValue: String {
         switch self {
         case .etag(let value), .lastModified(let value): value
         }
     }
 
-    /// Whether `If-Range` may carry it. A weak entity-tag may not; whether a date was strong was decided when the
+    /// True if `If-Range` may contain it. A weak entity-tag is not allowed; a date was checked to be strong when the
     /// response came, only its form is checked here.
     var isUsable: Bool {
         switch self {

@@ -1,23 +1,23 @@
-/// Whether a failed attempt is repeated, and when. Pure: time and chance come in as values.
+/// Decides if and when a failed attempt is repeated. Pure: time and random numbers are arguments.
 package struct RetryState {
     package enum Decision: Equatable {
         case retry(after: Duration)
-        /// `note` says why not, when the failure itself would have allowed it.
+        /// Does not retry. `note` is the reason, if the failure itself would have allowed a retry.
         case giveUp(note: String?)
     }
 
     let policy: RetryPolicy
-    /// Retries since the last progress.
+    /// The number of retries since the last progress.
     private(set) var retries = 0
 
     package init(policy: RetryPolicy) { self.policy = policy }
 
     /// - Parameters:
-    ///   - madeProgress: More is held now than ever before.
-    ///   - retryAfter: What the server asked for.
-    ///   - isUnreachable: No host was ever reached.
-    ///   - elapsed: Since the first attempt began.
-    ///   - random: In 0 ..< 1.
+    ///   - madeProgress: True if more bytes are held than ever before.
+    ///   - retryAfter: The server's `Retry-After`.
+    ///   - isUnreachable: True if no host was reached in any attempt.
+    ///   - elapsed: The time since the first attempt began.
+    ///   - random: A number in 0 ..< 1.
     package mutating func decide(
         madeProgress: Bool, retryAfter: Duration?, isUnreachable: Bool = false, elapsed: Duration, random: Double
     ) -> Decision {
@@ -32,7 +32,7 @@ package struct RetryState {
                 note:
                     "the server asks to wait \(retryAfter.text), more than the limit of \(policy.retryAfterLimit.text)")
         }
-        // A wish for less than the back-off is no reason to come back sooner.
+        // A `Retry-After` below the back-off does not shorten the pause.
         let delay = max(policy.delay(beforeRetry: retries + 1, random: random), retryAfter ?? .zero)
         if let limit = policy.maxTotalTime, elapsed + delay > limit {
             return .giveUp(note: "no retry later than \(limit.text) after the start")
@@ -41,10 +41,10 @@ package struct RetryState {
         return .retry(after: delay)
     }
 
-    /// Statuses that a later attempt may not meet again.
+    /// Returns true for statuses that may be temporary.
     package static func isRetryable(status: Int) -> Bool { [408, 425, 429, 500, 502, 503, 504].contains(status) }
 
-    /// Whether a request may be sent again when it is not known what became of it (RFC 9110 section 9.2.2).
+    /// Returns true if a request may be sent again when its outcome is unknown (RFC 9110 section 9.2.2).
     package static func isIdempotent(method: String) -> Bool {
         ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
     }

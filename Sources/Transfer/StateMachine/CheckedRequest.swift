@@ -26,7 +26,7 @@ struct CheckedRequest: Sendable {
         mayResume =
             request.method == .get && request.body == nil && !request.options.acceptsContentCoding && !hasOwnRange
         for name in [HTTPField.Name.range, .ifRange]
-        where request.fields.contains(name) && !request.options.passesEveryStatus {
+        where request.fields.contains(name) && !request.options.forwardsErrorResponses {
             throw TransferError(
                 .invalidRequest, url: url.text, "the field \(name) is the transfer's own; it cannot be requested")
         }

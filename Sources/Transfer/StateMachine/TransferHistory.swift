@@ -26,7 +26,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// How far the body is.
+    /// The progress of the body.
     struct Progress: Equatable {
         /// Bytes that were there before the present request.
         var base: Int64 = 0

@@ -74,7 +74,7 @@ extension TransferStateMachine {
         var uploaded: Int64 = 0
     }
 
-    /// How far the response to a request has come.
+    /// The stage of the response to a request.
     enum Stage {
         case awaitingHead(AwaitedHead)
         /// The sink was given a head, and has not answered. `end`: the exchange has ended meanwhile.
@@ -163,7 +163,7 @@ extension TransferStateMachine {
         case ending(EndedBody)
         /// ``BodySink/held()`` between two ranges.
         case betweenRanges(ResponseHead, before: HeldPartial)
-        /// ``BodySink/takesAnother()``.
+        /// ``BodySink/canRestart()``.
         case retrying(RetryCause)
     }
 

@@ -89,7 +89,7 @@ extension TransferStateMachine {
         case .notModified(let head): return finish(.success(result(.notModified, head)))
         case .status(let head):
             let result = result(.status, head)
-            guard !options.passesEveryStatus, RetryState.isRetryable(status: head.status.code) else {
+            guard !options.forwardsErrorResponses, RetryState.isRetryable(status: head.status.code) else {
                 return finish(.success(result))
             }
             return considerRetry(.status(result, retryAfter: retryAfter))
@@ -109,13 +109,13 @@ extension TransferStateMachine {
 
     private mutating func startOver(_ reason: String) -> Action {
         state = .consulting(.ending(.startOver(reason)))
-        return .endBody(.void)
+        return .endBody(.discarded)
     }
 
     mutating func attemptFailed(_ error: TransferError, isBodyOpen: Bool) -> Action {
         guard isBodyOpen else { return considerRetry(.failure(error)) }
         state = .consulting(.ending(.failed(error)))
-        return .endBody(error.code == .tooLarge ? .void : .cut)
+        return .endBody(error.code == .tooLarge ? .discarded : .cut)
     }
 
     mutating func considerRetry(_ cause: RetryCause) -> Action {

@@ -11,7 +11,7 @@ extension TransferStateMachine {
     mutating func receivedInterim(_ status: HTTPResponse.Status, _ fields: HTTPFields) -> Action {
         guard awaitsHead else { return .none }
         note(.none)
-        return options.passesEveryStatus ? .passInterim(status, fields.withoutFraming) : .none
+        return options.forwardsErrorResponses ? .passInterim(status, fields.withoutFraming) : .none
     }
 
     private mutating func note(_ progress: AwaitedHead.Progress) {
@@ -47,7 +47,7 @@ extension TransferStateMachine {
 
     /// True when the head of such a status can be passed on before its body, because no other can follow it.
     private func passesWithoutBody(_ status: Int) -> Bool {
-        options.passesEveryStatus && options.maxRedirects == 0 && status != 304 && request.credentials == nil
+        options.forwardsErrorResponses && options.maxRedirects == 0 && status != 304 && request.credentials == nil
             && options.netrc == .off
     }
 
@@ -66,7 +66,7 @@ extension TransferStateMachine {
         }
         state = .exchanging(exchange, .discarding(.redirect(next, after: redirects), 0))
         let response = sent.response(head, after: sent.redirects)
-        // What is longer costs the connection.
+        // A longer body costs the connection.
         let isShort = response.declaredLength.isAtMost(Self.discardLimit)
         return isShort && response.unknownTransferCoding == nil ? .none : .stop
     }
@@ -89,8 +89,8 @@ extension TransferStateMachine {
             let text = "the response has the transfer coding '\(coding)', which is not known"
             return stop(exchange, error(.protocolViolation, text))
         }
-        head.settleFraming()
-        switch sent.plan.judge(head) {
+        head.removeFramingFields()
+        switch sent.plan.action(for: head) {
         case .take(let placement, let length, let dropping):
             let response = Response(head: head, placement: placement, length: length)
             return begin(response, of: exchange, restarting: dropping, end: end)

@@ -44,7 +44,7 @@ extension TransferStateMachine {
         let plan = ResumePlan(
             method: hop.method, fields: request.request.fields, held: attempt.basis.held, mayResume: request.mayResume,
             url: hop.url.text, signatures: rules.signatures, hasConditions: !conditions.isEmpty,
-            passesEveryStatus: options.passesEveryStatus, provingTotal: attempt.basis.provingTotal)
+            forwardsErrorResponses: options.forwardsErrorResponses, provingTotal: attempt.basis.provingTotal)
         history.progress.received = 0
         if let reason = rules.addressPolicy.refusal(of: hop.endpoint) { return fail(error(.addressRefused, reason)) }
         let sent = SentRequest(attempt: attempt, hop: hop, redirects: redirects, plan: plan, sentAt: now)

@@ -63,7 +63,7 @@ extension TransferStateMachine {
     /// - Parameters:
     ///   - held: The bytes that it holds by now.
     ///   - random: In 0 ..< 1, for the pause.
-    mutating func sinkTakesAnother(held: HeldPartial?, random: Double, at now: MonotonicTime) -> Action {
+    mutating func sinkCanRestart(held: HeldPartial?, random: Double, at now: MonotonicTime) -> Action {
         guard case .consulting(.retrying(let cause)) = state else { return .none }
         let count = held?.heldBytes ?? 0
         let madeProgress = count > history.furthest
@@ -81,7 +81,7 @@ extension TransferStateMachine {
     }
 
     /// The sink takes no further body.
-    mutating func sinkTakesNone() -> Action {
+    mutating func sinkCannotRestart() -> Action {
         guard case .consulting(.retrying(let cause)) = state else { return .none }
         return giveUp(cause, "the answer was handed on, and cannot be continued")
     }

@@ -35,8 +35,8 @@ struct TransferStateMachine {
         case stop
         /// Calls ``BodySink/end(_:)``; reported by ``sinkSucceeded(at:)`` or ``sinkFailed(_:)``.
         case endBody(AttemptEnding)
-        /// Calls ``BodySink/takesAnother()`` and, where held bytes count, ``BodySink/held()``; reported by
-        /// ``sinkTakesAnother(held:random:at:)`` or ``sinkTakesNone()``.
+        /// Calls ``BodySink/canRestart()`` and, where held bytes count, ``BodySink/held()``; reported by
+        /// ``sinkCanRestart(held:random:at:)`` or ``sinkCannotRestart()``.
         case askForAnother
         /// Calls ``start(at:date:)`` again at once, in the same slot. `restarting`: why held bytes were dropped.
         case again(restarting: String?)

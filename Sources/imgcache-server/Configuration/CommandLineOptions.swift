@@ -1,4 +1,4 @@
-/// The command line: an option for each setting, and what to do.
+/// The command line: an option for each setting, and the action.
 struct CommandLineOptions {
     enum Action {
         case serve, printConfiguration, help, version
@@ -25,10 +25,10 @@ struct CommandLineOptions {
         }
     }
 
-    /// An option's name without its dashes, and what follows an equals sign.
+    /// An option's name without its dashes, and the value after an equals sign.
     private static func split(_ argument: String) throws(SettingError) -> (name: String, value: String?) {
         guard argument.hasPrefix("--") else {
-            throw SettingError(setting: argument, value: nil, problem: "is no option; --help lists them")
+            throw SettingError(setting: argument, value: nil, problem: "is not an option; see --help")
         }
         let text = argument.dropFirst(2)
         guard let equals = text.firstIndex(of: "=") else { return (String(text), nil) }
@@ -52,7 +52,7 @@ struct CommandLineOptions {
             return try set(setting, attached ?? "true")
         }
         guard let value = attached ?? rest.popFirst() else {
-            throw SettingError(setting: "--\(name)", value: nil, problem: "needs a value")
+            throw SettingError(setting: "--\(name)", value: nil, problem: "requires a value")
         }
         guard let setting else {
             guard file == nil else { throw Self.repeated("config") }
@@ -67,7 +67,7 @@ struct CommandLineOptions {
             options[setting.name] = value
             return
         }
-        // A list may be given bit by bit.
+        // A list may be given in several options.
         guard setting.shape == .list else { throw Self.repeated(setting.name) }
         options[setting.name] = "\(former),\(value)"
     }

@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-/// The configuration as it is now. Who asks for each request sees what SIGHUP has changed.
+/// The present configuration. SIGHUP changes it between requests.
 final class CurrentConfiguration: Sendable {
     typealias Observer = @Sendable (ServerConfiguration) throws(SettingError) -> Void
 
@@ -15,13 +15,13 @@ final class CurrentConfiguration: Sendable {
 
     var value: ServerConfiguration { state.withLock { $0.value } }
 
-    /// Calls the observer with every later configuration. One that throws stops its being taken over.
+    /// Calls the observer with every later configuration. An observer that throws rejects it.
     func observe(_ observer: @escaping Observer) {
         state.withLock { $0.observers.append(observer) }
     }
 
-    /// Takes over what can be changed while the server runs: all of it, or after a mistake nothing.
-    /// - Returns: The settings that have changed and take effect only after a restart.
+    /// Applies the settings that can be changed while the server runs: all of them, or after an error none.
+    /// - Returns: The changed settings that take effect only after a restart.
     func reload(_ new: ServerConfiguration) throws(SettingError) -> [String] {
         let (former, observers) = state.withLock { ($0.value, $0.observers) }
         var value = former

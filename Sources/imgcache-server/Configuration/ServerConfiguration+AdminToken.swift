@@ -1,7 +1,7 @@
 import Digests
 
 extension ServerConfiguration {
-    /// The token that purging needs, from the settings or from the file that they name; nil: nobody may purge.
+    /// The token required for purging, from the settings or from the file that they name; nil if purging is disabled.
     func purgeToken() throws(SettingError) -> String? {
         guard let path = adminTokenFile else {
             guard let token = adminToken else { return nil }
@@ -13,7 +13,7 @@ extension ServerConfiguration {
         func mistake(_ problem: String) -> SettingError {
             SettingError(setting: "admin-token-file", value: path, problem: problem)
         }
-        guard adminToken == nil else { throw mistake("is given beside admin-token; only one may be") }
+        guard adminToken == nil else { throw mistake("cannot be combined with admin-token") }
         let content: String
         do throws(SecretFile.Failure) { content = try SecretFile.content(of: path, isRegular: true) } catch {
             throw mistake("cannot be used: \(error)")

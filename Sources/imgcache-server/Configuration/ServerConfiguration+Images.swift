@@ -11,7 +11,7 @@ extension ServerConfiguration {
     }
 
     /// The rules by which images are made.
-    /// - Throws: when a file of keys cannot be used.
+    /// - Throws: An error if a key file cannot be used.
     func imageRules() throws(SettingError) -> ImageRules {
         var rules = ImageRules(origin: originBase)
         rules.originEndpoint = originEndpoint
@@ -43,7 +43,7 @@ extension ServerConfiguration {
         }
     }
 
-    /// The options by which originals are fetched: somebody waits for the image, so what fails is tried again soon or not at all.
+    /// The options for fetching originals: a client waits for the image, so failures are retried soon or not at all.
     private var imageTransfer: TransferOptions {
         var transfer = originTransfer
         transfer.userAgent = nil
@@ -52,16 +52,15 @@ extension ServerConfiguration {
         transfer.retry.maxUnreachableRetries = 2
         transfer.retry.baseDelay = .milliseconds(250)
         transfer.retry.retryAfterLimit = .seconds(2)
-        // A few bytes now and then are progress, and no answer.
+        // A slow trickle of bytes counts as progress, so the total is limited, too.
         transfer.maxTime = originTimeout * 10
         transfer.retry.maxTotalTime = originTimeout * 10
         return transfer
     }
 
-    /// The addresses that the cache connects to: the origin whatever its address, the allowed hosts at public addresses, and
-    /// nothing else.
-    /// - Parameter mayAsk: whether a host is allowed now.
-    func addressPolicy(where mayAsk: @escaping @Sendable (AddressPolicy.Endpoint) -> Bool) -> AddressPolicy {
-        .publicOnly(except: Set([originEndpoint].compactMap(\.self)), where: mayAsk)
+    /// The addresses that the cache may connect to: the origin at any address, the allowed hosts at public addresses.
+    /// - Parameter mayAsk: Returns true if a host is allowed at present.
+    func addressPolicy(where isAllowed: @escaping @Sendable (AddressPolicy.Endpoint) -> Bool) -> AddressPolicy {
+        .publicOnly(except: Set([originEndpoint].compactMap(\.self)), where: isAllowed)
     }
 }

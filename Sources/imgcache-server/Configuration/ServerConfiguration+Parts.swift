@@ -5,9 +5,9 @@ import ImageCache
 import ImageProxy
 import Units
 
-// What each part of the server is told of the configuration.
+// The configurations of the server's parts.
 extension ServerConfiguration {
-    /// The origin's URL without a slash at its end: a request's path is put behind it.
+    /// The origin's URL without a trailing slash: a request's path is appended.
     var originBase: String { origin.hasSuffix("/") ? String(origin.dropLast()) : origin }
 
     var idField: HTTPField.Name? { requestIDHeader == "off" ? nil : HTTPField.Name(requestIDHeader) }
@@ -41,7 +41,7 @@ extension ServerConfiguration {
             waiting: ShareLimiter.Limits(total: queueLength, perClient: queueLengthPerClient), retryAfter: retryAfter)
     }
 
-    /// A quarter for one client, but never less than one content may have.
+    /// A quarter for one client, but at least one request's maximum.
     private var contentLimits: ShareLimiter.Limits {
         let total = Int(clamping: maxRequestBodies)
         let share = maxRequestBodiesPerClient ?? max(maxRequestBodies / 4, maxRequestBody)
@@ -60,19 +60,19 @@ extension ServerConfiguration {
         return options
     }
 
-    /// The options by which the origin is asked.
+    /// The options for requests to the origin.
     var originTransfer: TransferOptions {
         var transfer = TransferOptions()
         transfer.connectTimeout = originConnectTimeout
         transfer.stallTimeout = originTimeout
         transfer.maxFileSize = maxResponseSize
-        // Somebody waits: soon, or not at all.
+        // A client waits: retries soon, or not at all.
         transfer.retry.maxRetries = originRetries
         transfer.retry.maxUnreachableRetries = originRetries
         transfer.retry.baseDelay = .milliseconds(200)
         transfer.retry.maxDelay = .seconds(2)
         transfer.retry.retryAfterLimit = .zero
-        // The client's own is passed on; without one, none is made up.
+        // The client's own field is forwarded; without one, none is added.
         transfer.userAgent = ""
         return transfer
     }
@@ -91,8 +91,8 @@ extension ServerConfiguration {
         cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, originConnections / 4)
         do {
             // A quarter for small files, at most what a cache keeps of them anyway.
-            let files = min(cache.answers.capacity, Int(clamping: memoryCapacity / 4))
-            cache.answers = try MemoryCacheLimits(capacity: files)
+            let files = min(cache.hotResponses.capacity, Int(clamping: memoryCapacity / 4))
+            cache.hotResponses = try MemoryCacheLimits(capacity: files)
             cache.memory = try MemoryCacheLimits(capacity: Int(clamping: memoryCapacity) - files)
         } catch {
             throw SettingError(

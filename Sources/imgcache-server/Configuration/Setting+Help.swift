@@ -10,7 +10,7 @@ extension Setting {
             USAGE: imgcache-server --origin URL [options]
 
             Each option is also read from the environment (--max-requests: IMGCACHE_MAX_REQUESTS) and from a JSON file
-            ({"max-requests": 100}); the command line wins over the environment, the environment over the file.
+            ({"max-requests": 100}); the command line overrides the environment, the environment the file.
 
 
             """
@@ -22,11 +22,11 @@ extension Setting {
         text += """
             OTHER:
               --config FILE           The configuration file (or IMGCACHE_CONFIG).
-              --print-config          Shows the settings as they would be used, secrets masked, and ends.
-              --version               Shows the version.
-              -h, --help              Shows this.
+              --print-config          Print the effective settings, with secrets masked, and exit.
+              --version               Print the version.
+              -h, --help              Print this help.
 
-            SIGHUP takes over new values of the options marked with *; SIGTERM and SIGINT stop the server.
+            SIGHUP applies new values of the options marked with *; SIGTERM and SIGINT stop the server.
 
             """
         return text
@@ -44,13 +44,13 @@ extension Setting {
 }
 
 extension Setting {
-    /// A value as it may be shown, valid or not; nil: not at all.
+    /// A value for display, valid or not; nil if it must not be displayed.
     func shown(_ text: String) -> String? {
         if isSecret { return nil }
         return name == "origin" ? Self.maskedUserinfo(text) : text
     }
 
-    /// A URL with `***` for the credentials in it.
+    /// A URL with its credentials replaced by `***`.
     private static func maskedUserinfo(_ url: String) -> String {
         let plain = FileRequest(url).urlWithoutUserinfo
         guard plain != url, let slashes = plain.firstRange(of: "://") else { return plain }
@@ -59,7 +59,7 @@ extension Setting {
 }
 
 extension ServerConfiguration {
-    /// The settings as a configuration file that would make them, secrets left out of it.
+    /// The settings as a configuration file, without secrets.
     var masked: String {
         var lines: [String] = []
         for (_, settings) in Setting.all {

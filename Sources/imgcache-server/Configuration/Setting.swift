@@ -1,8 +1,8 @@
 import Logging
 import Units
 
-/// One setting: its name on the command line (`--max-requests`), in the environment (`IMGCACHE_MAX_REQUESTS`) and in the
-/// configuration file (`"max-requests"`), what it takes, and where it goes.
+/// A setting: its name on the command line (`--max-requests`), in the environment (`IMGCACHE_MAX_REQUESTS`) and in the
+/// configuration file (`"max-requests"`), the form of its value, and its property.
 struct Setting: Sendable {
     typealias Place<Value> = any WritableKeyPath<ServerConfiguration, Value> & Sendable
 
@@ -12,22 +12,22 @@ struct Setting: Sendable {
     }
 
     let name: String
-    /// The name of the value in the help; empty for a flag.
+    /// The placeholder of the value in the help; empty for a flag.
     let placeholder: String
     let help: String
     var shape = Shape.text
-    /// True if the value must not be shown.
+    /// True if the value must not be displayed.
     var isSecret = false
-    /// True if SIGHUP takes over a new value; the others need a restart.
+    /// True if SIGHUP applies a new value; the others need a restart.
     var isReloadable = false
-    /// Takes the value over; gives what is wrong with it.
+    /// Parses and applies a value; returns the problem with it, if any.
     let read: @Sendable (String, inout ServerConfiguration) -> String?
-    /// The value as text, nil when there is none.
+    /// The value as text, nil if there is none.
     let text: @Sendable (ServerConfiguration) -> String?
-    /// Takes the value of another configuration over.
+    /// Copies the value from another configuration.
     let copy: @Sendable (_ source: ServerConfiguration, _ target: inout ServerConfiguration) -> Void
 
-    /// The environment's name for it.
+    /// The name of the environment variable.
     var variable: String {
         "IMGCACHE_" + name.uppercased().replacing("-", with: "_")
     }
@@ -48,13 +48,13 @@ struct Setting: Sendable {
 // MARK: Kinds of settings
 
 extension Setting {
-    /// A text's value, or the problem with it.
+    /// A parsed value, or the problem with its text.
     private enum Reading<Value> {
         case value(Value)
         case problem(String)
     }
 
-    /// A setting that is one property of the configuration.
+    /// A setting for one property of the configuration.
     private static func property<Value>(
         _ name: String, _ placeholder: String, _ place: Place<Value>, _ help: String, shape: Shape = .text,
         read: @escaping @Sendable (String) -> Reading<Value>, text: @escaping @Sendable (Value) -> String?
@@ -89,7 +89,7 @@ extension Setting {
         _ text: String, _ range: ClosedRange<Int>, _ value: (Int) -> Value
     ) -> Reading<Value> {
         guard let number = Int(text), range.contains(number) else {
-            return .problem("is no whole number from \(range.lowerBound) to \(range.upperBound)")
+            return .problem("must be an integer from \(range.lowerBound) to \(range.upperBound)")
         }
         return .value(value(number))
     }
@@ -114,9 +114,9 @@ extension Setting {
         bytes text: String, atLeast least: Int64, example: String, _ value: (Int64) -> Value
     ) -> Reading<Value> {
         guard let bytes = SettingText.bytes(text) else {
-            return .problem("is no number of bytes, such as \(example)")
+            return .problem("must be a number of bytes, such as \(example)")
         }
-        guard bytes >= least else { return .problem("is less than \(ByteSize(least).exactText)") }
+        guard bytes >= least else { return .problem("must be at least \(ByteSize(least).exactText)") }
         return .value(value(bytes))
     }
 
@@ -125,7 +125,7 @@ extension Setting {
             name, "TIME", place, help,
             read: { text in
                 guard let duration = SettingText.duration(text), duration > .zero else {
-                    return .problem("is no length of time, such as 30s or 5m")
+                    return .problem("must be a duration, such as 30s or 5m")
                 }
                 return .value(duration)
             }, text: { SettingText.text(of: $0) })
@@ -134,11 +134,11 @@ extension Setting {
     static func flag(_ name: String, _ place: Place<Bool>, _ help: String) -> Setting {
         property(
             name, "", place, help, shape: .flag,
-            read: { SettingText.flag($0).map { .value($0) } ?? .problem("is neither true nor false") },
+            read: { SettingText.flag($0).map { .value($0) } ?? .problem("must be true or false") },
             text: { String($0) })
     }
 
-    /// - Parameter problem: what is wrong with a value, nil when nothing is.
+    /// - Parameter problem: Returns the problem with a value, nil if there is none.
     static func text(
         _ name: String, _ placeholder: String, _ place: Place<String>, _ help: String,
         problem: @escaping @Sendable (String) -> String? = { $0.isEmpty ? "is empty" : nil }
@@ -157,7 +157,7 @@ extension Setting {
             text: { $0 })
     }
 
-    /// - Parameter problem: what is wrong with a member of the list, nil when nothing is.
+    /// - Parameter problem: Returns the problem with a member of the list, nil if there is none.
     static func list(
         _ name: String, _ placeholder: String, _ place: Place<[String]>, _ help: String,
         problem: @escaping @Sendable (String) -> String? = { _ in nil }

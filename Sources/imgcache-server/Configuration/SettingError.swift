@@ -1,19 +1,19 @@
-/// A setting that cannot be used: where it stands, its name and its value.
+/// An invalid setting: its source, its name and its value.
 struct SettingError: Error, CustomStringConvertible, Sendable, Hashable {
-    /// The place where it was found: a file's path, an environment variable, an option; nil: nowhere yet.
+    /// The source: a file's path, an environment variable, an option; nil if unknown.
     var source: String?
     var setting: String
-    /// Nil when there is none, or when it is a secret.
+    /// nil if there is none, or if it is a secret.
     var value: String?
     var problem: String
-    /// True if it need not be the setting's fault: an address that is taken now, a disk that is full.
-    var mayPass: Bool
+    /// True if the cause may be temporary: an address in use, a full disk.
+    var isTransient: Bool
 
-    init(setting: String, value: String?, problem: String, source: String? = nil, mayPass: Bool = false) {
+    init(setting: String, value: String?, problem: String, source: String? = nil, isTransient: Bool = false) {
         self.setting = setting
         self.value = value
         self.problem = problem
-        self.mayPass = mayPass
+        self.isTransient = isTransient
         self.source = source
     }
 

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// The keys of a configuration file's object. JSONDecoder keeps one of several equal ones, and does not tell.
+/// The keys of a configuration file's object. JSONDecoder silently keeps one of several equal ones.
 enum SettingFileKeys {
-    /// The first key that stands there again.
+    /// The first key that occurs more than once.
     ///
     /// - Parameter json: one valid JSON object (RFC 8259).
     static func repeated(in json: some Sequence<UInt8>) -> String? {

@@ -2,21 +2,22 @@ import Configuration
 import FoundationEssentials
 import Glibc
 
-/// The sources of settings: command line before environment before file. Each is a provider of swift-configuration.
+/// The sources of settings: the command line overrides the environment, which overrides the file. Each is a provider of
+/// swift-configuration.
 struct SettingSources {
     private struct Source {
         var provider: any ConfigProvider
-        /// The place of a setting in it, in words.
+        /// The description of a setting's place in it.
         var place: @Sendable (Setting) -> String
-        /// The setting's name in that place.
+        /// The name of a setting in that place.
         var name: @Sendable (Setting) -> String
     }
 
     private let sources: [Source]
 
     /// - Parameters:
-    ///   - options: the command line's, by setting.
-    ///   - file: the configuration file's path; nil: none.
+    ///   - options: The command line's values, by setting.
+    ///   - file: The configuration file's path; nil: none.
     init(
         options: [String: String], environment: [String: String], file: String?
     ) throws(SettingError) {
@@ -35,8 +36,8 @@ struct SettingSources {
         self.sources = sources
     }
 
-    /// The configuration that they make.
-    /// - Throws: The first mistake, with its place, name and value.
+    /// The resulting configuration.
+    /// - Throws: The first error, with its source, name and value.
     func configuration() throws(SettingError) -> ServerConfiguration {
         var configuration = ServerConfiguration()
         for (_, settings) in Setting.all {
@@ -73,8 +74,8 @@ struct SettingSources {
     }
 }
 
-/// The configuration file: one JSON object, its keys the settings' names. Read by JSONDecoder: swift-configuration's own JSON
-/// provider brings all of Foundation, and does not tell which keys nobody asked for.
+/// The configuration file: one JSON object whose keys are the settings' names. Parsed by JSONDecoder:
+/// swift-configuration's own JSON provider requires all of Foundation, and does not report unknown keys.
 enum SettingFile {
     private enum Value: Decodable {
         case text(String), list([String])
@@ -122,14 +123,15 @@ enum SettingFile {
         for (key, value) in decoded.sorted(by: { $0.key < $1.key }) {
             guard let setting = Setting.named(key) else {
                 throw SettingError(
-                    setting: key, value: nil, problem: "is no setting" + suggestion(for: key), source: path)
+                    setting: key, value: nil, problem: "is not a setting" + suggestion(for: key), source: path)
             }
             switch value {
             case .text(let text): values[key] = text
             case .list(let members):
                 guard setting.shape == .list else {
                     throw SettingError(
-                        setting: key, value: members.joined(separator: ","), problem: "takes one value, no list",
+                        setting: key, value: members.joined(separator: ","),
+                        problem: "must be a single value, not a list",
                         source: path)
                 }
                 values[key] = members.joined(separator: ",")
@@ -142,11 +144,11 @@ enum SettingFile {
         switch error as? DecodingError {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             guard let key = context.codingPath.first?.stringValue else {
-                return SettingError(setting: "config", value: path, problem: "is no JSON object")
+                return SettingError(setting: "config", value: path, problem: "is not a JSON object")
             }
             return SettingError(
                 setting: key, value: nil,
-                problem: "is neither text, number, true, false nor a list of texts or numbers",
+                problem: "must be a string, a number, true, false or a list of strings or numbers",
                 source: path)
         case .dataCorrupted(let context):
             let detail = context.underlyingError.map { ": \(reason($0))" } ?? ""
@@ -157,7 +159,7 @@ enum SettingFile {
 
     private static func reason(_ error: any Error) -> String {
         switch (error as? CocoaError)?.code {
-        case .fileReadNoSuchFile: return "there is no such file"
+        case .fileReadNoSuchFile: return "no such file"
         case .fileReadNoPermission: return "permission denied"
         default: break
         }
@@ -165,7 +167,7 @@ enum SettingFile {
         return description ?? "\(error)"
     }
 
-    /// The setting whose name looks most like it.
+    /// The setting with the most similar name.
     static func suggestion(for name: String) -> String {
         let plain = name.lowercased().replacing("_", with: "-")
         let known = Setting.all.flatMap { $0.settings.map(\.name) }

@@ -1,15 +1,15 @@
 import HTTPSemantics
 import Units
 
-/// Settings as people write them.
+/// The text form of settings' values.
 enum SettingText {
-    /// `4096`, `64k`, `500MB`, `2GiB`; spaces mean a mistake in a file.
+    /// Parses `4096`, `64k`, `500MB`, `2GiB`; a space is an error in a file.
     static func bytes(_ text: String) -> Int64? { text.contains(" ") ? nil : ByteSize(text: text)?.bytes }
 
-    /// `30` (seconds), `250ms`, `30s`, `5m`, `1h`.
+    /// Parses `30` (seconds), `250ms`, `30s`, `5m`, `1h`.
     static func duration(_ text: String) -> Duration? { TimeSpan(text: text)?.roundedDuration }
 
-    /// A duration as ``duration(_:)`` reads it again.
+    /// A duration in the form that ``duration(_:)`` parses.
     static func text(of duration: Duration) -> String {
         let milliseconds = duration / .milliseconds(1)
         let whole = Int64(milliseconds.rounded())

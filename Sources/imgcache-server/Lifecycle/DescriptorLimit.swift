@@ -1,10 +1,10 @@
 import Glibc
 
-/// The number of files and sockets that the process may have open.
+/// The limit of open files and sockets of the process.
 enum DescriptorLimit {
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 
-    /// Each connection is a descriptor, each transfer some more: as many as the system lets this user have.
+    /// Raises the limit to the maximum for this user: each connection uses a descriptor, each transfer several.
     static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }

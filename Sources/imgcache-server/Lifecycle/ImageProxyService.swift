@@ -9,18 +9,18 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// The service: a caching proxy in front of one origin, that also makes images of what is behind it.
+/// The service: a caching proxy for one origin that also derives images from its files.
 ///
-/// Runs until it is told to shut down gracefully: it then accepts nothing more, lets the requests under way finish within
-/// the grace period, and closes the cache, which keeps what has arrived of unfinished transfers.
+/// Runs until a graceful shutdown: it then accepts no connections, lets running requests finish within the grace
+/// period, and closes the cache, which keeps the received bytes of unfinished transfers.
 struct ImageProxyService: Service {
     let configuration: ServerConfiguration
     let systemd: SystemdNotifier
     let logger: Logger
     private let parts: ServerParts
 
-    /// Opens the cache; nothing listens yet.
-    /// - Throws: `SettingError` when a file or folder that a setting names cannot be used.
+    /// Opens the cache; does not listen yet.
+    /// - Throws: `SettingError` if a file or folder in the settings cannot be used.
     init(_ current: CurrentConfiguration, systemd: SystemdNotifier, logger: Logger) throws(SettingError) {
         configuration = current.value
         self.systemd = systemd
@@ -50,7 +50,7 @@ struct ImageProxyService: Service {
         await admin?.stop()
     }
 
-    /// Starts the admin listener where the configuration says; nil: nowhere.
+    /// Starts the configured admin listener; nil if there is none.
     private func administer() async throws(SettingError) -> AdminListener? {
         guard let address = configuration.admin else { return nil }
         var options = Administration.Options(origin: parts.origin, version: ServerCommand.version)
@@ -62,11 +62,11 @@ struct ImageProxyService: Service {
         } catch {
             throw SettingError(
                 setting: "admin", value: address.description,
-                problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
+                problem: "cannot listen: \(ListenAddress.reason(error))", isTransient: true)
         }
     }
 
-    /// Serves clients until it is told to stop.
+    /// Serves clients until shutdown.
     private func serve() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
         let connections = parts.listener.connections
@@ -81,7 +81,7 @@ struct ImageProxyService: Service {
             await end(group)
             throw SettingError(
                 setting: "listen", value: configuration.listen.description,
-                problem: "cannot be listened on: \(ListenAddress.reason(error))", mayPass: true)
+                problem: "cannot listen: \(ListenAddress.reason(error))", isTransient: true)
         }
         if let address = data.localAddress, let ip = address.ipAddress, let port = address.port {
             logger.notice(
@@ -108,12 +108,12 @@ struct ImageProxyService: Service {
 }
 
 extension ServerConfiguration {
-    /// As many connections as are configured, or as the system has descriptors for: a listener that runs out of them turns
-    /// round and round.
+    /// The configured number of connections, limited by the available descriptors: a listener without descriptors would
+    /// loop.
     fileprivate func connectionLimits(_ logger: Logger) -> ShareLimiter.Limits {
         let wanted = maxConnections
         let descriptors = DescriptorLimit.current
-        // A request that memory does not answer has its file and its transfer's socket, too; a fifth is left for the rest.
+        // A request that is not served from memory also needs its file and its transfer's socket; a fifth is reserved.
         let most = max(1, descriptors - descriptors / 5 - 2 * min(maxRequests, descriptors / 5))
         guard most < wanted else { return ShareLimiter.Limits(total: wanted, perClient: maxConnectionsPerClient) }
         logger.warning(
@@ -124,24 +124,24 @@ extension ServerConfiguration {
 }
 
 extension ImageProxyService: CustomStringConvertible {
-    /// Nothing of its settings, some of which are secret: services are named in logs.
+    /// Contains no settings, some of which are secret: services are named in logs.
     var description: String { "ImageProxyService" }
 }
 
 /// The parts of a server.
 struct ServerParts: Sendable {
     let cache: DownloadCache
-    /// The rules that the cache goes by.
+    /// The caching rules.
     let rules: CacheRules
     let administration = Administration()
-    /// The token that purging needs, as it is configured now.
+    /// The present token for purging.
     let adminToken: Locked<String?>
     let log: AccessLog
     let metrics: ServerMetrics
     let listener: Listener
-    /// The rules by which images are made now.
+    /// The present rules for images.
     let imageRules: Locked<ImageRules>
-    /// The origin's URL without credentials and without a slash at its end.
+    /// The origin's URL without credentials and without a trailing slash.
     let origin: String
 
     init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingError) {
@@ -157,14 +157,14 @@ struct ServerParts: Sendable {
         let images = Locked(try configuration.imageRules())
         imageRules = images
         cacheConfiguration.addressPolicy = configuration.addressPolicy { endpoint in
-            images.withLock { $0.mayAsk(endpoint) }
+            images.withLock { $0.allows(endpoint) }
         }
         do {
             cache = try DownloadCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
         } catch {
             throw SettingError(
                 setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",
-                mayPass: true)
+                isTransient: true)
         }
         let base = configuration.originBase
         origin = FileRequest(base).urlWithoutUserinfo

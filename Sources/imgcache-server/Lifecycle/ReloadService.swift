@@ -3,11 +3,11 @@ import ServiceLifecycle
 import UnixSignals
 
 extension ReloadService: CustomStringConvertible {
-    /// Nothing of the settings, some of which are secret: services are named in logs.
+    /// Contains no settings, some of which are secret: services are named in logs.
     var description: String { "ReloadService" }
 }
 
-/// Reads the settings again on SIGHUP. A mistake in them changes nothing and is told in the log.
+/// Reloads the settings on SIGHUP. An error in them is logged and changes nothing.
 struct ReloadService: Service {
     let current: CurrentConfiguration
     let read: @Sendable () throws(SettingError) -> ServerConfiguration
@@ -20,14 +20,14 @@ struct ReloadService: Service {
             systemd.notify(.reloading)
             do throws(SettingError) {
                 let waiting = try current.reload(try read())
-                logger.notice("configuration read again")
+                logger.notice("configuration reloaded")
                 if !waiting.isEmpty {
                     logger.warning(
-                        "changed settings that take effect after a restart only",
+                        "changed settings that require a restart",
                         metadata: ["settings": "\(waiting.joined(separator: ", "))"])
                 }
             } catch {
-                logger.error("configuration not read again, the former stays: \(error)")
+                logger.error("configuration not reloaded, the previous one remains in effect: \(error)")
             }
             systemd.notify(.ready)
         }

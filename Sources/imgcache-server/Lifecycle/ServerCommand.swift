@@ -5,15 +5,15 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// The program `imgcache-server`: reads its settings, and serves until it is told to stop.
+/// The program `imgcache-server`: reads its settings, and serves until shutdown.
 ///
-/// Exit codes: 0 stopped as told; 1 it failed, also for what may pass: an address that is taken, a store that cannot be
-/// used; 2 a mistake in the settings, which trying again does not mend.
+/// Exit codes: 0 after a shutdown; 1 after a failure, including temporary ones: an address in use, an unusable store; 2
+/// for an invalid setting, which requires a correction.
 enum ServerCommand {
     static let version = "0.1.0"
 
     static func run(_ arguments: [String]) async -> Int32 {
-        // Until it is listened to: whoever reloads a server that is just starting does not mean to end it.
+        // Ignored until it is handled: a reload must not end a server that is starting.
         signal(SIGHUP, SIG_IGN)
         do throws(SettingError) {
             let line = try CommandLineOptions(arguments)
@@ -40,7 +40,7 @@ enum ServerCommand {
                 configuration, SystemdNotifier(socket: environment["NOTIFY_SOCKET"]), rereading: read)
         } catch {
             say("imgcache-server: \(error)\n")
-            return error.mayPass ? 1 : 2
+            return error.isTransient ? 1 : 2
         }
     }
 

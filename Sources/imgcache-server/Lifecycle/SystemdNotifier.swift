@@ -1,7 +1,7 @@
 import Glibc
 
-/// Tells systemd what the service is doing (sd_notify(3)): a datagram to the socket that it names in the environment. Without
-/// one, nothing.
+/// Notifies systemd of the service's state (sd_notify(3)): a datagram to the socket named in the environment. Does
+/// nothing without one.
 struct SystemdNotifier: Sendable {
     enum State: Sendable {
         case ready, reloading, stopping

@@ -7,10 +7,11 @@ import HTTPTypes
 import ImageProxyAdmin
 import NIOPosix
 
-/// One JSON object a line for each request, written by a thread of its own: a reader that is slow, or a full disk, holds up no
-/// request. When it is too far behind, lines are left out, and their number is told when it has caught up.
+/// The access log: one JSON object a line for each request, written by a separate thread, so that a slow reader or a
+/// full disk does not delay requests. If it falls too far behind, lines are dropped, and their number is logged
+/// afterwards.
 ///
-/// A file is opened anew for every batch, so that a log that was moved away needs no signal.
+/// A file is reopened for every batch, so that rotation needs no signal.
 final class AccessLog: Sendable {
     enum Destination: Sendable, Hashable {
         case off
@@ -24,7 +25,7 @@ final class AccessLog: Sendable {
         var isWriting = false
     }
 
-    /// Bytes that may wait to be written.
+    /// The number of bytes that may wait to be written.
     private static let longestBacklog = 8 << 20
     /// Microseconds between two batches.
     private static let pause: UInt32 = 50_000
@@ -57,7 +58,7 @@ final class AccessLog: Sendable {
         thread = pool
     }
 
-    /// True if records are wanted at all.
+    /// True if the log is enabled.
     var isOn: Bool { thread != nil }
 
     func record(_ record: RequestRecord, at now: Date = Date()) {
@@ -76,7 +77,7 @@ final class AccessLog: Sendable {
         if mustStart { thread.submit { [weak self] _ in self?.writeBatches(after: Self.pause) } }
     }
 
-    /// Writes out what waits, and ends.
+    /// Writes waiting records, and ends.
     func end() async {
         guard let thread else { return }
         try? await thread.runIfActive { [self] in writeBatches(after: 0) }

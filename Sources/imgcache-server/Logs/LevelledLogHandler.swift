@@ -2,12 +2,12 @@ import ConcurrencyPrimitives
 import ImageProxyAdmin
 import Logging
 
-/// Writes to standard error what is at least as important as the configuration says now: one level for all loggers, which a
-/// reload changes. What authorises, in whatever URL a message tells, is masked.
+/// Writes messages of the configured level and above to standard error: one level for all loggers, which a reload
+/// changes. Credentials in URLs are masked.
 struct LevelledLogHandler: LogHandler {
     private var handler: StreamLogHandler
     private let level: Locked<Logger.Level>
-    /// The least that this logger itself wants to say.
+    /// The level of this logger.
     private var own = Logger.Level.trace
 
     init(label: String, level: Locked<Logger.Level>) {
@@ -16,7 +16,7 @@ struct LevelledLogHandler: LogHandler {
         self.level = level
     }
 
-    /// The configuration's; a logger can be told to say less, not more.
+    /// The configured level; a logger can only raise it.
     var logLevel: Logger.Level {
         get { max(own, level.withLock { $0 }) }
         set { own = newValue }
@@ -50,6 +50,6 @@ struct LevelledLogHandler: LogHandler {
         }
     }
 
-    /// The text of an error, without what authorises.
+    /// The text of an error, with credentials masked.
     private struct MaskedError: Error, CustomStringConvertible { let description: String }
 }

@@ -6,7 +6,7 @@ struct ServerObserver: RequestObserver {
     let metrics: ServerMetrics
     let log: AccessLog
 
-    func requestRefused(_ reason: RequestFault.Reason) { metrics.refused(reason) }
+    func requestRefused(_ reason: RequestError.Reason) { metrics.refused(reason) }
 
     func requestEnded(_ record: RequestRecord) {
         metrics.ended(record)

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import HTTPSemantics
 
-/// A moment as logs write it: `2026-11-21T17:35:16.971Z` (RFC 3339), to the millisecond. A formatter takes longer than the rest of
-/// a log line.
+/// A timestamp in logs: `2026-11-21T17:35:16.971Z` (RFC 3339), in milliseconds. A formatter would take longer than the
+/// rest of a log line.
 enum TimeText {
     static func text(of date: Date) -> String {
         let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded(.down))

@@ -52,7 +52,7 @@ struct DataSetOptions: ParsableArguments {
     }
 
     /// Refuses options that do not go with the others of the command.
-    func validate(_ urls: [String], _ several: SeveralOptions, _ output: OutputOptions) throws {
+    func validate(_ urls: [String], _ several: BatchOptions, _ output: OutputOptions) throws {
         guard tree == nil || output.file == nil && output.directory == nil && !output.remoteName else {
             throw ValidationError("--tree does not go with -o, -d or -O.")
         }

@@ -32,7 +32,7 @@ enum FetchInputs {
             if !options.dataSet.mirrors.isEmpty { download.sources[0].priority = 1 }
             return FetchInput.download(download)
         }
-        guard let list = options.several.inputFile else { return WorkQueue(named) }
+        guard let list = options.batch.inputFile else { return WorkQueue(named) }
         guard list == "-" else {
             let bytes = try InputList.bytes(of: list)
             let downloads: [ListedDownload]

@@ -1,4 +1,4 @@
-import DownloadLists
+import DiskStore
 import Glibc
 import ImageCache
 
@@ -6,7 +6,7 @@ extension LinkMode {
     /// Puts a stored file at a path, whole or not at all.
     func put(_ file: CachedFile, at path: String, overwrite: Bool) throws(ImageCacheError) {
         switch self {
-        case .clone: try file.export(to: path, overwrite: overwrite)
+        case .clone: try file.blocking.export(to: path, overwrite: overwrite)
         case .copy: try copy(file, to: path, overwrite: overwrite)
         case .symlink: try link(file, at: path, overwrite: overwrite)
         }
@@ -16,7 +16,7 @@ extension LinkMode {
     private func copy(_ file: CachedFile, to path: String, overwrite: Bool) throws(ImageCacheError) {
         do throws(StoreError) {
             try ExportTarget(path).write(overwrite: overwrite) { (descriptor) throws(StoreError) in
-                do throws(ImageCacheError) { try file.copy(toDescriptor: descriptor) } catch {
+                do throws(ImageCacheError) { try file.blocking.copy(toDescriptor: descriptor) } catch {
                     throw error.cause as? StoreError ?? StoreError(.io, "\(error)", path: path)
                 }
             }

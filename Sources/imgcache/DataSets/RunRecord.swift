@@ -29,7 +29,7 @@ final class RunRecord: Sendable {
         let state = state.withLock { $0 }
         if let path = options.failed {
             let text = FailedList.text(inputs, done: state.done, errors: state.errors)
-            try WholeFile.write(Array(text.utf8), to: path, overwrite: true)
+            try AtomicFile.write(Array(text.utf8), to: path, overwrite: true)
         }
         if let path = options.report {
             var report = state.report
@@ -37,7 +37,7 @@ final class RunRecord: Sendable {
             report.notBegun = inputs.count - report.arrived - report.failed
             report.seconds = (ContinuousClock.now - start).inSeconds
             report.exitCode = status.rawValue
-            try WholeFile.write(report.text, to: path, overwrite: true)
+            try AtomicFile.write(report.text, to: path, overwrite: true)
         }
     }
 }

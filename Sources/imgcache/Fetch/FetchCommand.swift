@@ -4,31 +4,31 @@ import ImageCache
 struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
-        abstract: "Download URLs through the cache, resuming what an earlier run left behind.",
+        abstract: "Download URLs through the cache, resuming interrupted downloads.",
         discussion: """
-            Prints the path of the cached file, one line a URL, in the order given, empty for one that failed: \
-            "$(imgcache fetch URL)" is a file name. Each path that is printed is there when the command ends. \
-            Running the same command again after a cut, a Ctrl-C or a kill continues where it stopped, as long as the \
-            server's validator (a strong ETag, or Last-Modified) still holds; if the file has changed, it starts over. With -o and -d, \
-            what the store has no room for is downloaded beside the target, and not cached.
+            Prints the path of the cached file, one line for each URL in the order of the arguments, empty for a failed one: \
+            "$(imgcache fetch URL)" is a file name. Each printed path exists when the command ends. \
+            Running the same command again after an interruption resumes the download, as long as the \
+            server's validator (a strong ETag, or Last-Modified) still matches; if the file has changed, it starts over. With -o and -d, \
+            files that do not fit into the store are downloaded beside the target, and not cached.
 
-            Exit codes: 0 all done; 2 usage; 3 cannot reach (DNS, connect, TLS, time-out, cut and retries used up); \
-            4 the server answered with an error status, or redirects without end or to where nothing is fetched; 5 the \
-            bytes are wrong (checksum, length, splice refused); 6 the store cannot (full, too large for the capacity or \
-            --max-filesize, not writable, damaged, not a cache, must not be stored), or the file cannot be put where it \
-            should go; 7 offline and not in the cache; 130 interrupted; 141 the reader of standard output is gone. With \
-            several URLs all are tried and the first that failed decides.
+            Exit codes: 0 all done; 2 usage; 3 unreachable (DNS, connect, TLS, time-out, interrupted after all retries); \
+            4 the server responded with an error status, too many redirects or one that is not allowed; 5 the \
+            bytes are wrong (checksum, length, inconsistent range); 6 the store failed (full, too large for the capacity or \
+            --max-filesize, not writable, damaged, not a cache, not storable), or the output cannot be \
+            written; 7 offline and not in the cache; 130 interrupted; 141 the reader of standard output is gone. With \
+            several URLs all are tried, and the first failure determines the exit code.
             """
     )
 
-    @Argument(help: ArgumentHelp("What to download (http or https).", valueName: "url"))
+    @Argument(help: ArgumentHelp("The URLs to download (http or https).", valueName: "url"))
     var urls: [String] = []
 
     @OptionGroup(title: "Output")
     var output: OutputOptions
 
     @OptionGroup(title: "Several")
-    var several: SeveralOptions
+    var batch: BatchOptions
 
     @OptionGroup(title: "Output")
     var result: ResultOptions
@@ -41,19 +41,19 @@ struct FetchCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard output.directory == nil || output.file == nil, !output.remoteName || output.file == nil else {
-            throw ValidationError("-o does not go with -d or -O.")
+            throw ValidationError("-o cannot be combined with -d or -O.")
         }
-        guard !urls.isEmpty || several.inputFile != nil else {
-            throw ValidationError("Name a URL, or a list of them with -i.")
+        guard !urls.isEmpty || batch.inputFile != nil else {
+            throw ValidationError("Specify a URL, or a list of URLs with -i.")
         }
-        guard output.directory?.isEmpty != true else { throw ValidationError("-d takes a folder.") }
-        try dataSet.validate(urls, several, output)
-        try fetching.validate(urls, several, output: output.file, takes: "URL")
+        guard output.directory?.isEmpty != true else { throw ValidationError("-d expects a directory.") }
+        try dataSet.validate(urls, batch, output)
+        try fetching.validate(urls, batch, output: output.file, takes: "URL")
     }
 
     func run() async throws {
         let status = await FetchRun(options: self).run()
-        // Ending here, without unwinding: every result is written, and nothing of the process is needed any more.
+        // Exits without unwinding: all results are written, and nothing else is needed.
         Output.exit(status)
     }
 }
@@ -61,17 +61,19 @@ struct FetchCommand: AsyncParsableCommand {
 struct OutputOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Put the file here, whole or not at all; '-' is standard output.", valueName: "file"))
+        help: ArgumentHelp("Write the file here, atomically; '-' is standard output.", valueName: "file"))
     var file: String?
 
     @Option(
         name: [.customShort("d"), .customLong("directory")],
-        help: ArgumentHelp("Put the files into this folder, named by Content-Disposition or URL.", valueName: "dir"))
+        help: ArgumentHelp(
+            "Write the files into this directory, named by Content-Disposition or URL.", valueName: "dir"))
     var directory: String?
 
-    @Flag(name: [.customShort("O"), .customLong("remote-name")], help: "The same, into the current folder.")
+    @Flag(name: [.customShort("O"), .customLong("remote-name")], help: "Equals -d with the current directory.")
     var remoteName = false
 
-    @Flag(name: .customLong("force"), help: "Overwrite existing files under -d and -O, but none of the same run.")
+    @Flag(
+        name: .customLong("force"), help: "Overwrite existing files under -d and -O, except for those of the same run.")
     var force = false
 }

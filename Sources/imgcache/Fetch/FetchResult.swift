@@ -1,14 +1,15 @@
 import ImageCache
+import Transfer
 
-/// What became of one URL.
+/// The result for one URL.
 struct FetchResult: RunResult {
     var url: String
     var finalURL: String?
     var status: Int?
     var source: String?
-    /// The path in the cache, where the file stays there until the command ends; nil where it was put elsewhere.
+    /// The path in the cache, where the file remains until the command ends; nil if it was delivered elsewhere.
     var path: String?
-    /// Where the file was put, or `path`.
+    /// The path of the delivered file, or `path`.
     var output: String?
     var size: Int64?
     var bytesTransferred: Int64 = 0
@@ -17,14 +18,14 @@ struct FetchResult: RunResult {
     var lastModified: String?
     var contentType: String?
     var sha256: String?
-    /// How the cache came to it, as the field `Cache-Status` (RFC 9211) tells it.
+    /// The field `Cache-Status` (RFC 9211) of the response.
     var cacheStatus: String?
     var seconds = 0.0
     var exitStatus = ExitStatus.done
     var error: String?
-    /// What kind of error it is: see ``ErrorKind``.
+    /// The kind of the error: see ``ErrorKind``.
     var kind: String?
-    /// Bytes that a failed or interrupted download left for the next run.
+    /// The number of bytes that a failed or interrupted download keeps for the next run.
     var kept: Int64 = 0
     var total: Int64?
 
@@ -61,7 +62,7 @@ struct FetchResult: RunResult {
         }
     }
 
-    /// - Parameter told: the same with what can be done about it.
+    /// - Parameter told: The error with advice for the user.
     mutating func fail(_ error: any Error, told: any Error) {
         fail(told)
         guard let error = error as? ImageCacheError else { return }
@@ -84,12 +85,12 @@ extension FetchResult {
 }
 
 extension ExitStatus {
-    /// The exit code for whatever was thrown.
+    /// The exit code for an error.
     init(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure.status
         case let error as ImageCacheError:
-            // A redirect that cannot be followed is an answer, and a wrong one.
+            // A redirect that cannot be followed is a response, but an unexpected one.
             let transfer = (error.cause as? TransferError)?.code
             self = transfer == .badRedirect || transfer == .tooManyRedirects ? .serverError : Self(error.code)
         case is CancellationError: self = .interrupted

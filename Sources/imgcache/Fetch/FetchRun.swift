@@ -4,7 +4,7 @@ import Glibc
 import ImageCache
 import Units
 
-/// Runs `imgcache fetch`: several URLs at a time, the first failure decides.
+/// Runs `imgcache fetch`: several URLs concurrently; the first failure determines the exit code.
 struct FetchRun: Sendable {
     let options: FetchCommand
 
@@ -12,15 +12,15 @@ struct FetchRun: Sendable {
         let interruption = Interruption()
         let inputs: WorkQueue<FetchInput>
         let session: FetchSession
-        let delivery: Delivery
+        let destination: OutputDestination
         do {
             inputs = try FetchInputs.queue(options)
             let downloads = inputs.elements.compactMap { input in
                 if case .download(let download) = input { download } else { nil }
             }
-            delivery = try Delivery(options.output, options.dataSet, for: downloads)
+            destination = try OutputDestination(options.output, options.dataSet, for: downloads)
             session = try FetchSession(
-                options: options.fetching, options.dataSet, transfers: options.several.parallel, delivery: delivery,
+                options: options.fetching, options.dataSet, transfers: options.batch.parallel, destination: destination,
                 twins: TwinDownloads(of: options.dataSet.dedupe ? downloads : []))
         } catch {
             Output.error("\(error)".forTerminal)
@@ -28,7 +28,7 @@ struct FetchRun: Sendable {
         }
         let display = progressDisplay(inputs)
         let reporter = Reporter<FetchResult>(
-            options.result, printsLines: !delivery.isStandardOutput, display: display)
+            options.result, printsLines: !destination.isStandardOutput, display: display)
         interruption.onSignal {
             inputs.stop()
             session.cancelAll()
@@ -36,7 +36,7 @@ struct FetchRun: Sendable {
         let sizes = display.map { SizeProbe(session.probe, $0) }
         sizes?.start(inputs)
         let record = RunRecord()
-        var status = await reporter.run(inputs, width: options.several.parallel, interruption) { input, place in
+        var status = await reporter.run(inputs, width: options.batch.parallel, interruption) { input, place in
             let result = await session.fetch(input, id: place, display: display)
             record.add(result, at: place)
             if result.exitStatus != .done, !options.dataSet.keepGoing { inputs.stop() }
@@ -48,7 +48,7 @@ struct FetchRun: Sendable {
             Output.error(missing.message.forTerminal)
             if status == .done { status = missing.status }
         }
-        if status == .interrupted { Self.sayWhatIsKept(reporter.ending, requested: inputs.count.count) }
+        if status == .interrupted { Self.reportKeptBytes(reporter.ending, requested: inputs.count.count) }
         do { try record.write(options.dataSet, inputs.elements, status) } catch {
             Output.error("\(error)".forTerminal)
             if status == .done { status = ExitStatus(error) }
@@ -61,7 +61,7 @@ struct FetchRun: Sendable {
     /// Lines that are redrawn on a terminal; elsewhere one line now and then for several files.
     private func progressDisplay(_ inputs: WorkQueue<FetchInput>) -> ProgressDisplay? {
         let messages = options.fetching.messages
-        let isSeveral = options.several.inputFile != nil || options.urls.count > 1
+        let isSeveral = options.batch.inputFile != nil || options.urls.count > 1
         let isTerminal = Output.isTerminal(STDERR_FILENO)
         guard !messages.quiet, !messages.verbose, isTerminal || isSeveral else { return nil }
         let display = ProgressDisplay(isSeveral: isSeveral, isTerminal: isTerminal) { inputs.count }
@@ -71,11 +71,11 @@ struct FetchRun: Sendable {
         return display
     }
 
-    private static func sayWhatIsKept(_ ending: (interrupted: [FetchResult], reported: Int), requested: Int) {
+    private static func reportKeptBytes(_ ending: (interrupted: [FetchResult], reported: Int), requested: Int) {
         let bytes = ending.interrupted.reduce(0) { $0 + $1.kept }
         let total = ending.interrupted.count == 1 ? ending.interrupted.first?.total : nil
         let amount = total.map { "\(ByteSize(bytes)) of \(ByteSize($0))" } ?? "\(ByteSize(bytes))"
-        let rest = requested > ending.reported ? "; \(requested - ending.reported) not begun" : ""
+        let rest = requested > ending.reported ? "; \(requested - ending.reported) not started" : ""
         Output.error("interrupted: \(amount) kept\(rest); run the same command again to continue")
     }
 }

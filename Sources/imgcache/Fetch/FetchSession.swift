@@ -1,15 +1,16 @@
 import ConcurrencyPrimitives
+import DiskStore
 import DownloadLists
 import Glibc
 import ImageCache
 
-/// The cache of one run, and one URL's way through it.
+/// The cache of one run, and the handling of one URL.
 struct FetchSession: Sendable {
-    /// nil: it cannot be written, and everything goes past it.
+    /// nil if it cannot be written, so that it is bypassed.
     private let cache: DownloadCache?
-    /// What the store cannot take; nil where a path in the store is what is wanted.
-    private let side: SideCache?
-    private let delivery: Delivery
+    /// The cache for files that the store cannot take; nil if a path in the store is requested.
+    private let fallback: FallbackCache?
+    private let destination: OutputDestination
     private let template: FileRequest
     private let dataSet: DataSetOptions
     private let isQuiet: Bool
@@ -19,24 +20,25 @@ struct FetchSession: Sendable {
     private let handedOut = Locked<[(url: String, path: String)]>([])
 
     init(
-        options: FetchingOptions, _ dataSet: DataSetOptions, transfers: Int, delivery: Delivery, twins: TwinDownloads
+        options: FetchingOptions, _ dataSet: DataSetOptions, transfers: Int, destination: OutputDestination,
+        twins: TwinDownloads
     ) throws {
-        self.delivery = delivery
+        self.destination = destination
         self.dataSet = dataSet
         self.twins = twins
-        let holds = delivery.needsStoredFile
+        let holds = destination.needsStoredFile
         isQuiet = options.messages.quiet
         template = try options.template(mayBeUnstorable: !holds)
-        side =
+        fallback =
             holds
             ? nil
-            : SideCache(directory: delivery.directoryForSideCache) { directory in
+            : FallbackCache(directory: destination.fallbackDirectory) { directory in
                 try options.openCache(transfers: transfers, in: directory)
             }
         do {
             cache = try options.openCache(transfers: transfers, holdingFiles: holds)
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
-            // What is stored can be handed out all the same.
+            // Stored files can be delivered nevertheless.
             let mayRead = holds || template.policy == .returnCacheDataDontLoad
             if error.code == .store(.notWritable), mayRead,
                 let readable = try? options.openCache(transfers: transfers, readOnly: true)
@@ -44,16 +46,16 @@ struct FetchSession: Sendable {
                 cache = readable
                 return
             }
-            guard let side else { throw error }
+            guard let fallback else { throw error }
             if !isQuiet { Output.warning("\(error); downloading without the cache") }
             cache = nil
-            _ = try side.opened()
+            _ = try fallback.opened()
         }
     }
 
     /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
     private func streams(_ request: FileRequest) -> Bool {
-        delivery.isStandardOutput && request.sha256 == nil && request.integrity.digest == nil
+        destination.isStandardOutput && request.sha256 == nil && request.integrity.digest == nil
     }
 
     /// The length of a download's file, by HEAD; `nil` when nobody says it.
@@ -61,19 +63,19 @@ struct FetchSession: Sendable {
         guard let cache else { return nil }
         var request = template
         request.url = download.url
-        if let stored = try? cache.storedFile(for: request) { return stored.size }
+        if let stored = try? cache.blocking.storedFile(for: request) { return stored.size }
         guard request.policy != .returnCacheDataDontLoad else { return nil }
         request.method = .head
         request.sha256 = nil
         request.priority = .background
         request.transfer.retry.maxRetries = 0
-        let head = try? await cache.answer(to: request).head
+        let head = try? await cache.response(for: request).head
         return head?.headerFields[.contentLength].flatMap { Int64($0) }
     }
 
     func cancelAll() {
         cache?.cancelAll()
-        side?.cancelAll()
+        fallback?.cancelAll()
     }
 
     func fetch(_ input: FetchInput, id: Int, display: ProgressDisplay?) async -> FetchResult {
@@ -90,7 +92,7 @@ struct FetchSession: Sendable {
             do {
                 try await twins.share(download.digest) { twin in
                     if let twin {
-                        try deliver(twin, of: request, download, &result, isSide: false)
+                        try deliver(twin, of: request, download, &result, isFallback: false)
                         result.isTwin()
                         return twin
                     }
@@ -124,44 +126,46 @@ struct FetchSession: Sendable {
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
     ) async throws -> CachedFile? {
-        if let cache, try begunBesides(request, cache) == nil {
+        if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?
             do {
                 file = try await load(request, from: cache, into: &result, id: id, display)
-            } catch let error as ImageCacheError where side != nil && Self.isLackOfRoom(error) {
+            } catch let error as ImageCacheError where fallback != nil && Self.isOutOfSpace(error) {
                 // What was written to standard output cannot be taken back.
                 if streams(request), result.kept > 0 { throw error }
                 if !isQuiet { Output.warning("not cached: \(error)".forTerminal) }
                 file = nil
             }
             if let file {
-                try deliver(file, of: request, download, &result, isSide: false)
+                try deliver(file, of: request, download, &result, isFallback: false)
                 return file
             }
         }
-        guard let side else { return nil }
-        let cache = try side.opened()
+        guard let fallback else { return nil }
+        let cache = try fallback.opened()
         let file = try await load(request, from: cache, into: &result, id: id, display)
-        try deliver(file, of: request, download, &result, isSide: true)
-        _ = try? cache.remove(request)
+        try deliver(file, of: request, download, &result, isFallback: true)
+        _ = try? cache.blocking.remove(request)
         return nil
     }
 
-    /// The side cache, if an earlier run has begun the request there and the store has no answer.
-    private func begunBesides(_ request: FileRequest, _ cache: DownloadCache) throws -> DownloadCache? {
-        guard let begun = side?.begun(request), (try? cache.storedFile(for: request)) ?? nil == nil else { return nil }
+    /// The fallback cache, if an earlier run has begun the request there and the store has no response.
+    private func fallbackHoldingPartial(_ request: FileRequest, _ cache: DownloadCache) throws -> DownloadCache? {
+        guard let begun = fallback?.begun(request), (try? cache.blocking.storedFile(for: request)) ?? nil == nil else {
+            return nil
+        }
         return begun
     }
 
-    /// Whether the store, and not the output or a limit of the request, has no room for a body.
-    private static func isLackOfRoom(_ error: ImageCacheError) -> Bool {
+    /// Returns true if the store has no space for a body, as opposed to the output or a limit of the request.
+    private static func isOutOfSpace(_ error: ImageCacheError) -> Bool {
         guard [.store(.tooLarge), .store(.full)].contains(error.code), let cause = error.cause as? StoreError else {
             return false
         }
         return [.tooLarge, .held, .full].contains(cause.code)
     }
 
-    /// Gets the file; with ``streams`` it is written to standard output while it arrives.
+    /// Loads the file; with ``streams`` it is written to standard output while it arrives.
     private func load(
         _ request: FileRequest, from cache: DownloadCache, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
@@ -175,7 +179,7 @@ struct FetchSession: Sendable {
         }
         defer { watching?.cancel() }
         do {
-            guard streams(request) else { return try await download.file() }
+            guard streams(request) else { return try await download.file }
             BlockingSection.enter()
             defer { BlockingSection.leave() }
             return try await download.copy(toDescriptor: STDOUT_FILENO)
@@ -187,35 +191,35 @@ struct FetchSession: Sendable {
         }
     }
 
-    /// Puts the file where it should go, and notes what became of it.
+    /// Delivers the file, and records the result.
     ///
-    /// - Parameter isSide: out of a cache that is not used again.
+    /// - Parameter isFallback: True if it comes from a cache that is not used again.
     private func deliver(
         _ file: CachedFile, of request: FileRequest, _ download: ListedDownload, _ result: inout FetchResult,
-        isSide: Bool
+        isFallback: Bool
     ) throws {
-        let mayBlock = delivery.mayBlock
+        let mayBlock = destination.mayBlock
         if mayBlock { BlockingSection.enter() }
         defer { if mayBlock { BlockingSection.leave() } }
-        if !streams(request) { result.output = try delivery.deliver(file, of: download, moving: isSide) }
+        if !streams(request) { result.output = try destination.deliver(file, of: download, moving: isFallback) }
         result.fill(from: file, sha256: download.sha256 ?? template.sha256)
         // Its age says nothing of a file that has its digest.
         if file.source == .stale, request.policy == .returnCacheDataElseLoad, download.digest != nil {
             result.source = "verified"
         }
-        if delivery.needsStoredFile {
+        if destination.needsStoredFile {
             result.path = file.path
             handedOut.withLock { $0.append((result.url, file.path)) }
         }
         request.trace?("* Cache-Status: \(file.cacheStatus)\n")
     }
 
-    /// What went wrong, and what can be done about it.
+    /// The error with advice for the user.
     private func explained(_ error: any Error) -> any Error {
         guard let error = error as? ImageCacheError else { return error }
         let cause = error.cause as? StoreError
-        // Of a file of the store it would name the path.
-        if delivery.isStandardOutput, let cause, cause.path == nil, let number = cause.errno {
+        // For a file of the store it would contain the path.
+        if destination.isStandardOutput, let cause, cause.path == nil, let number = cause.errno {
             return Output.unwritable(number)
         }
         guard let advice = advice(for: error, cause) else { return error }
@@ -226,14 +230,14 @@ struct FetchSession: Sendable {
         let again = "run the same command again"
         switch cause?.code {
         case .taken: return again
-        case .held, .tooLarge: return "give it more with --capacity SIZE, or put the files elsewhere with -d DIR"
+        case .held, .tooLarge: return "increase it with --capacity SIZE, or write the files elsewhere with -d DIR"
         default: break
         }
         if let cache, cause?.errno == ENOENT, cause?.path?.hasPrefix(cache.directory) == true { return again }
-        return error.code == .notStorable ? "with -o FILE it is handed out all the same" : nil
+        return error.code == .notStorable ? "use -o FILE to download it without storing it" : nil
     }
 
-    /// A failure that names what was handed out and is gone: somebody deleted the directory, or its index was lost.
+    /// A failure if a delivered file no longer exists: the directory was deleted, or its index was lost.
     func missingPath() -> Failure? {
         let missing = handedOut.withLock { $0.filter { access($0.path, F_OK) != 0 } }
         guard let first = missing.first else { return nil }
@@ -244,6 +248,6 @@ struct FetchSession: Sendable {
 
     func close() async {
         await cache?.close()
-        await side?.close()
+        await fallback?.close()
     }
 }

@@ -1,10 +1,11 @@
+import HTTPSemantics
 import ImageCache
 import Units
 
 extension FetchingOptions {
-    /// The request that all URLs of the run have in common.
+    /// The request without a URL, common to all URLs of the run.
     ///
-    /// - Parameter mayBeUnstorable: whether what must not be stored is got all the same, and handed out.
+    /// - Parameter mayBeUnstorable: True to fetch and deliver responses that must not be stored.
     func template(mayBeUnstorable: Bool) throws -> FileRequest {
         var template = FileRequest("")
         template.owner = whose.owner
@@ -12,7 +13,7 @@ extension FetchingOptions {
         template.policy = caching.policy
         template.resumes = !caching.noResume
         template.sha256 = request.sha256
-        template.unstorable = mayBeUnstorable ? .handOutKeepingPartial : .refuse
+        template.noStoreBehavior = mayBeUnstorable ? .deliverKeepingPartial : .fail
         template.transfer = try request.transferOptions()
         if messages.verbose {
             template.trace = { head in
@@ -56,7 +57,7 @@ extension RequestOptions {
         }
         if let user {
             guard let colon = user.firstIndex(of: ":") else {
-                throw Failure(.usage, "-u takes user:password; there is no terminal prompt for the password")
+                throw Failure(.usage, "-u must be user:password; passwords are not prompted for")
             }
             options.credentials = .init(
                 user: String(user[..<colon]), password: String(user[user.index(after: colon)...]))
@@ -66,7 +67,7 @@ extension RequestOptions {
 }
 
 extension CachingOptions {
-    /// Whoever types a command wants today's file: what no server calls fresh is confirmed.
+    /// The user of a command expects the current file: a response without explicit freshness is validated.
     static let rules = CacheRules(usesHeuristics: false)
 
     var rules: CacheRules {

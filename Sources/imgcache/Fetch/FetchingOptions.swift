@@ -2,7 +2,7 @@ import ArgumentParser
 import ImageCache
 import Logging
 
-/// The options of every command that gets what URLs name.
+/// The options of all commands that fetch URLs.
 struct FetchingOptions: ParsableArguments {
     @OptionGroup(title: "Request")
     var request: RequestOptions
@@ -19,41 +19,42 @@ struct FetchingOptions: ParsableArguments {
     @OptionGroup(title: "Messages")
     var messages: MessageOptions
 
-    /// Refuses options that go with one URL only, where there are several.
+    /// Throws for options that are valid for a single URL only, if there are several.
     ///
     /// - Parameters:
-    ///   - named: what the command line names.
-    ///   - several: what else there is.
-    ///   - file: where `-o` puts it.
-    ///   - noun: what `-o` takes one of.
+    ///   - named: The URLs on the command line.
+    ///   - several: The other sources of URLs.
+    ///   - file: The value of `-o`.
+    ///   - noun: The kind of argument that `-o` is limited to one of.
     func validate(
-        _ named: [String], _ several: SeveralOptions, output file: String?, takes noun: String
+        _ named: [String], _ batch: BatchOptions, output file: String?, takes noun: String
     ) throws {
-        let isOne = named.count == 1 && several.inputFile == nil
-        guard file == nil || isOne else { throw ValidationError("-o takes one \(noun); use -d DIR for several.") }
-        guard file?.isEmpty != true else { throw ValidationError("-o takes the name of a file.") }
-        guard request.sha256 == nil || isOne else { throw ValidationError("--sha256 takes one URL.") }
+        let isOne = named.count == 1 && batch.inputFile == nil
+        guard file == nil || isOne else { throw ValidationError("-o allows only one \(noun); use -d DIR for several.") }
+        guard file?.isEmpty != true else { throw ValidationError("-o expects a file name.") }
+        guard request.sha256 == nil || isOne else { throw ValidationError("--sha256 allows only one URL.") }
     }
 
-    /// The cache that the options describe.
+    /// Opens the cache configured by the options.
     ///
     /// - Parameters:
-    ///   - transfers: how many at once.
-    ///   - directory: a side cache there, as large as the disk, in place of the one that they name.
-    ///   - readOnly: without writing anything.
-    ///   - holdingFiles: whether files that are handed out stay in the store until the cache is closed.
+    ///   - transfers: The number of concurrent transfers.
+    ///   - directory: The directory of a fallback cache, limited only by the disk, instead of the configured one.
+    ///   - readOnly: True to open it without writing.
+    ///   - holdingFiles: True if delivered files remain in the store until the cache is closed.
     func openCache(
-        transfers: Int = SeveralOptions.usual, in directory: String? = nil, readOnly: Bool = false,
+        transfers: Int = BatchOptions.usual, in directory: String? = nil, readOnly: Bool = false,
         holdingFiles: Bool = false
     ) throws -> DownloadCache {
         var configuration = DownloadCache.Configuration()
-        configuration.store.capacity = directory == nil ? store.wantedCapacity : 1 << 60
+        configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
-        // One host is the usual case of a list: let it use all that was asked for.
+        // The URLs of a list usually have one host, which may use all transfers.
         configuration.maxTransfers = transfers
         configuration.maxTransfersPerHost = transfers
-        // Nothing stays behind to refresh what is stale: the command asks first, and falls back on it.
+        // The command exits after a response, so there is no background revalidation: stale responses are validated
+        // first, and used if that fails.
         configuration.revalidatesInBackground = false
         configuration.rules = caching.rules
         if messages.quiet { configuration.logger.logLevel = .critical }

@@ -18,16 +18,16 @@ final class FolderTargets: Sendable {
     private let naming: FileNaming
     private let overwrite: Bool
     private let state = Locked(State())
-    /// Held while a URL's file is written that the run names more than once.
+    /// Held while the file of a URL is written, which may occur more than once in a run.
     private let turn = Locked(())
     private let repeated: Set<String>
 
     private struct State {
-        /// The URL that each path belongs to.
+        /// The URL of each path.
         var owners: [String: String] = [:]
-        /// The URLs whose files are there.
+        /// The URLs whose files are written.
         var delivered: Set<String> = []
-        /// The files that are there, for folders where two names may be one file.
+        /// The written files by identity, for folders where two names may refer to one file.
         var files: [FileIdentity: String] = [:]
     }
 
@@ -88,7 +88,7 @@ final class FolderTargets: Sendable {
         }
     }
 
-    /// Throws ``Failure`` when two of the sources lead to one file.
+    /// Throws ``Failure`` if two of the sources lead to one file.
     ///
     /// URLs that differ in their query alone are passed over: there the name usually comes from Content-Disposition.
     static func check(_ sources: [String], allowingQueries: Bool = true, path: (String) -> String) throws {
@@ -121,7 +121,7 @@ final class FolderTargets: Sendable {
     /// - Parameter moving: out of a cache that is not used again.
     /// - Returns: its path.
     func deliver(_ file: CachedFile, of download: ListedDownload, moving: Bool) throws -> String {
-        try Delivery.makeFolder(directory)
+        try OutputDestination.makeFolder(directory)
         let name = name(of: download, file)
         try makeFolders(of: name)
         let (url, path) = (download.url, path(name))
@@ -145,7 +145,7 @@ final class FolderTargets: Sendable {
             if lstat(folder, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
                 throw Failure(.store, "\(folder): is in the way of a folder, and not one", kind: "exists")
             }
-            try Delivery.makeFolder(folder)
+            try OutputDestination.makeFolder(folder)
         }
     }
 
@@ -160,7 +160,7 @@ final class FolderTargets: Sendable {
         if let other { throw Failure(.store, "\(Self.collision(url, other, path)); it was not overwritten") }
         do throws(ImageCacheError) {
             if moving {
-                try file.move(to: path, overwrite: overwrite)
+                try file.blocking.move(to: path, overwrite: overwrite)
             } else {
                 try linkMode.put(file, at: path, overwrite: overwrite)
             }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The URLs of `-i/--input-file`: one a line, `-` for standard input, blank lines and `#` comments passed over.
+/// The URLs of `-i/--input-file`: one a line, `-` for standard input; blank lines and `#` comments are skipped.
 enum InputList {
     static func urls(in text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).compactMap { line in
@@ -10,10 +10,10 @@ enum InputList {
         }
     }
 
-    /// The whole text of `path`, or of standard input when it is `-`.
+    /// The text of `path`, or of standard input for `-`.
     static func read(_ path: String) throws -> String { String(decoding: try bytes(of: path), as: UTF8.self) }
 
-    /// All bytes of `path`, or of standard input when it is `-`.
+    /// The bytes of `path`, or of standard input for `-`.
     static func bytes(of path: String) throws -> [UInt8] {
         BlockingSection.enter()
         defer { BlockingSection.leave() }
@@ -39,7 +39,7 @@ enum InputList {
     }
 }
 
-/// What the system says of an `errno` value.
+/// The system's description of an `errno` value.
 func errorText(_ code: Int32) -> String {
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
 }

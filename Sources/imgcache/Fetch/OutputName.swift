@@ -1,9 +1,9 @@
 import HTTPSemantics
 
-/// The file name of a download under `-d`/`-O`: what the server suggests (RFC 6266), else the last segment of the URL.
+/// The file name of a download with `-d`/`-O`: the server's suggestion (RFC 6266), else the last segment of the URL.
 ///
-/// Whatever the server says, the result is one harmless path component: no separators, no leading dot or dash, no
-/// control characters, valid UTF-8, at most 200 bytes.
+/// The result is always one harmless path component: no separators, no leading dot or dash, no control characters,
+/// valid UTF-8, at most 200 bytes.
 enum OutputName {
     static func suggested(contentDisposition: String?, url: String) -> String {
         if let contentDisposition, let name = ContentDisposition.fileName(in: contentDisposition) {
@@ -19,9 +19,9 @@ enum OutputName {
         return safe.isEmpty ? "download" : safe
     }
 
-    /// `name` reduced to a harmless path component; empty when nothing is left.
+    /// Reduces `name` to a harmless path component; empty if nothing is left.
     static func sanitised(_ name: String) -> String {
-        // Both separators: a suggestion of `..\..\x` comes from servers that think in the other one.
+        // Both separators: suggestions such as `..\..\x` come from Windows servers.
         let last = name.split(omittingEmptySubsequences: true) { $0 == "/" || $0 == "\\" }.last ?? ""
         let kept = String(String.UnicodeScalarView(last.unicodeScalars.filter(isHarmless)))
         let trimmed = kept.drop { $0 == "." || $0 == "-" || $0 == " " }
@@ -31,7 +31,8 @@ enum OutputName {
         return result
     }
 
-    /// No C0 or C1 control, no line or paragraph separator, none of the marks that reorder text on a terminal.
+    /// Returns true except for C0 and C1 controls, line and paragraph separators, and marks that reorder text on a
+    /// terminal.
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB: false
@@ -51,7 +52,7 @@ enum ContentDisposition {
     static func fileName(in field: String) -> String? {
         var plain: String?
         var rest = Substring(field)
-        // The disposition type itself does not matter: "inline" may name a file too.
+        // The disposition type is ignored: "inline" may have a file name too.
         guard let start = rest.firstIndex(of: ";") else { return nil }
         rest = rest[start...]
         while let (name, value) = nextParameter(&rest) {
@@ -91,7 +92,7 @@ enum ContentDisposition {
         return (String(name), value)
     }
 
-    /// `UTF-8'en'%e2%82%ac.png` (RFC 8187 section 3.2); other character sets than UTF-8 are not taken.
+    /// `UTF-8'en'%e2%82%ac.png` (RFC 8187 section 3.2); only the character set UTF-8 is supported.
     private static func extendedValue(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }
@@ -100,6 +101,6 @@ enum ContentDisposition {
 }
 
 extension [UInt8] {
-    /// `nil` when the bytes are not UTF-8.
+    /// `nil` if the bytes are not UTF-8.
     fileprivate var text: String? { String(validating: self, as: UTF8.self) }
 }

@@ -16,12 +16,12 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("Basic credentials, sent to the URL's own origin only.", valueName: "user:password"))
     var user: String?
 
-    @Flag(help: "Take credentials from ~/.netrc.")
+    @Flag(help: "Read credentials from ~/.netrc.")
     var netrc = false
 
     @Option(
         help: ArgumentHelp(
-            "Use this proxy; else http_proxy, https_proxy, all_proxy and no_proxy hold.", valueName: "url"))
+            "Use this proxy instead of http_proxy, https_proxy, all_proxy and no_proxy.", valueName: "url"))
     var proxy: String?
 
     @Option(help: ArgumentHelp("Trust the certificates in this PEM file instead of the system's.", valueName: "file"))
@@ -36,7 +36,7 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("m"), .customLong("max-time")],
         help: ArgumentHelp(
-            "Give up an attempt after this time; what arrived is kept (default: never).", valueName: "time"))
+            "Give up an attempt after this time; received bytes are kept (default: never).", valueName: "time"))
     var maxTime: TimeSpan?
 
     @Option(
@@ -59,25 +59,25 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The body must have this SHA-256; else nothing is stored and the exit code is 5.", valueName: "hex"))
+            "Require this SHA-256 of the body; otherwise nothing is stored and the exit code is 5.", valueName: "hex"))
     var sha256: String?
 
     func validate() throws {
-        guard retry ?? 0 >= 0 else { throw ValidationError("--retry takes a number from 0.") }
-        guard maxRedirs ?? 0 >= 0 else { throw ValidationError("--max-redirs takes a number from 0.") }
-        guard limitRate?.bytes ?? 1 > 0 else { throw ValidationError("--limit-rate takes a rate above 0.") }
+        guard retry ?? 0 >= 0 else { throw ValidationError("--retry must be an integer of at least 0.") }
+        guard maxRedirs ?? 0 >= 0 else { throw ValidationError("--max-redirs must be an integer of at least 0.") }
+        guard limitRate?.bytes ?? 1 > 0 else { throw ValidationError("--limit-rate must be greater than 0.") }
         try Self.validate(headers)
         if let sha256 {
             guard sha256.utf8.count == 64, sha256.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
-                throw ValidationError("--sha256 takes 64 hexadecimal digits.")
+                throw ValidationError("--sha256 must be 64 hexadecimal digits.")
             }
         }
     }
 
     static func validate(_ headers: [String]) throws {
         for header in headers where !isField(header) {
-            // Only its first word: a forgotten colon must not show a token.
-            throw ValidationError("-H takes 'Name: value', not '\(header.prefix { $0 != ":" && $0 != " " }) …'.")
+            // Only the first word is shown: a missing colon must not reveal a token.
+            throw ValidationError("-H must be 'Name: value', not '\(header.prefix { $0 != ":" && $0 != " " }) …'.")
         }
     }
 
@@ -88,7 +88,7 @@ struct RequestOptions: ParsableArguments {
 }
 
 /// The options of commands that get several URLs at once.
-struct SeveralOptions: ParsableArguments {
+struct BatchOptions: ParsableArguments {
     @Option(
         name: [.customShort("i"), .customLong("input-file")],
         help: ArgumentHelp(
@@ -99,33 +99,33 @@ struct SeveralOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("j"), .customLong("parallel")],
-        help: ArgumentHelp("Transfers at once.", valueName: "n"))
+        help: ArgumentHelp("The number of concurrent transfers.", valueName: "n"))
     var parallel = Self.usual
 
-    /// As many as there are unless somebody says how many.
+    /// The default number of concurrent transfers.
     static let usual = 8
 
     func validate() throws {
-        guard (1...1000).contains(parallel) else { throw ValidationError("-j takes a number from 1 to 1000.") }
+        guard (1...1000).contains(parallel) else { throw ValidationError("-j must be an integer from 1 to 1000.") }
     }
 
-    /// What the command line names, then what `-i` lists.
+    /// The URLs on the command line, followed by those of `-i`.
     func all(_ named: [String]) throws -> [String] {
         try named + (inputFile.map { InputList.urls(in: try InputList.read($0)) } ?? [])
     }
 }
 
 struct CachingOptions: ParsableArguments {
-    @Flag(help: "Fetch anew, whatever is stored.")
+    @Flag(help: "Download again, ignoring the stored file.")
     var refresh = false
 
-    @Flag(help: "Ask the server whether the stored file still holds, even when it is fresh.")
+    @Flag(help: "Validate the stored file with the server, even if it is fresh.")
     var revalidate = false
 
-    @Flag(help: "Use the stored file whatever its age; ask the network only without one.")
+    @Flag(help: "Use the stored file regardless of its age; download only if there is none.")
     var preferCached = false
 
-    @Flag(help: "Never ask the network: the stored file whatever its age, or exit code 7.")
+    @Flag(help: "Never use the network: the stored file regardless of its age, or exit code 7.")
     var offline = false
 
     @Option(help: ArgumentHelp("Accept a stored file that has been stale for at most this long.", valueName: "time"))
@@ -141,18 +141,18 @@ struct CachingOptions: ParsableArguments {
     @Option(
         name: .customLong("signature-parameter"),
         help: ArgumentHelp(
-            "A query parameter that does not count when the final URL is compared with that of what is stored, as those of S3,"
-                + " GCS, Azure, CloudFront and Akamai do not; may be repeated.",
+            "A query parameter to ignore when the final URL is compared with that of the stored file, like those of S3,"
+                + " GCS, Azure, CloudFront and Akamai; may be repeated.",
             valueName: "name"))
     var signatureParameters: [String] = []
 
-    @Flag(name: .customLong("no-resume"), help: "Drop what an earlier run left behind and start over.")
+    @Flag(name: .customLong("no-resume"), help: "Discard the partial downloads of earlier runs and start over.")
     var noResume = false
 
     func validate() throws {
         guard [refresh, revalidate, preferCached, offline, maxStale != nil].count(where: \.self) <= 1 else {
             throw ValidationError(
-                "Only one of --refresh, --revalidate, --prefer-cached, --offline and --max-stale can hold.")
+                "Only one of --refresh, --revalidate, --prefer-cached, --offline and --max-stale can be specified.")
         }
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ImageCache
 
-/// `--size WxH` and what goes with it, in the words of CSS `object-fit`.
+/// `--size WxH` and related options, in the terms of CSS `object-fit`.
 struct SizingOptions: ParsableArguments {
     @Option(
         name: [.customShort("s"), .customLong("size")],
@@ -21,10 +21,11 @@ struct SizingOptions: ParsableArguments {
     @Flag(help: "Enlarge images that are smaller than the box.")
     var enlarge = false
 
-    @Option(help: ArgumentHelp("Pixels of the image for one of the box.", valueName: "ratio"))
+    @Option(help: ArgumentHelp("The number of image pixels for one pixel of the box.", valueName: "ratio"))
     var dpr = 1.0
 
-    @Option(help: ArgumentHelp("What contain, and JPEG under transparency, fill with: #rrggbb.", valueName: "colour"))
+    @Option(
+        help: ArgumentHelp("The background for contain, and for transparency in JPEG: #rrggbb.", valueName: "colour"))
     var background: Colour?
 
     enum Fit: String, CaseIterable, ExpressibleByArgument {
@@ -41,7 +42,7 @@ struct SizingOptions: ParsableArguments {
         }
     }
 
-    /// A side that is `nil` follows from the other.
+    /// A missing side follows from the other one.
     struct Box: ExpressibleByArgument, Equatable {
         var width: Int?
         var height: Int?
@@ -112,7 +113,7 @@ struct SizingOptions: ParsableArguments {
     }
 
     func validate() throws {
-        guard dpr > 0, dpr <= 10 else { throw ValidationError("--dpr takes a number above 0, at most 10.") }
+        guard dpr > 0, dpr <= 10 else { throw ValidationError("--dpr must be greater than 0 and at most 10.") }
     }
 
     var sizing: ImageSizing {
@@ -125,12 +126,12 @@ struct SizingOptions: ParsableArguments {
     }
 }
 
-/// What is written.
+/// The options for the written file.
 struct EncodingOptions: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case jpeg, png, webp
 
-        /// By the ending of a file's name.
+        /// The format for the extension of a file name.
         init?(ending name: String) {
             switch name.split(separator: ".").last?.lowercased() {
             case "jpg", "jpeg", "jpe", "jfif": self = .jpeg
@@ -143,10 +144,12 @@ struct EncodingOptions: ParsableArguments {
         var ending: String { self == .jpeg ? "jpg" : rawValue }
     }
 
-    @Option(name: .customLong("format"), help: "jpeg, png or webp (default: by the ending of -o, else jpeg).")
+    @Option(
+        name: .customLong("format"), help: "The format: jpeg, png or webp (default: by the extension of -o, else jpeg)."
+    )
     var format: Format?
 
-    @Option(name: [.customShort("Q"), .customLong("quality")], help: "1 to 100, for JPEG and WebP.")
+    @Option(name: [.customShort("Q"), .customLong("quality")], help: "The quality of JPEG and WebP, 1 to 100.")
     var quality = 80
 
     @Flag(help: "A progressive JPEG.")
@@ -158,14 +161,14 @@ struct EncodingOptions: ParsableArguments {
     @Option(help: "Compression of a PNG, 0 to 9.")
     var level = 6
 
-    @Flag(help: "A WebP without loss.")
+    @Flag(help: "A lossless WebP.")
     var lossless = false
 
     func validate() throws {
-        guard (1...100).contains(quality) else { throw ValidationError("--quality takes a number from 1 to 100.") }
-        guard (0...9).contains(level) else { throw ValidationError("--level takes a number from 0 to 9.") }
+        guard (1...100).contains(quality) else { throw ValidationError("--quality must be an integer from 1 to 100.") }
+        guard (0...9).contains(level) else { throw ValidationError("--level must be an integer from 0 to 9.") }
         guard [420, 422, 444].contains(subsampling) else {
-            throw ValidationError("--subsampling takes 420, 422 or 444.")
+            throw ValidationError("--subsampling must be 420, 422 or 444.")
         }
     }
 
@@ -185,7 +188,7 @@ struct EncodingOptions: ParsableArguments {
     }
 }
 
-/// How the original is read.
+/// The options for reading the original.
 struct DecodingOptions: ParsableArguments {
     @Flag(help: "Keep the Exif block, with the orientation reset.")
     var keepMetadata = false
@@ -196,7 +199,7 @@ struct DecodingOptions: ParsableArguments {
     @Flag(help: "Average light instead of sRGB values when shrinking: for fine patterns and point lights.")
     var linear = false
 
-    @Flag(help: "Take what is there of a file that ends early.")
+    @Flag(help: "Accept truncated files, and use the available part.")
     var allowTruncated = false
 
     @Flag(help: "Refuse a JPEG with damaged data, with exit code 5, instead of warning about it.")
@@ -205,15 +208,15 @@ struct DecodingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Refuse images of more pixels (default 100000000).", valueName: "n"))
     var maxPixels: Int?
 
-    /// Warns of what is wrong with an image that is made all the same.
+    /// Warns about a defect of an image that is processed nevertheless.
     ///
-    /// - Throws: with `--strict`, instead.
+    /// - Throws: The defect, with `--strict`.
     func check(_ damage: ImageCodecError?, of source: String, quiet: Bool) throws {
-        // A cut is no news to who said --allow-truncated.
+        // Truncation is expected with --allow-truncated.
         guard let damage, damage.code != .truncated || strict else { return }
         let text = "\(FileRequest(source).urlWithoutUserinfo): \(damage)"
         if strict { throw Failure(.wrongBytes, text) }
-        if !quiet { Output.warning("\(text); what there is is shown".forTerminal) }
+        if !quiet { Output.warning("\(text); the available part is shown".forTerminal) }
     }
 
     var decoder: ImageDecoder {

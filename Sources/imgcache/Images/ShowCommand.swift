@@ -15,10 +15,10 @@ struct ShowCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("A URL (http or https) or an image file.", valueName: "source"))
     var source: String
 
-    @Option(help: ArgumentHelp("As wide as so many characters (default: the terminal's width).", valueName: "columns"))
+    @Option(help: ArgumentHelp("The width in characters (default: the terminal's).", valueName: "columns"))
     var width: Int?
 
-    @Option(help: "How: kitty, iterm, sixel or blocks (default: what the terminal says).")
+    @Option(help: "The protocol: kitty, iterm, sixel or blocks (default: detected).")
     var graphics: TerminalGraphics?
 
     @OptionGroup(title: "Decoding")
@@ -28,7 +28,7 @@ struct ShowCommand: AsyncParsableCommand {
     var fetching: FetchingOptions
 
     func validate() throws {
-        guard width ?? 1 > 0 else { throw ValidationError("--width takes a number above 0.") }
+        guard width ?? 1 > 0 else { throw ValidationError("--width must be an integer greater than 0.") }
     }
 
     func run() async throws {
@@ -63,11 +63,11 @@ struct ShowCommand: AsyncParsableCommand {
     }
 }
 
-/// How large a terminal is.
+/// The size of a terminal.
 struct TerminalScreen: Equatable {
     var columns = 80
     var rows = 24
-    /// Pixels of one character.
+    /// The size of a character in pixels.
     var cell = (width: 10, height: 20)
 
     init(_ descriptor: Int32) {
@@ -83,7 +83,7 @@ struct TerminalScreen: Equatable {
         left.columns == right.columns && left.rows == right.rows && left.cell == right.cell
     }
 
-    /// As large as fits so many columns and all rows but the prompt's.
+    /// The largest size that fits into the columns and all rows but the prompt's.
     func sizing(columns: Int, for graphics: TerminalGraphics) -> ImageSizing {
         let lines = max(1, rows - 1)
         return graphics == .blocks

@@ -5,8 +5,8 @@ enum Base64 {
     static func encoded(_ bytes: [UInt8]) -> [UInt8] { Array(Data(bytes).base64EncodedData()) }
 }
 
-/// An image as upper half blocks: the character's colour is the upper pixel, its background the lower one. Without
-/// colour, in five grades of gray.
+/// An image as upper half blocks: the foreground colour is the upper pixel, the background the lower one. Without
+/// colour, in five shades of gray.
 struct BlockDrawing {
     let bytes: [UInt8]
 
@@ -60,7 +60,7 @@ struct SixelDrawing {
         bytes = Array((text + "\u{1B}\\\n").utf8)
     }
 
-    /// Six rows: for each colour in them one line of sixels.
+    /// Six rows: one line of sixels for each colour in them.
     private static func band(_ image: DecodedImage, _ top: Int) -> String {
         var lines: [Int: [UInt8]] = [:]
         for row in 0..<min(6, image.height - top) {
@@ -81,7 +81,7 @@ struct SixelDrawing {
         return level(pixel.x) * 36 + level(pixel.y) * 6 + level(pixel.z)
     }
 
-    /// Repetitions are written once.
+    /// Run-length encodes a line.
     private static func runs(_ line: [UInt8]) -> String {
         var text = ""
         var index = 0

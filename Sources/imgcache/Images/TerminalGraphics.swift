@@ -12,7 +12,7 @@ enum TerminalGraphics: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// Upper half blocks: two pixels a character.
     case blocks
 
-    /// What the terminal on a descriptor knows: by its environment, else by its own answer.
+    /// The protocol supported by the terminal on a descriptor, determined by its environment, else by a query.
     static func known(on descriptor: Int32) -> TerminalGraphics {
         guard isatty(descriptor) == 1 else { return .blocks }
         func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
@@ -22,9 +22,9 @@ enum TerminalGraphics: String, CaseIterable, ExpressibleByArgument, Sendable {
         {
             return named
         }
-        // In a multiplexer the outer terminal's answer would be lost, or worse.
+        // In a multiplexer the outer terminal's response would be lost or misinterpreted.
         guard environment("TMUX").isEmpty, !environment("TERM").hasPrefix("screen") else { return .blocks }
-        return TerminalQuestion.ask(question).map(answered) ?? .blocks
+        return TerminalQuery.ask(query).map(answered) ?? .blocks
     }
 
     static func named(term: String, program: String, terminal: String, kitty: String) -> TerminalGraphics? {
@@ -34,8 +34,8 @@ enum TerminalGraphics: String, CaseIterable, ExpressibleByArgument, Sendable {
         return term == "dumb" || term.isEmpty || term == "linux" ? .blocks : nil
     }
 
-    /// Kitty's "would you take this picture?", then "what are you?" (DA1), which every terminal answers.
-    private static let question = "\u{1B}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\\u{1B}[c"
+    /// Kitty's graphics query, followed by DA1, which every terminal answers.
+    private static let query = "\u{1B}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\\u{1B}[c"
 
     static func answered(_ answer: String) -> TerminalGraphics {
         if answer.contains("_Gi=31;OK") { return .kitty }
@@ -44,7 +44,7 @@ enum TerminalGraphics: String, CaseIterable, ExpressibleByArgument, Sendable {
         return attributes.dropFirst().contains("4") ? .sixel : .blocks
     }
 
-    /// What is written to show an image, with a line's end.
+    /// The bytes that display an image, with a line break.
     func drawing(of image: DecodedImage) throws -> [UInt8] {
         switch self {
         case .kitty: Self.kitty(try ImageEncoder.png(level: 1).encode(image))
@@ -75,7 +75,7 @@ enum TerminalGraphics: String, CaseIterable, ExpressibleByArgument, Sendable {
 }
 
 extension String {
-    /// Behind the first occurrence of `text`.
+    /// The position after the first occurrence of `text`.
     fileprivate func range(_ text: String) -> Index? {
         var start = startIndex
         while start < endIndex {
@@ -86,10 +86,10 @@ extension String {
     }
 }
 
-/// Asks the terminal something and reads what it answers, without a line's end and without an echo.
-enum TerminalQuestion {
-    /// `nil` when it does not answer within 300 ms, or cannot be asked.
-    static func ask(_ question: String) -> String? {
+/// Queries the terminal without line buffering and echo.
+enum TerminalQuery {
+    /// `nil` if it does not respond within 300 ms, or is not a terminal.
+    static func ask(_ query: String) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
@@ -99,7 +99,7 @@ enum TerminalQuestion {
         raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
         guard tcsetattr(terminal, TCSANOW, &raw) == 0 else { return nil }
         defer { tcsetattr(terminal, TCSANOW, &before) }
-        Output.write(question, to: terminal)
+        Output.write(query, to: terminal)
         var answer: [UInt8] = []
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(300)
@@ -111,7 +111,7 @@ enum TerminalQuestion {
             var byte: UInt8 = 0
             guard read(terminal, &byte, 1) == 1 else { return nil }
             answer.append(byte)
-            // DA1's answer is the last: ESC [ ? … c
+            // The last response is that to DA1: ESC [ ? … c
             if byte == UInt8(ascii: "c"), String(decoding: answer, as: UTF8.self).contains("\u{1B}[?") { break }
         }
         return String(decoding: answer, as: UTF8.self)

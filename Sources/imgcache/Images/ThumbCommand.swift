@@ -29,7 +29,7 @@ struct ThumbCommand: AsyncParsableCommand {
     var decoding: DecodingOptions
 
     @OptionGroup(title: "Several")
-    var several: SeveralOptions
+    var batch: BatchOptions
 
     @OptionGroup(title: "Output")
     var result: ResultOptions
@@ -38,14 +38,14 @@ struct ThumbCommand: AsyncParsableCommand {
     var fetching: FetchingOptions
 
     func validate() throws {
-        guard !sources.isEmpty || several.inputFile != nil else {
-            throw ValidationError("Name a URL or a file, or a list of them with -i.")
+        guard !sources.isEmpty || batch.inputFile != nil else {
+            throw ValidationError("Specify a URL or a file, or a list with -i.")
         }
         guard (output.file == nil) != (output.directory == nil) else {
-            throw ValidationError("Say where to with -o FILE or -d DIR.")
+            throw ValidationError("Specify the output with -o FILE or -d DIR.")
         }
-        guard output.directory?.isEmpty != true else { throw ValidationError("-d takes a folder.") }
-        try fetching.validate(sources, several, output: output.file, takes: "source")
+        guard output.directory?.isEmpty != true else { throw ValidationError("-d expects a directory.") }
+        try fetching.validate(sources, batch, output: output.file, takes: "source")
     }
 
     func run() async throws { Output.exit(await ThumbRun(options: self).run()) }
@@ -54,13 +54,14 @@ struct ThumbCommand: AsyncParsableCommand {
 struct ThumbOutputOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Write the thumbnail here, whole or not at all; '-' is standard output.", valueName: "file"))
+        help: ArgumentHelp("Write the thumbnail here, atomically; '-' is standard output.", valueName: "file"))
     var file: String?
 
     @Option(
         name: [.customShort("d"), .customLong("directory")],
         help: ArgumentHelp(
-            "Write the thumbnails into this folder, named by their sources with the format's ending.", valueName: "dir")
+            "Write the thumbnails into this directory, named by their sources with the format's extension.",
+            valueName: "dir")
     )
     var directory: String?
 

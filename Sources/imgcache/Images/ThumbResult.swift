@@ -1,17 +1,17 @@
 import ImageCache
 
-/// What became of one source of `imgcache thumb`.
+/// The result for one source of `imgcache thumb`.
 struct ThumbResult: RunResult {
     /// The URL, without userinfo, or the file.
     var source: String
     var output: String?
-    /// memory, thumbnail, file, or where the original came from: fresh, revalidated, stale, network, resumed.
+    /// memory, thumbnail, file, or the source of the original: fresh, revalidated, stale, network, resumed.
     var from: String?
     var format: String?
     var width: Int?
     var height: Int?
     var bytes: Int?
-    /// What was wrong with the original and was passed over.
+    /// The tolerated defect of the original.
     var damage: String?
     var seconds = 0.0
     var exitStatus = ExitStatus.done
@@ -48,10 +48,10 @@ struct ThumbResult: RunResult {
 }
 
 extension ExitStatus {
-    /// The exit code for what the codec says of a file.
+    /// The exit code for an error of the codec.
     init(_ code: ImageCodecError.Code) {
         switch code {
-        // As of any other file that the command line names and that cannot be read.
+        // Like any other unreadable file on the command line.
         case .invalidArgument, .unreadable: self = .usage
         case .outOfMemory: self = .store
         default: self = .wrongBytes

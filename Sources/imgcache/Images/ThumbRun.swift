@@ -1,10 +1,12 @@
 import ConcurrencyPrimitives
 import Digests
+import DiskStore
 import Glibc
 import HTTPSemantics
 import ImageCache
 
-/// Runs `imgcache thumb`: several sources at a time, results in the order given, the first failure decides.
+/// Runs `imgcache thumb`: several sources concurrently, results in the order given; the first failure determines the
+/// exit code.
 struct ThumbRun: Sendable {
     let options: ThumbCommand
 
@@ -27,13 +29,13 @@ struct ThumbRun: Sendable {
         let interruption = Interruption()
         let sources: [String]
         do {
-            sources = try options.several.all(options.sources)
+            sources = try options.batch.all(options.sources)
             if let directory = options.output.directory {
-                try Delivery.check(folder: directory)
+                try OutputDestination.check(folder: directory)
                 try FolderTargets.check(sources) { path(of: $0, in: directory) }
-                try Delivery.makeFolder(directory)
+                try OutputDestination.makeFolder(directory)
             }
-            if let file = options.output.file, !writesToStandardOutput { try Delivery.check(file: file) }
+            if let file = options.output.file, !writesToStandardOutput { try OutputDestination.check(file: file) }
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)
@@ -41,7 +43,7 @@ struct ThumbRun: Sendable {
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
         let reporter = Reporter<ThumbResult>(options.result, printsLines: !writesToStandardOutput)
         let queue = WorkQueue(sources)
-        let status = await reporter.run(queue, width: options.several.parallel, interruption) { source, _ in
+        let status = await reporter.run(queue, width: options.batch.parallel, interruption) { source, _ in
             await make(source)
         }
         if let cache = cache.withLock({ $0 }) { await cache.close() }
@@ -53,7 +55,7 @@ struct ThumbRun: Sendable {
         return file == "-" || (try? ExportTarget(file)) == .descriptor(STDOUT_FILENO)
     }
 
-    /// The name of a source's thumbnail in a folder.
+    /// The path of a source's thumbnail in a folder.
     private func path(of source: String, in directory: String) -> String {
         let name =
             source.isWebURL ? OutputName.suggested(contentDisposition: nil, url: source) : OutputName.of(file: source)
@@ -94,10 +96,10 @@ struct ThumbRun: Sendable {
         try options.decoding.check(damage, of: source, quiet: options.fetching.messages.quiet)
     }
 
-    /// A local file, with the SHA-256 that it should have.
+    /// A local file, verified by its SHA-256 if given.
     private func file(_ path: String) throws -> ImageSource {
         guard let expected = options.fetching.request.sha256?.lowercased() else { return try ImageSource(path: path) }
-        // What is decoded is what was checked, whatever becomes of the file meanwhile.
+        // The verified bytes are decoded, whatever happens to the file meanwhile.
         let bytes = try InputList.bytes(of: path)
         let actual = try SHA256.digest(of: bytes).hexadecimal
         guard actual == expected else {
@@ -107,7 +109,7 @@ struct ThumbRun: Sendable {
     }
 
     private func request(_ url: String) throws -> ImageRequest {
-        // What must not be stored may be made all the same: the thumbnail leaves the cache at once.
+        // An unstorable original may be used: the thumbnail is delivered at once.
         var file = try options.fetching.template(mayBeUnstorable: true)
         file.url = url
         var request = ImageRequest(file, sizing)
@@ -118,7 +120,7 @@ struct ThumbRun: Sendable {
     private func openedCache() throws -> DownloadCache {
         try cache.withLock { cache in
             if let cache { return cache }
-            let opened = try options.fetching.openCache(transfers: options.several.parallel)
+            let opened = try options.fetching.openCache(transfers: options.batch.parallel)
             cache = opened
             return opened
         }
@@ -130,17 +132,17 @@ struct ThumbRun: Sendable {
                 Output.result(bytes)
                 return nil
             }
-            try WholeFile.write(bytes, to: file, overwrite: true)
+            try AtomicFile.write(bytes, to: file, overwrite: true)
             return file
         }
         guard let directory = options.output.directory else { return nil }
         let path = path(of: source, in: directory)
-        try WholeFile.write(bytes, to: path, overwrite: options.output.force)
+        try AtomicFile.write(bytes, to: path, overwrite: options.output.force)
         return path
     }
 }
 
 extension String {
-    /// Whether it is a URL of the web, and not a file's name.
+    /// True for a web URL, as opposed to a file name.
     var isWebURL: Bool { URLText.hasWebScheme(self) }
 }

@@ -1,10 +1,11 @@
 import FoundationEssentials
 import ImageCache
+import ImageCodec
 
-/// An entry of the store as `ls`, `info` and `verify` show it. Sizes are bytes, dates ISO 8601 in UTC.
+/// An entry of the store as displayed by `ls`, `info` and `verify`. Sizes are in bytes, dates ISO 8601 in UTC.
 struct EntryReport: Encodable {
     var url: String
-    /// Whose it is; absent when it is nobody's.
+    /// The owner; absent if there is none.
     var namespace: String?
     var finalURL: String?
     var path: String
@@ -17,9 +18,9 @@ struct EntryReport: Encodable {
     var etag: String?
     var lastModified: String?
     var freshness: String?
-    /// What a JPEG, PNG or WebP says of itself.
+    /// The header of a JPEG, PNG or WebP.
     var image: ImageReport?
-    /// What was made of the URL's original, for an image that the cache made.
+    /// The recipe of an image that the cache derived from the URL's original.
     var recipe: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -47,14 +48,14 @@ struct EntryReport: Encodable {
         lastModified = record.response.fields[.lastModified]
         freshness = entry.freshness(at: now, rules: CachingOptions.rules)
         if record.response.status.kind != .successful {
-            freshness = "An error response, kept for a proxy; fetch does not use it."
+            freshness = "An error response stored for a proxy; not used by fetch."
         }
     }
 
     static func iso(_ date: Date) -> String { date.formatted(.iso8601) }
 }
 
-/// The header of an image file, as `info` shows it.
+/// The header of an image file, as displayed by `info`.
 struct ImageReport: Encodable {
     var format: String
     var width: Int
@@ -73,7 +74,7 @@ struct ImageReport: Encodable {
         case isProgressive = "progressive"
     }
 
-    /// `nil` for a file that is no image of a format that is read here.
+    /// `nil` if the file is not an image of a supported format.
     init?(path: String) {
         guard let info = try? ImageInfo.read(ImageSource(path: path)) else { return nil }
         format = "\(info.format)"

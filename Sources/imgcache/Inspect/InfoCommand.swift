@@ -6,7 +6,7 @@ import Units
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Show all that is known of a URL's entry and of its partial download.")
+        commandName: "info", abstract: "Show the details of a URL's entry and of its partial download.")
 
     @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
     var url: String
@@ -38,11 +38,11 @@ struct InfoCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let now = Date()
             let request = whose.request(url)
             let url = request.urlWithoutUserinfo
-            let info = try cache.info(for: request)
+            let info = try cache.blocking.info(for: request)
             let report = Report(
                 url: url,
                 entries: info.entries.map { entry in
@@ -104,7 +104,7 @@ struct InfoCommand: ParsableCommand {
 
 struct PathCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path", abstract: "Print the path of a URL's cached file; exit code 7 when it is not in the cache."
+        commandName: "path", abstract: "Print the path of a URL's cached file; exit code 7 if it is not in the cache."
     )
 
     @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
@@ -115,11 +115,11 @@ struct PathCommand: ParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let request = whose.request(url)
             // A body that somebody deleted is a miss.
-            let entries = try cache.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
-            // What a proxy stored of errors is no file of that URL.
+            let entries = try cache.blocking.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
+            // An error response that a proxy stored is not a file of the URL.
             guard let entry = entries.first(where: { $0.record?.response.status.kind == .successful }) else {
                 let status = entries.first?.record.map { " (only the response \($0.response.status.code))" } ?? ""
                 throw Failure(.offline, "\(request.urlWithoutUserinfo): not in the cache\(status)")
@@ -131,7 +131,7 @@ struct PathCommand: ParsableCommand {
 
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stats", abstract: "Show how full the store is. Sizes are what du sees.")
+        commandName: "stats", abstract: "Show the usage of the store. Sizes are those reported by du.")
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
@@ -144,9 +144,9 @@ struct StatsCommand: ParsableCommand {
         var partialBytes: Int64
         var doomedBytes: Int64
         var indexBytes: Int64
-        /// What is there now.
+        /// The present size.
         var used: Int64
-        /// The same with what the folders and the index's log may grow to: eviction goes by this.
+        /// The present size with the greatest size of the folders and the index's log, which eviction is based on.
         var reserved: Int64
         var capacity: Int64
 
@@ -159,8 +159,8 @@ struct StatsCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
-            let statistics = try cache.statistics()
+        try withStore(store, for: .readOnly) { cache in
+            let statistics = try cache.blocking.statistics()
             let report = Report(
                 directory: cache.directory, entries: statistics.entries, bodies: statistics.bodyBytes,
                 partials: statistics.partials, partialBytes: statistics.partialBytes,

@@ -4,7 +4,7 @@ import ImageCache
 import Units
 
 struct ListCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "ls", abstract: "List what is in the cache.")
+    static let configuration = CommandConfiguration(commandName: "ls", abstract: "List the entries of the cache.")
 
     enum Order: String, CaseIterable, ExpressibleByArgument {
         case age, used, size, url
@@ -21,20 +21,20 @@ struct ListCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only entries for which this holds: size, age, used with < <= = != >= >, or url with = != ~ (contains); several joined by ','.",
+            "Only matching entries: size, age, used with < <= = != >= >, or url with = != ~ (contains); several conditions joined by ','.",
             valueName: "expression"))
     var filter: EntryFilter?
 
-    @Option(help: "Oldest stored first (age), longest unused first (used), largest first (size), or by URL.")
+    @Option(help: "Oldest first (age), least recently used first (used), largest first (size), or by URL.")
     var sort = Order.url
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
     func run() throws {
-        try withStore(store, for: .looking) { cache in
+        try withStore(store, for: .readOnly) { cache in
             let now = Date()
-            try cache.forEachEntry(by: sort.order, descending: sort == .size) { entry in
+            try cache.blocking.forEachEntry(by: sort.order, descending: sort == .size) { entry in
                 let isWanted = filter?.matches(
                     size: entry.size, age: now.timeIntervalSince(entry.storedAt),
                     used: now.timeIntervalSince(entry.lastAccessDate), url: entry.url)
@@ -44,7 +44,7 @@ struct ListCommand: ParsableCommand {
                 } else {
                     let size = "\(ByteSize(entry.size))"
                     let age = "\(TimeSpan(seconds: now.timeIntervalSince(entry.storedAt)))"
-                    let made = entry.recipe.map { "  (made: \($0))" } ?? ""
+                    let made = entry.recipe.map { "  (derived: \($0))" } ?? ""
                     let whose = entry.namespace.map { "  (\($0))" } ?? ""
                     Output.line("\(padded(size, 9))  \(padded(age, 12))  \((entry.url + whose + made).forTerminal)")
                 }

@@ -14,12 +14,13 @@ struct RemoveCommand: ParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() throws {
-        try withStore(store, for: .changing) { cache in
+        try withStore(store, for: .modifyExisting) { cache in
             var missing: [String] = []
             for url in urls {
                 let request = whose.request(url)
                 let url = request.urlWithoutUserinfo
-                let removed = try cache.remove(request)
+                let result = try cache.blocking.remove(request)
+                let removed = result.entries + result.partials
                 if removed == 0 { missing.append(url) }
                 if format.json { try Output.json(RemovalReport(url: url, removed: removed)) }
             }
@@ -37,16 +38,17 @@ struct RemoveCommand: ParsableCommand {
 
 struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prune", abstract: "Evict entries, the longest unused first, and sweep up what killed runs left.",
-        discussion: "Without options: only sweeps up.")
+        commandName: "prune",
+        abstract: "Evict entries, the least recently used first, and remove leftovers of killed runs.",
+        discussion: "Without options: only removes leftovers.")
 
-    @Option(help: ArgumentHelp("Evict until the store holds at most this much.", valueName: "size"))
+    @Option(help: ArgumentHelp("Evict entries until the store holds at most this much.", valueName: "size"))
     var to: ByteSize?
 
-    @Option(help: ArgumentHelp("Evict what has not been used for this long.", valueName: "time"))
+    @Option(help: ArgumentHelp("Evict entries not used for this long.", valueName: "time"))
     var olderThan: TimeSpan?
 
-    @Flag(help: "Say what would go, and keep it.")
+    @Flag(help: "Report the entries to be removed, without removing them.")
     var dryRun = false
 
     @OptionGroup var store: StoreOptions
@@ -64,10 +66,8 @@ struct PruneCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await withStore(store, for: dryRun ? .looking : .tidying) { cache in
-            // In this order: on a full disk there is room for a sweep's notes only then.
-            let pruned = try cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
-            if !dryRun { try await cache.sweep() }
+        try await withStore(store, for: dryRun ? .readOnly : .createIfNeeded) { cache in
+            let pruned = try await cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
             if format.json { return try Output.json(report) }
             let verb = dryRun ? "would evict" : "evicted"
@@ -78,7 +78,8 @@ struct PruneCommand: AsyncParsableCommand {
 
 struct ClearCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "clear", abstract: "Remove everything; a file that someone reads stays readable for them.")
+        commandName: "clear",
+        abstract: "Remove everything; files that are being read remain readable for their readers.")
 
     @Flag(help: "Remove partial downloads only.")
     var partials = false
@@ -91,19 +92,19 @@ struct ClearCommand: ParsableCommand {
 
     func validate() throws {
         guard !partials || !whose.isGiven else {
-            throw ValidationError("--partials does not go with --owner, -u, -H and --netrc.")
+            throw ValidationError("--partials cannot be combined with --owner, -u, -H and --netrc.")
         }
     }
 
     func run() throws {
-        try withStore(store, for: .tidying) { cache in
-            let before = try cache.statistics()
+        try withStore(store, for: .createIfNeeded) { cache in
+            let before = try cache.blocking.statistics()
             if whose.isGiven {
-                try cache.clear(namespaceOf: whose.request(""))
+                _ = try cache.blocking.removeNamespace(of: whose.request(""))
             } else {
-                try cache.clear(partialsOnly: partials)
+                _ = try cache.blocking.clear(partials ? .partials : .everything)
             }
-            let after = try cache.statistics()
+            let after = try cache.blocking.statistics()
             let entries = before.entries - after.entries
             let gone = before.partials - after.partials
             if format.json { return try Output.json(["entries": Int(entries), "partials": gone]) }
@@ -114,9 +115,9 @@ struct ClearCommand: ParsableCommand {
 
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Check every body against its checksum; exit code 5 when one is wrong.")
+        commandName: "verify", abstract: "Check every body against its checksum; exit code 5 if one is wrong.")
 
-    @Flag(help: "Drop what is wrong, so that it is fetched anew.")
+    @Flag(help: "Remove damaged entries, so that they are downloaded again.")
     var repair = false
 
     @OptionGroup var store: StoreOptions
@@ -130,10 +131,10 @@ struct VerifyCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: repair ? .changing : .looking) { cache in
+        try withStore(store, for: repair ? .modifyExisting : .readOnly) { cache in
             var damaged: [String] = []
-            let result = try cache.verify(repair: repair) { entry, verdict in
-                if !verdict.isSound { damaged.append(entry.url) }
+            let result = try cache.blocking.verify(repair: repair) { entry, integrity in
+                if !integrity.isIntact { damaged.append(entry.url) }
             }
             let report = Report(checked: result.checked, bytes: result.bytes, damaged: damaged, repaired: repair)
             if format.json {
@@ -145,7 +146,7 @@ struct VerifyCommand: ParsableCommand {
             }
             guard report.damaged.isEmpty || repair else {
                 throw Failure(
-                    .wrongBytes, "\(report.damaged.count) damaged; run 'imgcache verify --repair' to drop them")
+                    .wrongBytes, "\(report.damaged.count) damaged; run 'imgcache verify --repair' to remove them")
             }
         }
     }

@@ -6,7 +6,7 @@ import Units
 /// The progress on standard error. On a terminal one line for all files when there are several, and one for each that is under way below
 /// it; elsewhere the line for all, every 10 seconds.
 ///
-/// Nothing is drawn in the first 200 ms, so that quick downloads leave no trace.
+/// Displayed after 200 ms, so that fast downloads leave no output.
 final class ProgressDisplay: Sendable {
     fileprivate struct Row {
         var line: ProgressLine
@@ -92,13 +92,13 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Prints a line of ordinary output without tearing the display.
+    /// Prints a line of regular output without disturbing the display.
     func printing(_ body: () -> Void) {
         erase()
         body()
     }
 
-    /// Removes the display for good.
+    /// Removes the display permanently.
     func stop() {
         state.withLock { $0.ticker }?.cancel()
         erase()
@@ -161,7 +161,7 @@ extension ProgressDisplay.Row {
         line.received = progress.received
         line.total = progress.total
         line.resumedFrom = progress.resumedFrom
-        // What an earlier run left is no speed of this one's.
+        // Bytes from an earlier run do not count for this run's rate.
         rate.record(bytes: progress.received - progress.resumedFrom, at: now)
         line.bytesPerSecond = rate.bytesPerSecond
         line.note =

@@ -1,20 +1,20 @@
 import Units
 
-/// One line of the progress display. Pure: numbers in, text out.
+/// A line of the progress display: a pure function from numbers to text.
 ///
 ///     big.iso   43 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 2 s left  resumed at 12 %
 struct ProgressLine: Equatable, Sendable {
     var name: String
-    /// Bytes that are here, held ones included.
+    /// The bytes available, held ones included.
     var received: Int64 = 0
-    /// Unknown for a chunked answer.
+    /// nil if unknown, as for a chunked response.
     var total: Int64?
     var bytesPerSecond: Double?
     var resumedFrom: Int64 = 0
-    /// What it waits for, in words, when no bytes flow.
+    /// The reason for waiting, in words, while no bytes arrive.
     var note: String?
 
-    /// The line in at most `width` columns. The name is shortened first, then parts are left out from the right.
+    /// The line in at most `width` columns. The name is shortened first, then parts are omitted from the right.
     func text(width: Int) -> String {
         let width = max(width, 10)
         let fields = parts()
@@ -53,7 +53,7 @@ struct ProgressLine: Equatable, Sendable {
         return parts
     }
 
-    /// Rounded down, so that 100 % means all of it.
+    /// Rounded down, so that 100 % means complete.
     static func percent(_ part: Int64, of total: Int64) -> Int64 {
         min(100, Int64((Double(part) / Double(total) * 100).rounded(.down)))
     }
@@ -62,7 +62,7 @@ struct ProgressLine: Equatable, Sendable {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
-    /// Padded to `width`, or shortened in the middle so that the ending stays readable.
+    /// Pads to `width`, or shortens in the middle, so that the extension stays readable.
     static func fitted(_ name: String, to width: Int) -> String {
         let columns = TerminalColumns.count(of: name)
         guard columns > width else { return name + String(repeating: " ", count: width - columns) }
@@ -74,14 +74,14 @@ struct ProgressLine: Equatable, Sendable {
     }
 }
 
-/// The rate over the last few seconds: smooth enough to read, quick enough to believe.
+/// The average rate over the last few seconds.
 struct RateMeter: Sendable {
     private var samples: [(time: Double, bytes: Int64)] = []
     private let window = 5.0
 
-    /// `bytes` received in all at `time` (seconds on any monotonic clock).
+    /// Records `bytes` received in total at `time` (seconds of any monotonic clock).
     mutating func record(bytes: Int64, at time: Double) {
-        if let last = samples.last, bytes < last.bytes { samples.removeAll() }  // started over
+        if let last = samples.last, bytes < last.bytes { samples.removeAll() }  // restarted
         samples.append((time, bytes))
         while samples.count > 2, let first = samples.first, time - first.time > window { samples.removeFirst() }
     }

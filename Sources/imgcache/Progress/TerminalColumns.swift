@@ -1,9 +1,9 @@
-/// How much room text takes on a terminal: Chinese, Japanese and Korean characters and emoji take two columns (Unicode
-/// Standard Annex 11), and a line that turns out longer than the terminal is wide cannot be taken back.
+/// The width of text on a terminal: Chinese, Japanese and Korean characters and emoji occupy two columns (Unicode
+/// Standard Annex 11), and a line wider than the terminal cannot be overwritten.
 enum TerminalColumns {
     static func count(of text: some Sequence<Character>) -> Int { text.reduce(0) { $0 + columns(of: $1) } }
 
-    /// As many of the first characters as fit into `width` columns.
+    /// The longest prefix that fits into `width` columns.
     static func prefix(_ text: some Sequence<Character>, _ width: Int) -> String {
         var rest = width
         return String(

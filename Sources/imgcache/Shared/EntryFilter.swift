@@ -1,7 +1,7 @@
 import ArgumentParser
 import Units
 
-/// The expressions of `ls --filter`: `size>1GB`, `age<=7d`, `used>30d`, `url~thumb`, joined by `,` (all must hold).
+/// The conditions of `ls --filter`: `size>1GB`, `age<=7d`, `used>30d`, `url~thumb`, joined by `,` (all must hold).
 struct EntryFilter: Equatable, Sendable {
     enum Comparison: String, CaseIterable, Sendable {
         case atLeast = ">="

@@ -1,9 +1,11 @@
+import DiskStore
 import ImageCache
+import Transfer
 
-/// The word for a kind of error in `kind` of `--json`: finer than the exit code, and stable.
+/// The stable name of an error in `kind` of `--json`, more specific than the exit code.
 enum ErrorKind {
-    /// Those that say that the store has no room for any more.
-    static let ofRoom: Set<String> = ["held", "full"]
+    /// The kinds that mean that the store has no space.
+    static let outOfSpace: Set<String> = ["held", "full"]
 
     static func word(for error: any Error) -> String {
         switch error {
@@ -16,7 +18,7 @@ enum ErrorKind {
     }
 
     private static func word(for error: ImageCacheError) -> String {
-        // Of what is written, and not of the store.
+        // From the output, not the store.
         if let cause = error.cause as? StoreError, cause.code == .held { return "held" }
         if let transfer = (error.cause as? TransferError)?.code {
             if transfer == .badRedirect || transfer == .tooManyRedirects { return "redirect" }

@@ -1,24 +1,24 @@
 import ArgumentParser
 
-/// The exit codes of the command. With several URLs the first that failed decides.
+/// The exit codes of the command. With several URLs, the first failure determines it.
 enum ExitStatus: Int32, Sendable, Encodable {
     case done = 0
-    /// The command line is wrong.
+    /// The command line is invalid.
     case usage = 2
-    /// DNS, connect, TLS, time-out, or a cut with all retries used up.
+    /// DNS, connect, TLS, time-out, or an interrupted transfer after all retries.
     case unreachable = 3
-    /// The server answered with an error status.
+    /// The server responded with an error status.
     case serverError = 4
-    /// The bytes are wrong: checksum, length, or a splice that was refused.
+    /// The bytes are wrong: checksum, length, or an inconsistent range.
     case wrongBytes = 5
-    /// The store cannot: full, body too large for the capacity, not writable, damaged, not a cache; or what was got
-    /// cannot be written to where it should go.
+    /// The store failed: full, body too large for the capacity, not writable, damaged, not a cache; or the output
+    /// cannot be written.
     case store = 6
-    /// Not in the cache: offline, or where only the cache is looked into.
+    /// Not in the cache: offline, or for commands that only read the cache.
     case offline = 7
     /// Ctrl-C or SIGTERM.
     case interrupted = 130
-    /// Whoever read standard output is gone. Ends by the signal, as every filter; shells show it as this number.
+    /// The reader of standard output is gone. Ends by the signal, like other filters; shells report this number.
     case brokenPipe = 141
 }
 
@@ -26,7 +26,7 @@ enum ExitStatus: Int32, Sendable, Encodable {
 struct Failure: Error, CustomStringConvertible {
     var status: ExitStatus
     var message: String
-    /// See ``ErrorKind``; nil: the exit code's own.
+    /// See ``ErrorKind``; nil for the exit code's default.
     var kind: String?
 
     init(_ status: ExitStatus, _ message: String, kind: String? = nil) {
@@ -37,7 +37,7 @@ struct Failure: Error, CustomStringConvertible {
 
     var description: String { message }
 
-    /// What is in the way of a result.
+    /// The error for an existing file.
     static func exists(_ path: String) -> Failure {
         Failure(.store, "\(path): the file exists; --force overwrites it", kind: "exists")
     }

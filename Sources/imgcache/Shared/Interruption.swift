@@ -1,23 +1,24 @@
 import ConcurrencyPrimitives
 @preconcurrency import Glibc
 
-/// Turns Ctrl-C, SIGTERM and SIGHUP into the cancellation of the running command; a second one ends the process at once.
+/// Turns Ctrl-C, SIGTERM and SIGHUP into the cancellation of the running command; a second one ends the process at
+/// once.
 ///
-/// A command that hangs where nothing can be cancelled (a pipe that nobody reads, a FIFO that nobody opens: ``BlockingSection``) is
-/// ended a moment later: the store is safe at any instruction.
+/// A command that blocks where cancellation has no effect (a pipe without a reader, a FIFO without a writer:
+/// ``BlockingSection``) is ended shortly after: the store is safe at any instruction.
 ///
-/// The handler only writes a byte to a pipe; a thread of its own reads it, so that nothing runs in the middle of anything.
+/// The handler only writes a byte to a pipe, which a separate thread reads, so that no other code runs in the handler.
 final class Interruption: Sendable {
     private struct State {
-        var happened = false
+        var isSignalled = false
         var isReported = false
         var action: (@Sendable () -> Void)?
     }
 
     private let state = Locked(State())
 
-    /// Whether a signal has arrived.
-    var happened: Bool { state.withLock { $0.happened } }
+    /// True if a signal has arrived.
+    var isSignalled: Bool { state.withLock { $0.isSignalled } }
 
     init() {
         var ends: [Int32] = [-1, -1]
@@ -32,7 +33,7 @@ final class Interruption: Sendable {
         }
         action.sa_flags = SA_RESTART
         for signal in [SIGINT, SIGTERM, SIGHUP] { sigaction(signal, &action, nil) }
-        // A pipe whose reader is gone is an error of write(2), not the end of the process.
+        // Writing to a pipe without a reader becomes an error of write(2).
         signal(SIGPIPE, SIG_IGN)
 
         let context = Unmanaged.passRetained(Waiter(interruption: self, descriptor: ends[0])).toOpaque()
@@ -47,21 +48,21 @@ final class Interruption: Sendable {
         if started == 0 { pthread_detach(thread) } else { Unmanaged<Waiter>.fromOpaque(context).release() }
     }
 
-    /// What the first signal does; at once when it has arrived already.
+    /// Sets the action of the first signal; performed at once if it has arrived already.
     func onSignal(_ action: @escaping @Sendable () -> Void) {
         let now = state.withLock { state in
             state.action = action
-            return state.happened
+            return state.isSignalled
         }
         if now { action() }
     }
 
-    /// The user knows of it.
+    /// Records that the interruption was reported to the user.
     func isReported() { state.withLock { $0.isReported = true } }
 
-    /// Waits for another signal as long as the command may take to end in good order, and then ends the process.
+    /// Waits for another signal, or the time that an orderly end may take, and then ends the process.
     fileprivate func awaitEnd(_ descriptor: Int32) {
-        // On a busy machine it is only late.
+        // On a busy machine an orderly end takes longer.
         for patience in [Int32(700), 2300] {
             var next = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             if poll(&next, 1, patience) != 0 { return }
@@ -73,7 +74,7 @@ final class Interruption: Sendable {
     private func endNow() -> Never {
         let isReported = state.withLock { $0.isReported }
         var standardError = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-        // It may be what the process hangs on.
+        // Writing to it may be what blocks.
         if !isReported, poll(&standardError, 1, 0) == 1, standardError.revents & Int16(POLLOUT) != 0 {
             Output.error("interrupted; run the same command again to continue")
         }
@@ -82,8 +83,8 @@ final class Interruption: Sendable {
 
     fileprivate func signalled() {
         let (again, action) = state.withLock { state in
-            defer { state.happened = true }
-            return (state.happened, state.action)
+            defer { state.isSignalled = true }
+            return (state.isSignalled, state.action)
         }
         if again { _exit(ExitStatus.interrupted.rawValue) }
         action?()
@@ -101,7 +102,7 @@ final class Interruption: Sendable {
         func wait() {
             var byte: UInt8 = 0
             while true {
-                if interruption.happened { interruption.awaitEnd(descriptor) }
+                if interruption.isSignalled { interruption.awaitEnd(descriptor) }
                 let count = read(descriptor, &byte, 1)
                 if count == 1 { interruption.signalled() } else if count == 0 || errno != EINTR { return }
             }
@@ -109,10 +110,10 @@ final class Interruption: Sendable {
     }
 }
 
-/// Where the signal handler writes. Set once, before the handler is installed.
+/// The descriptor that the signal handler writes to. Set once, before the handler is installed.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
 
-/// Work that may wait for whoever is at the other end of a pipe, and that no cancellation reaches.
+/// Work that may block on a pipe, and that cancellation does not reach.
 enum BlockingSection {
     private static let entered = Locked(0)
 

@@ -1,10 +1,10 @@
 import FoundationEssentials
 @preconcurrency import Glibc
 
-/// Standard output and standard error, written whole and unbuffered.
+/// Standard output and standard error, written completely and unbuffered.
 ///
-/// Standard output that cannot be written ends the command: nobody must take half a result for all of it. A reader that is
-/// gone ends it as it ends every Unix filter, by SIGPIPE and without a word.
+/// A failure to write to standard output ends the command: a partial result must not pass for a complete one. A missing
+/// reader ends it like every Unix filter, by SIGPIPE and without a message.
 enum Output {
     static func line(_ text: String) { result(Array((text + "\n").utf8)) }
 
@@ -16,15 +16,15 @@ enum Output {
         exit(failure.status)
     }
 
-    /// What it means that standard output cannot be written.
+    /// The failure for an error of standard output.
     static func unwritable(_ number: Int32) -> Failure {
         guard number != EPIPE else { return Failure(.brokenPipe, "the reader of standard output is gone") }
         let reason = number == EBADF ? "it is closed" : errorText(number)
         return Failure(.store, "cannot write to standard output: \(reason)")
     }
 
-    /// Gives standard input, output and error a place where they are closed, so that no file of the cache is opened as one
-    /// of them and printed into. Using them still fails.
+    /// Reserves the descriptors of standard input, output and error if they are closed, so that no file of the cache is
+    /// opened as one of them. Using them still fails.
     static func holdStandardDescriptors() {
         for (descriptor, other) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF { _ = open("/dev/null", other) }
@@ -40,12 +40,12 @@ enum Output {
         line(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// Writes to standard error. Where that fails, there is nobody to tell.
+    /// Writes to standard error. Failures are ignored.
     static func message(_ text: String) { write(text, to: STDERR_FILENO) }
 
     static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
-    /// False, with `errno` set, when not all of it could be written.
+    /// Returns false, with `errno` set, if not everything could be written.
     @discardableResult
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         BlockingSection.enter()
@@ -64,8 +64,8 @@ enum Output {
         return true
     }
 
-    /// Ends the process without unwinding: everything is written by now, and running the tear-down of libraries that
-    /// were only opened (OpenSSL's is slow) would buy nothing.
+    /// Ends the process without unwinding: everything is written, and tearing down opened libraries (slow in OpenSSL)
+    /// is unnecessary.
     static func exit(_ status: ExitStatus) -> Never {
         if status == .brokenPipe {
             signal(SIGPIPE, SIG_DFL)
@@ -80,7 +80,7 @@ enum Output {
 
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// The width of the terminal on `descriptor` in columns; `$COLUMNS`, then 80, when it does not say.
+    /// The width of the terminal on `descriptor` in columns; else `$COLUMNS`, else 80.
     static func width(of descriptor: Int32) -> Int {
         var size = winsize()
         if ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
@@ -90,7 +90,7 @@ enum Output {
 }
 
 extension String {
-    /// Without control characters: what a server or a file says must not drive the terminal.
+    /// The text without control characters: servers and files must not control the terminal.
     var forTerminal: String {
         guard unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }) else {
             return self

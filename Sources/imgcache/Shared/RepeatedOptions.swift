@@ -1,12 +1,12 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// Finds options that take one value and are given more than once: the parser would take the last one without a word.
+/// Finds options with a single value that are given more than once: the parser would silently use the last one.
 struct RepeatedOptions {
-    /// An option's names, the long one first, by each of its spellings (`--output`, `-o`).
+    /// The name of each option, the long one first, by its spellings (`--output`, `-o`).
     private var spellings: [String: String] = [:]
 
-    /// The options of a command that take one value.
+    /// The options of a command that take a single value.
     init(of command: any ParsableCommand.Type) {
         let text = Data(command._dumpHelp().utf8)
         guard let tool = try? JSONDecoder().decode(Tool.self, from: text) else { return }
@@ -17,7 +17,7 @@ struct RepeatedOptions {
         }
     }
 
-    /// All spellings, and the name that stands for each.
+    /// All spellings, and their options' names.
     var names: [String: String] { spellings }
 
     /// The first option that is given more than once.
@@ -33,14 +33,15 @@ struct RepeatedOptions {
         return nil
     }
 
-    /// The options that an argument may name: `--output`, `--output=file`, `-o`, `-qo`.
+    /// The options that an argument may contain: `--output`, `--output=file`, `-o`, `-qo`.
     private static func spellings(in argument: String) -> [String] {
         guard argument.hasPrefix("-"), argument.count > 1 else { return [] }
         if argument.hasPrefix("--") { return [String(argument.prefix { $0 != "=" })] }
         return argument.dropFirst().prefix { $0 != "=" }.map { "-\($0)" }
     }
 
-    /// Whether an option could be there twice: a look at the words alone, which spares most command lines the rest.
+    /// Returns true if an option may be repeated: a fast test of the words alone, which suffices for most command
+    /// lines.
     static func isPossible(in arguments: some Sequence<String>) -> Bool {
         var seen: Set<String> = []
         var kinds: Set<Bool> = []
@@ -48,11 +49,11 @@ struct RepeatedOptions {
             guard seen.insert(name).inserted else { return true }
             kinds.insert(name.hasPrefix("--"))
         }
-        // A short and a long name may be one option's.
+        // A short and a long name may belong to one option.
         return kinds.count > 1
     }
 
-    /// As much of the parser's own description as is needed here.
+    /// The required part of the parser's own description.
     private struct Tool: Decodable {
         var command: Command
 

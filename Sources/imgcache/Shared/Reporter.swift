@@ -1,15 +1,15 @@
 import ConcurrencyPrimitives
 
-/// What became of one URL or file of a run.
+/// The result of one URL or file of a run.
 protocol RunResult: Encodable, Sendable {
     var exitStatus: ExitStatus { get set }
-    /// The line for it when it is done.
+    /// The line to print on success.
     var output: String? { get }
-    /// What went wrong, in one sentence.
+    /// The error, in one sentence.
     var error: String? { get set }
-    /// The word for what went wrong: see ``ErrorKind``.
+    /// The kind of the error: see ``ErrorKind``.
     var kind: String? { get set }
-    /// Wall time.
+    /// The elapsed time in seconds.
     var seconds: Double { get set }
 }
 
@@ -20,7 +20,7 @@ extension RunResult {
         kind = ErrorKind.word(for: error)
     }
 
-    /// Runs `work` on this result, and notes how long it took.
+    /// Runs `work` on this result, and records its duration.
     mutating func timed(_ work: (inout Self) async -> Void) async {
         let clock = ContinuousClock()
         let start = clock.now
@@ -29,17 +29,18 @@ extension RunResult {
     }
 }
 
-/// Prints results and decides the exit code: lines in the order of what was asked for, JSON as each ends unless the order is asked for.
+/// Prints results and determines the exit code: lines in the order of the arguments, JSON in order of completion unless
+/// `--ordered`.
 final class Reporter<Result: RunResult>: Sendable {
     private struct State {
         var waiting: [Int: Result] = [:]
         var next = 0
         var reported = 0
-        /// The failure of the source that comes first.
+        /// The first failure in the order of the arguments.
         var firstFailure: (place: Int, status: ExitStatus)?
         var interrupted: [Result] = []
-        /// Failures for want of room, the first of which was told: one sentence is enough.
-        var withoutRoom = 0
+        /// The number of failures for lack of space; only the first one is printed.
+        var outOfSpaceFailures = 0
     }
 
     private let json: Bool
@@ -48,8 +49,8 @@ final class Reporter<Result: RunResult>: Sendable {
     private let display: ProgressDisplay?
     private let state = Locked(State())
 
-    /// - Parameter printsLines: whether there is a line for each source, empty for one that failed; not where standard output
-    ///   takes the file.
+    /// - Parameter printsLines: True to print a line for each source, empty for a failed one; false if standard output
+    ///   receives the file.
     init(_ options: ResultOptions, printsLines: Bool = true, display: ProgressDisplay? = nil) {
         json = options.json
         isOrdered = !options.json || options.ordered
@@ -57,7 +58,7 @@ final class Reporter<Result: RunResult>: Sendable {
         self.display = display
     }
 
-    /// Works on all sources, `width` at a time; after an interruption none is begun any more.
+    /// Processes all sources, `width` at a time; after an interruption no further one is begun.
     ///
     /// - Parameter work: gets a source and its place.
     /// - Returns: the exit code.
@@ -68,20 +69,22 @@ final class Reporter<Result: RunResult>: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<width {
                 group.addTask {
-                    while !interruption.happened, let (source, place) = await sources.next() {
+                    while !interruption.isSignalled, let (source, place) = await sources.next() {
                         self.add(await work(source, place), at: place)
                     }
                 }
             }
         }
         return state.withLock { state in
-            if state.withoutRoom > 1 { Output.error("\(state.withoutRoom - 1) more failed for the same reason") }
-            let isInterrupted = interruption.happened || !state.interrupted.isEmpty
+            if state.outOfSpaceFailures > 1 {
+                Output.error("\(state.outOfSpaceFailures - 1) more failed for the same reason")
+            }
+            let isInterrupted = interruption.isSignalled || !state.interrupted.isEmpty
             return isInterrupted ? .interrupted : state.firstFailure?.status ?? .done
         }
     }
 
-    /// Those that an interruption stopped, and how many were reported in all.
+    /// The interrupted results, and the total number of reported ones.
     var ending: (interrupted: [Result], reported: Int) { state.withLock { ($0.interrupted, $0.reported) } }
 
     private func add(_ result: Result, at index: Int) {
@@ -114,11 +117,11 @@ final class Reporter<Result: RunResult>: Sendable {
         if let display { display.printing(write) } else { write() }
     }
 
-    /// What is said of a failure on standard error.
+    /// The message for a failure on standard error.
     private func message(for result: Result, _ state: inout State) -> String? {
         guard result.exitStatus != .interrupted, result.exitStatus != .brokenPipe else { return nil }
-        guard ErrorKind.ofRoom.contains(result.kind ?? "") else { return result.error }
-        state.withoutRoom += 1
-        return state.withoutRoom == 1 ? result.error : nil
+        guard ErrorKind.outOfSpace.contains(result.kind ?? "") else { return result.error }
+        state.outOfSpaceFailures += 1
+        return state.outOfSpaceFailures == 1 ? result.error : nil
     }
 }

@@ -1,20 +1,20 @@
 import Glibc
 
-/// A directory that several processes use at a time, held from ``init(_:)`` to ``release()``: the last of them may delete it.
+/// A directory that several processes use at a time, from ``init(_:)`` to ``release()``: the last one may delete it.
 ///
-/// Each holds a shared `flock` on the directory itself. The kernel drops it when its holder dies.
+/// Each process holds a shared `flock` on the directory itself, which the kernel releases when it dies.
 final class SharedDirectory: Sendable {
     private let descriptor: Int32
 
-    /// Makes the directory, and the one that it is in, if necessary.
+    /// Creates the directory, and its parent, if necessary.
     ///
-    /// - Throws: ``Failure`` when it can neither be made nor opened, or is still being deleted after 10 seconds.
+    /// - Throws: ``Failure`` if it can neither be created nor opened, or is still being deleted after 10 seconds.
     init(_ path: String) throws {
         for _ in 0..<100 {
             guard Self.make(path) else { throw Self.failure(path, errno) }
             let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard descriptor >= 0 || errno == ENOENT else { throw Self.failure(path, errno) }
-            // Where there are no locks (some network file systems) it is used without one.
+            // On file systems without locks (some network file systems) it is used without one.
             let isBeingDeleted = descriptor < 0 || flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
             if !isBeingDeleted, Self.isAt(path, descriptor) {
                 self.descriptor = descriptor
@@ -47,6 +47,6 @@ final class SharedDirectory: Sendable {
 
     /// Ends this process's use.
     ///
-    /// - Returns: whether no other process uses the directory. Until this value goes away, none begins to.
+    /// - Returns: True if no other process uses the directory. Until this value is released, none begins to.
     func release() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 }

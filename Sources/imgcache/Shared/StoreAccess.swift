@@ -6,17 +6,17 @@ extension StoreOptions {
     /// `--cache-dir`, `$IMGCACHE_DIR`, `$XDG_CACHE_HOME/imgcache` or `~/.cache/imgcache`.
     var directory: String { cacheDir ?? DownloadCache.defaultDirectory }
 
-    fileprivate func openCache(for use: StoreUse) throws -> DownloadCache {
+    fileprivate func openCache(for use: StoreAccess) throws -> DownloadCache {
         var configuration = DownloadCache.Configuration()
-        configuration.store.capacity = wantedCapacity
-        configuration.store.remembersCapacity = use != .looking
-        configuration.store.createsDirectory = use == .tidying
+        configuration.store.capacity = requestedCapacity
+        configuration.store.remembersCapacity = use != .readOnly
+        configuration.store.createsDirectory = use == .createIfNeeded
         do throws(ImageCacheError) {
             let cache = try DownloadCache(directory: directory, configuration: configuration)
-            if use == .changing { try cache.keepWithinSmallerCapacity(quietly: false) }
+            if use == .modifyExisting { try cache.keepWithinSmallerCapacity(quietly: false) }
             return cache
         } catch {
-            guard error.code == .store(.notWritable), use == .looking else { throw error }
+            guard error.code == .store(.notWritable), use == .readOnly else { throw error }
             configuration.store.isReadOnly = true
             guard let cache = try? DownloadCache(directory: directory, configuration: configuration) else {
                 throw error
@@ -27,46 +27,46 @@ extension StoreOptions {
 }
 
 extension DownloadCache {
-    /// Evicts what a capacity leaves no room for that is smaller than the one before, and says how much it was.
+    /// Evicts entries beyond a capacity that is smaller than the previous one, and reports the amount.
     func keepWithinSmallerCapacity(quietly: Bool) throws(ImageCacheError) {
-        guard let change = capacityChange, change.excess > 0 else { return }
-        let evicted = try keepWithinCapacity()
+        guard let change = blocking.capacityChange, change.excess > 0 else { return }
+        let evicted = try blocking.evictExcess()
         guard !quietly, evicted.entries > 0 else { return }
-        let former = change.former.map { " and was \(ByteSize($0))" } ?? ""
+        let former = change.previous.map { " and was \(ByteSize($0))" } ?? ""
         Output.warning(
             "evicted \(evicted.entries) entries, \(ByteSize(evicted.bytes)): "
                 + "the capacity is \(ByteSize(change.capacity)) now\(former)")
     }
 }
 
-/// What a command does with the store that it opens.
-enum StoreUse {
-    /// Reads, also where nothing may be written. Where there is no cache, none is made.
-    case looking
-    /// Changes what must be there. Where there is no cache, none is made.
-    case changing
-    /// Changes what may be there.
-    case tidying
+/// The access of a command to the store.
+enum StoreAccess {
+    /// Reads, also if the store cannot be written. A missing cache is not created.
+    case readOnly
+    /// Modifies existing content. A missing cache is not created.
+    case modifyExisting
+    /// Modifies content; a missing cache is created.
+    case createIfNeeded
 }
 
-/// Runs the body of a command that only looks at or tidies the store; a failure is one sentence and an exit code.
-func withStore(_ options: StoreOptions, for use: StoreUse, _ body: (DownloadCache) throws -> Void) throws {
+/// Runs a command's body on the store; a failure is reported as one sentence and an exit code.
+func withStore(_ options: StoreOptions, for use: StoreAccess, _ body: (DownloadCache) throws -> Void) throws {
     do {
         let cache = try options.openCache(for: use)
-        defer { cache.flush() }
         try body(cache)
+        try cache.blocking.flush()
     } catch {
         throw ended(by: error)
     }
 }
 
 func withStore(
-    _ options: StoreOptions, for use: StoreUse, _ body: (DownloadCache) async throws -> Void
+    _ options: StoreOptions, for use: StoreAccess, _ body: (DownloadCache) async throws -> Void
 ) async throws {
     do {
         let cache = try options.openCache(for: use)
-        defer { cache.flush() }
         try await body(cache)
+        try cache.blocking.flush()
     } catch {
         throw ended(by: error)
     }

@@ -6,7 +6,7 @@ import Units
 struct StoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The cache directory (default $IMGCACHE_DIR, $XDG_CACHE_HOME/imgcache, ~/.cache/imgcache): a cache, an empty folder or a new one.",
+            "The cache directory (default $IMGCACHE_DIR, $XDG_CACHE_HOME/imgcache, ~/.cache/imgcache): a cache, an empty or a new directory.",
             valueName: "dir"))
     var cacheDir: String?
 
@@ -22,12 +22,12 @@ struct StoreOptions: ParsableArguments {
         getenv(capacityVariable).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What `--capacity` asks for, else `$IMGCACHE_CAPACITY`; nil: what the store remembers.
-    var wantedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
+    /// The capacity in `--capacity`, else in `$IMGCACHE_CAPACITY`; nil: the remembered one.
+    var requestedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
 
     func validate() throws {
-        // An unset variable must not make a cache of the current folder, or `clear` one there.
-        guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir takes a folder.") }
+        // An unset variable must not create a cache in the current folder, or `clear` one there.
+        guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir expects a directory.") }
         if capacity == nil, let text = Self.environmentCapacity, ByteSize(text: text) == nil {
             throw ValidationError(
                 "\(Self.capacityVariable) must be a number of bytes, such as 500MB or 2GiB, not '\(text)'.")
@@ -36,30 +36,30 @@ struct StoreOptions: ParsableArguments {
 }
 
 struct OwnerOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Whose entries: those of one owner are never seen by another.", valueName: "name"))
+    @Option(help: ArgumentHelp("The owner of the entries: owners never see each other's entries.", valueName: "name"))
     var owner: String?
 }
 
-/// Whose entries a command is about, in the words in which `fetch` was told when they were brought.
+/// The owner whose entries a command is about, specified by the options with which `fetch` stored them.
 struct NamespaceOptions: ParsableArguments {
     @OptionGroup var whose: OwnerOptions
 
     @Option(
         name: [.customShort("u"), .customLong("user")],
-        help: ArgumentHelp("What fetch -u brought for this user; the password does not matter.", valueName: "user"))
+        help: ArgumentHelp("Entries fetched with -u for this user, with any password.", valueName: "user"))
     var user: String?
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: ArgumentHelp("What fetch brought with this Authorization field.", valueName: "name: value"))
+        help: ArgumentHelp("Entries fetched with this Authorization field.", valueName: "name: value"))
     var headers: [String] = []
 
-    @Flag(help: "What fetch --netrc brought.")
+    @Flag(help: "Entries fetched with --netrc.")
     var netrc = false
 
     func validate() throws { try RequestOptions.validate(headers) }
 
-    /// Whether they name anybody.
+    /// True if an owner is specified.
     var isGiven: Bool { whose.owner != nil || user != nil || !headers.isEmpty || netrc }
 
     /// The request for a URL's entry.
@@ -69,7 +69,7 @@ struct NamespaceOptions: ParsableArguments {
         request.fields = RequestOptions.fields(headers)
         request.transfer.netrc = netrc ? .default : .off
         if let user {
-            // Of a name alone the password was some; `token:` says that there was none.
+            // A name alone means any password; `token:` an empty one.
             let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             request.transfer.credentials = .init(
                 user: String(parts[0]), password: parts.count > 1 ? String(parts[1]) : "unknown")
@@ -87,9 +87,9 @@ struct MessageOptions: ParsableArguments {
 }
 
 struct ResultOptions: ParsableArguments {
-    @Flag(help: "One JSON object a URL instead of the path, as each ends.")
+    @Flag(help: "One JSON object for each URL instead of the path, in order of completion.")
     var json = false
 
-    @Flag(help: "With --json: in the order given.")
+    @Flag(help: "With --json: in the order of the arguments.")
     var ordered = false
 }

@@ -6,7 +6,7 @@ import Units
 
 struct SignCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sign", abstract: "Sign URLs, so that a service with the same key serves them.",
+        commandName: "sign", abstract: "Sign URLs for a service with the same key.",
         discussion: """
             Prints each URL with its signature (HMAC-SHA256 over path and query), one a line in the order given. What is \
             not an absolute URL is taken for path and query.
@@ -27,7 +27,7 @@ struct SignCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Serve the URLs for this long (30s, 15m, 12h, 7d), or until @SECONDS since 1970; without it, for ever.",
+            "The time for which the URLs are served (30s, 15m, 12h, 7d), or @SECONDS since 1970 (default: unlimited).",
             valueName: "time"))
     var expires: Expiry?
 
@@ -49,7 +49,7 @@ struct SignCommand: ParsableCommand {
         do throws(SigningKeyError) { keys = try SigningKeys(file: keyFile) } catch { throw refused(error.description) }
         let signer = URLSigner(keys)
         let expiry = expires?.time(after: Int64(time(nil)))
-        // All or none: half an output is easily taken for the whole.
+        // All or none: a partial output is easily mistaken for a complete one.
         let signed = try urls.map { url in
             let (origin, target) = Self.parts(of: url)
             do throws(SigningError) {
@@ -80,7 +80,7 @@ struct SignCommand: ParsableCommand {
     }
 }
 
-/// When a signed URL ends: after a time from now, or at a second since 1970.
+/// The expiry of a signed URL: a time from now, or a second since 1970.
 enum Expiry: Equatable, ExpressibleByArgument {
     case after(TimeSpan)
     case at(Int64)

@@ -18,7 +18,7 @@ typedef struct {
     int64_t result;
 } ctracing_call;
 
-/// What becomes of a system call.
+/// The fate of a system call, decided by the observer.
 typedef enum {
     CTRACING_GO,
     /// The process is killed before the call happens.
@@ -44,7 +44,7 @@ typedef struct {
     bool is_late;
 } ctracing_ending;
 
-/// Why nothing can be traced here, or NULL.
+/// The reason why tracing is impossible here, or NULL.
 const char *ctracing_unavailable(void);
 
 /// Runs `body` in a forked child, under the observer unless that is NULL. The caller must have one thread only. 0, or an

@@ -14,9 +14,9 @@ func downloadPicture() async throws {
         }
     }
     do {
-        let file = try await download.file()
+        let file = try await download.file
         print(file.path, file.size, file.source, file.response.fields[.contentType] ?? "")
-        try file.export(to: "picture.jpg", overwrite: true)
+        try await file.export(to: "picture.jpg", overwrite: true)
     } catch {
         guard error.code == .unreachable else { throw error }
         print("no network:", error)  // what arrived is kept; the next call continues there

@@ -6,7 +6,7 @@ func showPicture() async throws {
     let file = try await cache.file(for: "https://example.com/picture.jpg")
     print(file.path, file.size, file.source)  // a second call costs a look-up
 
-    let request = ImageRequest("https://example.com/picture.jpg", .cover(256, 256))
-    let thumbnail = try await cache.thumbnail(for: request, as: .webp(quality: 75))
+    let thumbnail = try await cache.thumbnail(
+        for: "https://example.com/picture.jpg", resizedTo: .cover(256, 256), as: .webp(quality: 75))
     print(thumbnail.width, thumbnail.height, thumbnail.bytes.count)
 }

@@ -56,7 +56,7 @@ final class Bench: Sendable {
         var testDescription: String { rawValue }
     }
 
-    /// What a consumer got.
+    /// The result of a consumer.
     struct Outcome: Sendable {
         var body: Body
         var status: CacheStatus
@@ -80,20 +80,20 @@ final class Bench: Sendable {
             let file = try await cache.file(for: request)
             return Outcome(body: try Self.body(of: file), status: file.cacheStatus, code: file.response.status.code)
         case .proxied:
-            let answer = try await cache.exchange(request)
+            let answer = try await cache.forward(request)
             return Outcome(
                 body: try await Self.body(of: answer), status: answer.cacheStatus, code: answer.head.status.code)
         case .answer:
-            let answer = try await cache.answer(to: request)
+            let answer = try await cache.response(for: request)
             return Outcome(
                 body: try Self.body(of: answer), status: answer.cacheStatus, code: answer.head.status.code)
         }
     }
 
     /// The response that is in memory once it was asked for twice. It is used for a second, which may pass here.
-    func readyAnswer() async throws -> ReadyAnswer {
+    func hotResponse() async throws -> HotResponse {
         while true {
-            if let answer = cache.readyAnswer(to: request()) { return answer }
+            if let answer = cache.hotResponse(for: request()) { return answer }
             _ = try await get(.proxied)
         }
     }
@@ -102,19 +102,19 @@ final class Bench: Sendable {
         Body([UInt8](try Data(contentsOf: URL(filePath: file.path))))
     }
 
-    static func body(of answer: CachedAnswer) throws -> Body {
+    static func body(of answer: CachedResponse) throws -> Body {
         guard let range = answer.range, let descriptor = answer.descriptor else { return Body([]) }
         return Body(try read(range, of: descriptor))
     }
 
-    static func body(of answer: ForwardedAnswer) async throws -> Body {
+    static func body(of answer: ForwardedResponse) async throws -> Body {
         var bytes: [UInt8] = []
-        guard let content = answer.content else { return Body([]) }
+        guard let content = answer.body else { return Body([]) }
         for try await piece in content { bytes += try read(piece) }
         return Body(bytes)
     }
 
-    static func read(_ piece: AnswerContent.Piece) throws -> [UInt8] {
+    static func read(_ piece: ForwardedBody.Piece) throws -> [UInt8] {
         switch piece {
         case .bytes(let bytes): bytes
         case .stored(let descriptor, let range): try read(range, of: descriptor)
@@ -137,6 +137,15 @@ final class Bench: Sendable {
             return (error as? ImageCacheError)?.code
         }
     }
+}
+
+extension DownloadCache {
+    /// Forwards a request that a test makes in other ways too.
+    func forward(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
+        try await forward(ForwardRequest(request))
+    }
+
+    func hotResponse(for request: FileRequest) -> HotResponse? { hotResponse(for: ForwardRequest(request)) }
 }
 
 /// The bytes of a body, which compare at once and are not printed.

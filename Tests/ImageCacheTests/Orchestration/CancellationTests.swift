@@ -3,7 +3,7 @@ import ImageCache
 import ImageCacheTesting
 import Testing
 
-/// Who leaves, and what goes on.
+/// Cancellation by some of the consumers, and its effect on the others.
 @Suite(.timeLimit(.minutes(20))) struct CancellationTests {
     static let consumers = [Bench.Consumer.file, .proxied]
     static let pairs = consumers.flatMap { first in consumers.map { (first, $0) } }
@@ -39,7 +39,7 @@ import Testing
         await gate.reached()
         async let staying = bench.get(pair.1)
         // Both have the same transfer, or the second waits for the first one's end.
-        let follower = try await bench.cache.exchange(bench.request())
+        let follower = try await bench.cache.forward(bench.request())
         leaving.cancel()
         #expect(await leaving.value == .cancelled)
         gate.open()
@@ -94,7 +94,7 @@ import Testing
 
     @Test func `a large body that nobody reads any more is stopped`() async throws {
         let bench = try bench()
-        var answer: ForwardedAnswer? = try await bench.cache.exchange(bench.request())
+        var answer: ForwardedResponse? = try await bench.cache.forward(bench.request())
         await gate.reached()
         #expect(answer?.head.status == .ok)
         answer = nil
@@ -107,7 +107,7 @@ import Testing
             ScriptedRepresentation(ScriptedRepresentation.bytes(1000)).response(to: request)
                 .pausing(after: 10, for: gate)
         }
-        _ = try await bench.cache.exchange(bench.request())
+        _ = try await bench.cache.forward(bench.request())
         gate.open()
         await bench.transport.requests { $0.first?.ending != nil }
         #expect(bench.transport.requests.first?.ending == .finished)
@@ -118,9 +118,9 @@ import Testing
             ScriptedResponse(.ok, [.cacheControl: "no-store"], body: ScriptedRepresentation.bytes(1000))
                 .pausing(after: 10, for: gate)
         }
-        var answer: ForwardedAnswer? = try await bench.cache.exchange(bench.request())
+        var answer: ForwardedResponse? = try await bench.cache.forward(bench.request())
         await gate.reached()
-        #expect(answer?.content != nil)
+        #expect(answer?.body != nil)
         answer = nil
         await bench.transport.requests { $0.first?.ending != nil }
         #expect(bench.transport.requests.first?.ending == .failed(.cancelled))

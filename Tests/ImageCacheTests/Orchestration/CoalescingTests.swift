@@ -40,10 +40,10 @@ import Testing
         let bench = try bench(gate)
         async let outcome = bench.get(first)
         await gate.reached()
-        let answer = try await bench.cache.exchange(bench.request())
+        let answer = try await bench.cache.forward(bench.request())
         #expect(answer.cacheStatus.collapsed && answer.cacheStatus.stored)
         var received: [UInt8] = []
-        for try await piece in try #require(answer.content) {
+        for try await piece in try #require(answer.body) {
             received += try Bench.read(piece)
             gate.open()
         }
@@ -110,7 +110,7 @@ import Testing
         Difference("no-cache") { $0.fields[.cacheControl] = "no-cache" },
         Difference("max-age") { $0.fields[.cacheControl] = "max-age=0" },
         Difference("another policy") { $0.policy = .reloadIgnoringLocalCacheData },
-        Difference("a lifetime of its own") { $0.ownLifetime = OwnLifetime(seconds: 5) },
+        Difference("a lifetime of its own") { $0.freshnessOverride = FreshnessOverride(seconds: 5) },
         Difference("a digest") { $0.sha256 = String(repeating: "0", count: 64) },
         Difference("a rate") { $0.transfer.rateLimit = 1 << 30 },
     ]
@@ -121,9 +121,9 @@ import Testing
     {
         let gate = AsyncGate()
         let bench = try bench(gate)
-        let first = try await bench.cache.exchange(bench.request())
+        let first = try await bench.cache.forward(bench.request())
         await gate.reached()
-        let second = try await bench.cache.exchange(bench.request(terms.change))
+        let second = try await bench.cache.forward(bench.request(terms.change))
         #expect(!second.cacheStatus.collapsed && bench.sent.count == 2)
         gate.open()
         #expect(try await Bench.body(of: first) == representation.content)
@@ -177,9 +177,9 @@ import Testing
         let bench = try Bench { request in
             ScriptedRepresentation(picture).response(to: request).pausing(after: 10, for: gate)
         }
-        async let thumbnail = bench.cache.thumbnail(for: Bench.url, .fit(8, 8))
+        async let thumbnail = bench.cache.thumbnail(for: Bench.url, resizedTo: .fit(8, 8))
         await gate.reached()
-        let answer = try await bench.cache.exchange(bench.request())
+        let answer = try await bench.cache.forward(bench.request())
         gate.open()
         #expect(try await Bench.body(of: answer) == Body(picture))
         #expect(try await thumbnail.width == 8)
@@ -190,8 +190,8 @@ import Testing
         let gate = AsyncGate()
         let picture = try Bench.picture()
         let bench = try Bench { ScriptedRepresentation(picture).response(to: $0).after(gate) }
-        async let small = bench.cache.thumbnail(for: Bench.url, .fit(4, 4))
-        async let large = bench.cache.thumbnail(for: Bench.url, .fit(16, 16))
+        async let small = bench.cache.thumbnail(for: Bench.url, resizedTo: .fit(4, 4))
+        async let large = bench.cache.thumbnail(for: Bench.url, resizedTo: .fit(16, 16))
         await bench.transport.requests { !$0.isEmpty }
         gate.open()
         #expect(try await [small.width, large.width] == [4, 16])

@@ -27,7 +27,7 @@ import Testing
         #expect(try await right.get(.file).body == Body(Self.bytes))
         let wrong = try bench(name, "sha-256=:\(Self.other):", cut: cut)
         #expect(await wrong.failure(.file) == .wrongBytes)
-        #expect(try wrong.cache.storedFile(for: wrong.request()) == nil)
+        #expect(try await wrong.cache.storedFile(for: wrong.request()) == nil)
     }
 
     @Test(arguments: ["sha-256=abc", "sha-256=:AAAA:", "md5=:AAAA:", "sha-256", ":::", ""])

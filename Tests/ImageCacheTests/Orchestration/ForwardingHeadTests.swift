@@ -80,7 +80,7 @@ import Testing
                 if let connection = HTTPField.Name("Connection") { fields[connection] = "x-of-this-hop" }
                 return ScriptedResponse(.ok, fields, body: [1])
             }
-            let answer = try await bench.cache.exchange(bench.request())
+            let answer = try await bench.cache.forward(bench.request())
             #expect(answer.head.headerFields[field] == nil && answer.head.headerFields[kept] == "1")
         }
     }
@@ -122,9 +122,9 @@ import Testing
             return response
         }
         let seen = Locked<[Int]>([])
-        _ = try await bench.get(.proxied) { request in
-            request.interim = { response in seen.withLock { $0.append(response.status.code) } }
-        }
+        var request = ForwardRequest(bench.request())
+        request.interim = { response in seen.withLock { $0.append(response.status.code) } }
+        _ = try await Bench.body(of: bench.cache.forward(request))
         #expect(seen.withLock { $0 } == [103])
     }
 
@@ -140,11 +140,11 @@ import Testing
 
     @Test func `a small response that was asked for twice is in memory`() async throws {
         let bench = try Bench(representation)
-        #expect(bench.cache.readyAnswer(to: bench.request()) == nil)
-        let ready = try await bench.readyAnswer()
+        #expect(bench.cache.hotResponse(for: bench.request()) == nil)
+        let ready = try await bench.hotResponse()
         #expect(Body(ready.body) == representation.content)
         bench.advance(seconds: 61)
-        #expect(bench.cache.readyAnswer(to: bench.request()) == nil)
+        #expect(bench.cache.hotResponse(for: bench.request()) == nil)
     }
 
     @Test func `the head says how the cache came to it`() async throws {
@@ -152,7 +152,7 @@ import Testing
         let name = try #require(HTTPField.Name("Cache-Status"))
         var seen: [String] = []
         for _ in 0..<2 {
-            let answer = try await bench.cache.exchange(bench.request())
+            let answer = try await bench.cache.forward(bench.request())
             seen.append(answer.head.headerFields[name] ?? "")
             _ = try await Bench.body(of: answer)
         }

@@ -5,7 +5,7 @@ import ImageCacheTesting
 import TestSupport
 import Testing
 
-/// What was invalidated stays so, whatever was under way.
+/// Invalidations apply to running operations.
 @Suite(.timeLimit(.minutes(20))) struct InvalidationDuringFetchTests {
     enum Invalidation: Sendable, CaseIterable {
         case remove, purge, clear, unsafeMethod, otherCache
@@ -13,15 +13,15 @@ import Testing
         func perform(on bench: Bench) async throws {
             let request = bench.request()
             switch self {
-            case .remove: _ = try bench.cache.remove(request)
-            case .purge: _ = try await bench.cache.purge(.url(Bench.url))
-            case .clear: try bench.cache.clear()
+            case .remove: _ = try await bench.cache.remove(request)
+            case .purge: _ = try await bench.cache.remove(.url(Bench.url))
+            case .clear: try await bench.cache.clear()
             case .unsafeMethod:
-                let answer = try await bench.cache.exchange(bench.request { $0.method = .post })
+                let answer = try await bench.cache.forward(bench.request { $0.method = .post })
                 _ = try await Bench.body(of: answer)
             case .otherCache:
                 let other = try Bench(in: bench.directory) { _ in .failure() }
-                _ = try other.cache.remove(request)
+                _ = try await other.cache.remove(request)
             }
         }
     }
@@ -74,21 +74,21 @@ import Testing
             let response = older.response(to: request)
             return request.number == 1 ? response.pausing(after: 0, for: gate) : response
         }
-        async let file = bench.get(.file) { $0.unstorable = .refuse }
+        async let file = bench.get(.file) { $0.noStoreBehavior = .fail }
         await gate.reached()
         try await invalidation.perform(on: bench)
         gate.open()
         #expect(try await file.body == older.content)
         #expect(bench.sent.count == 2 && bench.transport.totals.bytesReceived <= 2)
-        #expect(try bench.cache.entries().count == 1)
+        #expect(try await bench.cache.entries().count == 1)
     }
 
     @Test(arguments: Invalidation.allCases)
     func `what is in memory is not used any more`(_ invalidation: Invalidation) async throws {
         let bench = try Bench(older)
-        _ = try await bench.readyAnswer()
+        _ = try await bench.hotResponse()
         try await invalidation.perform(on: bench)
-        #expect(bench.cache.readyAnswer(to: bench.request()) == nil)
+        #expect(bench.cache.hotResponse(for: bench.request()) == nil)
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .patch], [200, 204, 303, 404, 500])

@@ -149,7 +149,7 @@ import Testing
         request.integrity.digest = try Self.digest()
         let error = try #require(await failure(of: request, bench))
         #expect(error.code == .wrongBytes)
-        #expect(try bench.cache.storedFile(for: FileRequest(Self.own)) == nil)
+        #expect(try await bench.cache.storedFile(for: FileRequest(Self.own)) == nil)
         #expect(bench.transport.requests.count == 3)
     }
 

@@ -2,10 +2,11 @@ import Foundation
 import ImageCache
 import ImageCacheTesting
 import Testing
+import Transfer
 
 /// An origin that fails: the stale response where the rules allow it, else the failure.
 @Suite(.timeLimit(.minutes(20))) struct OriginFailureTests {
-    /// How the origin fails.
+    /// The failure of the origin.
     enum Failure: Sendable, CaseIterable {
         case unreachable, cut, internalError, badGateway, unavailable, gatewayTimeout, notFound, forbidden
 

@@ -3,9 +3,9 @@ import ImageCache
 import ImageCacheTesting
 import Testing
 
-/// What is asked of the origin under each policy, whoever consumes the response.
+/// The requests to the origin under each policy, for each kind of consumer.
 @Suite(.timeLimit(.minutes(20))) struct PolicyMatrixTests {
-    /// What the origin is asked.
+    /// The request to the origin.
     enum Asked: Sendable {
         case nothing, plain, conditional
         /// The request fails: nothing is stored, and nothing may be asked.
@@ -77,10 +77,10 @@ import Testing
     @Test(arguments: Bench.Consumer.allCases)
     func `a lifetime of the application's own replaces the server's`(_ consumer: Bench.Consumer) async throws {
         let bench = try Bench(ScriptedRepresentation([1, 2, 3], [.cacheControl: "no-cache"]))
-        for _ in 0..<3 { _ = try await bench.get(consumer) { $0.ownLifetime = OwnLifetime(seconds: 30) } }
+        for _ in 0..<3 { _ = try await bench.get(consumer) { $0.freshnessOverride = FreshnessOverride(seconds: 30) } }
         #expect(bench.sent.count == 1)
         bench.advance(seconds: 31)
-        _ = try await bench.get(consumer) { $0.ownLifetime = OwnLifetime(seconds: 30) }
+        _ = try await bench.get(consumer) { $0.freshnessOverride = FreshnessOverride(seconds: 30) }
         #expect(bench.sent.count == 2)
     }
 }

@@ -12,7 +12,7 @@ import Testing
             let request = bench.request { $0.priority = priority }
             switch self {
             case .file: _ = try await bench.cache.file(for: request)
-            case .proxied: _ = try await Bench.body(of: try await bench.cache.exchange(request))
+            case .proxied: _ = try await Bench.body(of: try await bench.cache.forward(request))
             case .thumbnail:
                 var image = ImageRequest(Bench.url, .fit(4, 4))
                 image.file = request
@@ -65,7 +65,7 @@ import Testing
         #expect(bench.transport.requests.first?.priority == .high)
         gate.open()
         try await first
-        _ = try await second.file()
+        _ = try await second.file
         #expect(bench.transport.requests.map(\.priority) == [.high])
     }
 }

@@ -3,6 +3,7 @@ import ImageCache
 import ImageCacheTesting
 import TestSupport
 import Testing
+import Transfer
 
 @Suite(.timeLimit(.minutes(20))) struct ScriptedTransportTests {
     private let bytes = ScriptedRepresentation.bytes(1000)
@@ -61,28 +62,5 @@ import Testing
         let cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
         #expect(try Bench.body(of: try await cache.file(for: FileRequest(Bench.url))) == Body(bytes))
         await #expect(throws: ImageCacheError.self) { try await cache.file(for: "http://origin.example/other") }
-    }
-}
-
-/// The example of ``HTTPTransport``'s documentation.
-private struct FixtureTransport: HTTPTransport {
-    let fixtures: [String: [UInt8]]
-
-    func run(
-        _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
-    ) async throws(TransferError) -> TransferResult {
-        let bytes = fixtures[request.url]
-        let head = ResponseHead(
-            status: bytes == nil ? .notFound : .ok, fields: [.cacheControl: "max-age=60"], finalURL: request.url,
-            requestTime: Date(), responseTime: Date())
-        guard let bytes else { return TransferResult(head: head, outcome: .status) }
-        do {
-            try sink.begin(head, .whole(length: Int64(bytes.count)))
-            _ = try bytes.withUnsafeBytes { try sink.write($0) }
-            try sink.end(.complete)
-        } catch {
-            throw TransferError(.refusedBySink, url: request.url, "the body could not be stored", cause: error)
-        }
-        return TransferResult(head: head, outcome: .body, bytesReceived: Int64(bytes.count))
     }
 }

@@ -23,7 +23,7 @@ import Testing
             #expect(outcome.body == Self.body && !outcome.status.stored && !outcome.status.hit)
         }
         #expect(bench.sent.count == 3)
-        #expect(try bench.cache.entries().isEmpty)
+        #expect(try await bench.cache.entries().isEmpty)
     }
 
     @Test(arguments: fields.prefix(2))
@@ -34,19 +34,19 @@ import Testing
         #expect(file?.isStored == false && FileManager.default.fileExists(atPath: path))
         file = nil
         #expect(!FileManager.default.fileExists(atPath: path))
-        #expect(try bench.cache.entries().isEmpty)
+        #expect(try await bench.cache.entries().isEmpty)
     }
 
     @Test(arguments: fields.prefix(2))
     func `a file that must be stored is refused before its body comes`(_ fields: HTTPFields) async throws {
         let bench = try bench(fields)
-        #expect(await bench.failure(.file) { $0.unstorable = .refuse } == .notStorable)
+        #expect(await bench.failure(.file) { $0.noStoreBehavior = .fail } == .notStorable)
         #expect(bench.transport.totals.bytesReceived == 0)
     }
 
-    @Test(arguments: [(FileRequest.Unstorable.handOut, nil), (.handOutKeepingPartial, "bytes=300000-" as String?)])
+    @Test(arguments: [(FileRequest.NoStoreBehavior.deliver, nil), (.deliverKeepingPartial, "bytes=300000-" as String?)])
     func `a partial of it is kept only for who waits for the file`(
-        _ unstorable: FileRequest.Unstorable, _ range: String?
+        _ unstorable: FileRequest.NoStoreBehavior, _ range: String?
     ) async throws {
         let representation = ScriptedRepresentation(bytes, [.cacheControl: "no-store"])
         let bench = try Bench { request in
@@ -54,11 +54,11 @@ import Testing
             return request.number == 1 ? response.cut(after: 300_000) : response
         }
         let code = await bench.failure(.file) { request in
-            request.unstorable = unstorable
+            request.noStoreBehavior = unstorable
             request.transfer.retry.maxRetries = 0
         }
         #expect(code == .unreachable)
-        #expect(try await bench.get(.file) { $0.unstorable = unstorable }.body == Self.body)
+        #expect(try await bench.get(.file) { $0.noStoreBehavior = unstorable }.body == Self.body)
         #expect(bench.transport.requests.last?.fields[.range] == range)
     }
 
@@ -101,7 +101,7 @@ import Testing
             ScriptedResponse(
                 .ok, [.cacheControl: "no-store"], steps: Array(repeating: .bytes(piece), count: 20), length: 4_000_000)
         }
-        let answer = try await bench.cache.exchange(bench.request())
+        let answer = try await bench.cache.forward(bench.request())
         #expect(bench.transport.totals.bytesReceived <= 800_000)
         #expect(try await Bench.body(of: answer).bytes.count == 4_000_000)
     }

@@ -29,25 +29,25 @@ import Testing
         cacheControl: String
     ) async throws {
         let origin = try origin(cacheControl)
-        for fields in clients { _ = try await bytes(of: cache.exchange(request(origin.url(), .get, fields))) }
+        for fields in clients { _ = try await bytes(of: cache.forward(request(origin.url(), .get, fields))) }
         #expect(origin.requests.count == 1)
         clock.withLock { $0 += 100 }
-        for fields in clients { _ = try await bytes(of: cache.exchange(request(origin.url(), .get, fields))) }
+        for fields in clients { _ = try await bytes(of: cache.forward(request(origin.url(), .get, fields))) }
         #expect(origin.requests.count == 2 && origin.requests.last?.request["If-None-Match"] != nil)
     }
 
     @Test func `any other response to credentials is stored for nobody`() async throws {
         let origin = try origin("max-age=60")
-        for fields in clients { _ = try await bytes(of: cache.exchange(request(origin.url(), .get, fields))) }
+        for fields in clients { _ = try await bytes(of: cache.forward(request(origin.url(), .get, fields))) }
         // The second client's may be stored, and is not for those with credentials.
         #expect(origin.requests.count == 4)
-        _ = try await bytes(of: cache.exchange(request(origin.url())))
+        _ = try await bytes(of: cache.forward(request(origin.url())))
         #expect(origin.requests.count == 4)
     }
 
     @Test func `credentials that Vary names select`() async throws {
         let origin = try origin("public, max-age=60", vary: "Authorization")
-        for fields in clients { _ = try await bytes(of: cache.exchange(request(origin.url(), .get, fields))) }
+        for fields in clients { _ = try await bytes(of: cache.forward(request(origin.url(), .get, fields))) }
         #expect(origin.requests.count == 3)
     }
 }

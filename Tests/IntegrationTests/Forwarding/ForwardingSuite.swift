@@ -50,14 +50,14 @@ extension ForwardingSuite {
         return request
     }
 
-    func bytes(of answer: ForwardedAnswer) async throws -> [UInt8] {
+    func bytes(of answer: ForwardedResponse) async throws -> [UInt8] {
         var bytes: [UInt8] = []
-        guard let content = answer.content else { return [] }
+        guard let content = answer.body else { return [] }
         for try await piece in content { bytes += try read(piece) }
         return bytes
     }
 
-    func read(_ piece: AnswerContent.Piece) throws -> [UInt8] {
+    func read(_ piece: ForwardedBody.Piece) throws -> [UInt8] {
         switch piece {
         case .bytes(let bytes): return bytes
         case .stored(let descriptor, let range):
@@ -67,7 +67,16 @@ extension ForwardingSuite {
         }
     }
 
-    func status(of answer: ForwardedAnswer) -> String { answer.head.headerFields[.cacheStatus] ?? "" }
+    func status(of answer: ForwardedResponse) -> String { answer.head.headerFields[.cacheStatus] ?? "" }
+}
+
+extension DownloadCache {
+    /// Forwards a request that a test makes in other ways too.
+    func forward(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
+        try await forward(ForwardRequest(request))
+    }
+
+    func hotResponse(for request: FileRequest) -> HotResponse? { hotResponse(for: ForwardRequest(request)) }
 }
 
 extension HTTPField.Name {

@@ -61,7 +61,7 @@ import Testing
 
     /// Which version a proxied GET brings.
     private func get(_ url: String, _ fields: HTTPFields = [:], from cache: DownloadCache? = nil) async throws -> Int? {
-        let answer = try await (cache ?? self.cache).exchange(request(url, .get, fields))
+        let answer = try await (cache ?? self.cache).forward(request(url, .get, fields))
         return Self.version(try await bytes(of: answer))
     }
 
@@ -92,17 +92,17 @@ import Testing
     private func invalidate(_ url: String, _ way: Way, by cache: DownloadCache) async throws {
         if way != .post { version.withLock { $0 += 1 } }
         switch way {
-        case .purge: try await cache.purge(.url(url))
-        case .purgeHost: try await cache.purge(.host("127.0.0.1"))
-        case .purgePrefix: try await cache.purge(.prefix(String(url.dropLast())))
-        case .purgeAll: try await cache.purge(.everything)
-        case .remove: try cache.remove(FileRequest(url))
-        case .clear: try cache.clear()
+        case .purge: try await cache.remove(.url(url))
+        case .purgeHost: try await cache.remove(.host("127.0.0.1"))
+        case .purgePrefix: try await cache.remove(.prefix(String(url.dropLast())))
+        case .purgeAll: try await cache.clear()
+        case .remove: try await cache.remove(FileRequest(url))
+        case .clear: try await cache.clear()
         case .command:
             // There may be nothing to remove yet.
             let outcome = try await command.run(["rm", url])
             #expect(outcome.ending == .exited(0) || outcome.ending == .exited(7), "\(outcome)")
-        case .post: _ = try await bytes(of: cache.exchange(request(url, .post)))
+        case .post: _ = try await bytes(of: cache.forward(request(url, .post)))
         }
     }
 
@@ -115,7 +115,7 @@ import Testing
         let gate = Gate()
         let origin = try origin(gate: gate, size: 900_000)
         let url = origin.url("/a")
-        let first = try await cache.exchange(request(url))
+        let first = try await cache.forward(request(url))
         try await invalidate(url, way, by: other)
         // While the old one is still under way.
         #expect(try await get(url) == 2)
@@ -131,11 +131,11 @@ import Testing
         let gate = Gate()
         let origin = try origin(gate: gate, size: 900_000)
         let url = origin.url("/a")
-        let first = try await cache.exchange(request(url))
+        let first = try await cache.forward(request(url))
         try await invalidate(url, way, by: other)
         gate.open()
         #expect(Self.version(try await bytes(of: first)) == 1)
-        #expect(try cache.entries().allSatisfy { $0.url != url })
+        #expect(try await cache.entries().allSatisfy { $0.url != url })
         #expect(try await get(url) == 2)
     }
 
@@ -144,11 +144,11 @@ import Testing
         let gate = Gate()
         let origin = try origin(gate: gate, size: 900_000)
         let url = origin.url("/a")
-        let first = try await cache.exchange(request(url))
+        let first = try await cache.forward(request(url))
         // A block stands on disk.
         #expect(await origin.waits { $0.first?.bodyBytesSent == 300_000 })
         let range = request(url, .get, [.range: "bytes=0-9"])
-        while try await cache.answer(to: range).head.headerFields[.cacheStatus]?.contains("hit") != true {
+        while try await cache.response(for: range).head.headerFields[.cacheStatus]?.contains("hit") != true {
             try await Task.sleep(for: .milliseconds(5))
         }
         try await invalidate(url, way, by: other)
@@ -193,7 +193,7 @@ import Testing
         let gate = Gate()
         let slow = ImageProcessor(identity: "slow") { image in
             begins.yield()
-            while !gate.isOpen { usleep(1000) }
+            block { gate.isOpen }
             return image
         }
         let first = Task { try await thumbnail(url) { $0.processors = [slow] } }
@@ -215,14 +215,14 @@ import Testing
             #expect(try await get(url) == 1)
             #expect(try await thumbnail(picture) == 1)
         }
-        #expect(cache.readyAnswer(to: request(url)) != nil)
-        #expect(cache.readyThumbnail(for: ImageRequest(picture, .fit(8, 8)), as: .encoder(.png())) != nil)
+        #expect(cache.hotResponse(for: request(url)) != nil)
+        #expect(cache.hotThumbnail(for: ImageRequest(picture, .fit(8, 8)), as: .encoder(.png())) != nil)
         try await invalidate(url, way, by: other)
-        #expect(cache.readyAnswer(to: request(url)) == nil)
+        #expect(cache.hotResponse(for: request(url)) == nil)
         if way == .post || way == .command || way == .remove || way == .purge {
             try await invalidate(picture, way, by: other)
         }
-        #expect(cache.readyThumbnail(for: ImageRequest(picture, .fit(8, 8)), as: .encoder(.png())) == nil)
+        #expect(cache.hotThumbnail(for: ImageRequest(picture, .fit(8, 8)), as: .encoder(.png())) == nil)
         let now = version.withLock { $0 }
         #expect(try await get(url) == now)
         #expect(try await thumbnail(picture) == now)
@@ -233,7 +233,7 @@ import Testing
         let url = origin.url("/a.png")
         #expect(try await thumbnail(url) == 1)
         version.withLock { $0 = 2 }
-        _ = try await bytes(of: other.exchange(request(url, .get, [.cacheControl: "no-cache"])))
+        _ = try await bytes(of: other.forward(request(url, .get, [.cacheControl: "no-cache"])))
         #expect(try await thumbnail(url) == 2)
         #expect(origin.requests.count == 2)
     }
@@ -243,15 +243,15 @@ import Testing
         let origin = try origin()
         let url = origin.url("/a.png")
         #expect(try await thumbnail(url) == 1)
-        _ = try await bytes(of: cache.exchange(request(url)))
-        _ = try await bytes(of: cache.exchange(request(url)))
+        _ = try await bytes(of: cache.forward(request(url)))
+        _ = try await bytes(of: cache.forward(request(url)))
         version.withLock { $0 = 2 }
         let outcome = try await command.run(["fetch", option, url])
         #expect(outcome.ending == .exited(0), "\(outcome)")
-        // What was stored later than the present would be stale.
+        // A response stored later than the present would be stale.
         clock.withLock { $0 = Date() }
         #expect(try await thumbnail(url) == 2)
-        #expect(try await bytes(of: cache.exchange(request(url))) == Self.picture(2))
+        #expect(try await bytes(of: cache.forward(request(url))) == Self.picture(2))
         #expect(origin.requests.count == 2)
     }
 
@@ -266,12 +266,12 @@ import Testing
             return [.head(status: 200, fields: fields + [("Content-Length", "1")]), .body([65])]
         }
         let url = origin.url("/a")
-        for _ in 0..<2 { _ = try await bytes(of: cache.exchange(request(url))) }
-        #expect(cache.readyAnswer(to: request(url))?.head.headerFields[.cacheControl] == "max-age=60")
+        for _ in 0..<2 { _ = try await bytes(of: cache.forward(request(url))) }
+        #expect(cache.hotResponse(for: request(url))?.head.headerFields[.cacheControl] == "max-age=60")
         lifetime.withLock { $0 = 30 }
-        _ = try await bytes(of: other.exchange(request(url, .get, [.cacheControl: "no-cache"])))
-        #expect(cache.readyAnswer(to: request(url)) == nil)
-        let answer = try await cache.exchange(request(url))
+        _ = try await bytes(of: other.forward(request(url, .get, [.cacheControl: "no-cache"])))
+        #expect(cache.hotResponse(for: request(url)) == nil)
+        let answer = try await cache.forward(request(url))
         #expect(answer.head.headerFields[.cacheControl] == "max-age=30")
     }
 
@@ -281,7 +281,7 @@ import Testing
         let gate = Gate()
         let origin = try origin(gate: gate, size: 900_000)
         let url = origin.url("/a")
-        let first = try await cache.exchange(request(url))
+        let first = try await cache.forward(request(url))
         version.withLock { $0 = 2 }
         clock.withLock { $0 += 1 }
         #expect(try await get(url, [.cacheControl: "no-cache"], from: other) == 2)
@@ -301,13 +301,13 @@ import Testing
         let url = origin.url("/a")
         let process = try command.start(["fetch", url])
         #expect(await origin.waits { $0.first?.bodyBytesSent == 500_000 })
-        try await cache.purge(.url(url))
+        try await cache.remove(.url(url))
         gate.open()
         let outcome = await CommandRunner.outcome(of: process)
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(representation.content.equalsFile(at: outcome.lines.first ?? ""))
         #expect(origin.requests.count == 2)
         #expect(origin.bodyBytesSent <= 900_001)
-        #expect(try cache.entries().map(\.url) == [url])
+        #expect(try await cache.entries().map(\.url) == [url])
     }
 }

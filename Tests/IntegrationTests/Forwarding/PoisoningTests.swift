@@ -22,7 +22,7 @@ import Testing
 
     /// The status of a response that is read to its end.
     private func code(_ origin: ScriptedOrigin, _ fields: HTTPFields = [:]) async throws -> Int {
-        let answer = try await cache.exchange(request(origin.url(), .get, fields))
+        let answer = try await cache.forward(request(origin.url(), .get, fields))
         _ = try await bytes(of: answer)
         return answer.head.status.code
     }
@@ -39,24 +39,24 @@ import Testing
         var forced = odd
         forced[.cacheControl] = "no-cache"
         #expect(try await code(origin, forced) == status)
-        let after = try await cache.exchange(request(origin.url()))
+        let after = try await cache.forward(request(origin.url()))
         #expect(after.head.status == .ok && self.status(of: after).contains("hit"))
     }
 
     @Test(arguments: [403, 405, 500, 501, 503])
     func `an error that one client brings about does not take the place of a stored file`(status: Int) async throws {
         let origin = try origin(refusingWith: status)
-        _ = try await bytes(of: cache.exchange(request(origin.url())))
+        _ = try await bytes(of: cache.forward(request(origin.url())))
         var forced = odd
         forced[.cacheControl] = "no-cache"
-        let error = try await cache.exchange(request(origin.url(), .get, forced))
+        let error = try await cache.forward(request(origin.url(), .get, forced))
         #expect(error.head.status.code == status)
         _ = try await bytes(of: error)
-        let after = try await cache.exchange(request(origin.url()))
+        let after = try await cache.forward(request(origin.url()))
         #expect(after.head.status == .ok && self.status(of: after).contains("hit"))
         // Stale, it is confirmed or fetched anew, and not forgotten.
         clock.withLock { $0 += 100 }
-        #expect(try await cache.exchange(request(origin.url())).head.status == .ok)
+        #expect(try await cache.forward(request(origin.url())).head.status == .ok)
     }
 
     @Test func `what a session gets is not stored for all without explicit freshness`() async throws {
@@ -65,8 +65,8 @@ import Testing
             return Behaviour(
                 Representation(seed: UInt64(request.number), size: 1000, lastModified: old, cacheControl: nil))
         })
-        let session = try await bytes(of: cache.exchange(request(origin.url(), .get, [.cookie: "session=1"])))
-        let other = try await bytes(of: cache.exchange(request(origin.url())))
+        let session = try await bytes(of: cache.forward(request(origin.url(), .get, [.cookie: "session=1"])))
+        let other = try await bytes(of: cache.forward(request(origin.url())))
         #expect(session != other && origin.requests.count == 2)
     }
 }

@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import DiskStore
 import Foundation
+import HTTPCaching
 import ImageCache
 import TestSupport
 import Testing
@@ -25,9 +26,9 @@ import Testing
     }
 
     /// Reads what there is before the gate opens, then all.
-    private func expectGrowth(_ answer: ForwardedAnswer, _ gate: Gate) async throws {
+    private func expectGrowth(_ answer: ForwardedResponse, _ gate: Gate) async throws {
         var received: [UInt8] = []
-        for try await piece in try #require(answer.content) {
+        for try await piece in try #require(answer.body) {
             received += try read(piece)
             gate.open()
         }
@@ -43,7 +44,7 @@ import Testing
         let origin = try origin(gate)
         let file = Task { [cache] in try await cache.file(for: FileRequest(origin.url("/a"))) }
         #expect(await origin.waits { $0.first?.bodyBytesSent == 300_000 })
-        let answer = try await cache.exchange(request(origin.url("/a")))
+        let answer = try await cache.forward(request(origin.url("/a")))
         #expect(status(of: answer).contains("collapsed"))
         try await expectGrowth(answer, gate)
         #expect(representation.content.equalsFile(at: try await file.value.path))
@@ -53,9 +54,9 @@ import Testing
     @Test func `a proxied GET gets the growing body of a thumbnail's original, which is asked for once`() async throws {
         let gate = Gate()
         let origin = try origin(gate)
-        let thumbnail = Task { [cache] in try await cache.thumbnail(for: origin.url("/a"), .fit(8, 8)) }
+        let thumbnail = Task { [cache] in try await cache.thumbnail(for: origin.url("/a"), resizedTo: .fit(8, 8)) }
         #expect(await origin.waits { $0.first?.bodyBytesSent == 300_000 })
-        try await expectGrowth(try await cache.exchange(request(origin.url("/a"))), gate)
+        try await expectGrowth(try await cache.forward(request(origin.url("/a"))), gate)
         // It is no image.
         await #expect(throws: ImageCacheError.self) { _ = try await thumbnail.value }
         #expect(origin.requests.count == 1)
@@ -64,7 +65,7 @@ import Testing
     @Test func `a file that is proxied to somebody is not fetched twice`() async throws {
         let gate = Gate()
         let origin = try origin(gate)
-        let answer = try await cache.exchange(request(origin.url("/a")))
+        let answer = try await cache.forward(request(origin.url("/a")))
         let file = Task { [cache] in try await cache.file(for: FileRequest(origin.url("/a"))) }
         try await expectGrowth(answer, gate)
         #expect(representation.content.equalsFile(at: try await file.value.path))
@@ -77,7 +78,7 @@ import Testing
         let command = CommandRunner(cacheDirectory: directory.path("cache"))
         let process = try command.start(["fetch", origin.url("/a")])
         #expect(await origin.waits { $0.first?.bodyBytesSent == 300_000 })
-        #expect(try await bytes(of: cache.exchange(request(origin.url("/a")))) == representation.content.bytes())
+        #expect(try await bytes(of: cache.forward(request(origin.url("/a")))) == representation.content.bytes())
         gate.open()
         let outcome = await CommandRunner.outcome(of: process)
         #expect(outcome.ending == .exited(0), "\(outcome)")
@@ -92,7 +93,7 @@ import Testing
         }
         let file = Task { [cache] in try await cache.file(for: FileRequest(origin.url("/a"))) }
         #expect(await origin.waits { $0.last?.bodyBytesSent == 300_000 })
-        #expect(try await cache.exchange(request(origin.url("/a"))).head.status == .found)
+        #expect(try await cache.forward(request(origin.url("/a"))).head.status == .found)
         gate.open()
         _ = try await file.value
     }
@@ -105,8 +106,8 @@ import Testing
         let origin = try origin(gate) { behaviour, request in
             if request.number > 1 { behaviour = Behaviour(newer) }
         }
-        let first = try await cache.exchange(request(origin.url("/a")))
-        let second = try await cache.exchange(request(origin.url("/a"), .get, [.cacheControl: "no-cache"]))
+        let first = try await cache.forward(request(origin.url("/a")))
+        let second = try await cache.forward(request(origin.url("/a"), .get, [.cacheControl: "no-cache"]))
         #expect(try await bytes(of: second) == newer.content.bytes())
         gate.open()
         #expect(try await bytes(of: first) == representation.content.bytes())
@@ -117,13 +118,13 @@ import Testing
         let origin = try origin(gate)
         var wrong = request(origin.url("/a"))
         wrong.sha256 = String(repeating: "0", count: 64)
-        let first = try await cache.exchange(wrong)
-        let second = Task { try await bytes(of: cache.exchange(request(origin.url("/a")))) }
+        let first = try await cache.forward(wrong)
+        let second = Task { try await bytes(of: cache.forward(request(origin.url("/a")))) }
         #expect(try await second.value == representation.content.bytes())
         gate.open()
         await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: first) }
-        for _ in 0..<2 { _ = try await bytes(of: cache.exchange(request(origin.url("/a")))) }
-        #expect(cache.readyAnswer(to: wrong) == nil)
+        for _ in 0..<2 { _ = try await bytes(of: cache.forward(request(origin.url("/a")))) }
+        #expect(cache.hotResponse(for: wrong) == nil)
     }
 
     // MARK: Priority (D13)
@@ -151,13 +152,14 @@ import Testing
         }
         let raised = cache.download(request("/raised", .high))
         gate.open()
-        for download in [running, normal, background, raised] { _ = try await download.file() }
+        for download in [running, normal, background, raised] { _ = try await download.file }
         #expect(origin.requests.map(\.request.path) == ["/running", "/raised", "/normal"])
     }
 
     // MARK: Stale while revalidate (D5)
 
-    @Test func `files(for:) delivers the new file when stale-while-revalidate gave the old one`() async throws {
+    @Test func `cachedThenFresh(for:) delivers the new file when stale-while-revalidate gave the old one`() async throws
+    {
         let origin = try ScriptedOrigin { [clock] request in
             Behaviour(
                 Representation(
@@ -168,7 +170,7 @@ import Testing
         _ = try await cache.file(for: FileRequest(url))
         clock.withLock { $0 += 100 }
         var contents: [[UInt8]] = []
-        for try await file in cache.files(for: FileRequest(url)) {
+        for try await file in cache.cachedThenFresh(for: FileRequest(url)) {
             contents.append([UInt8](try Data(contentsOf: URL(filePath: file.path))))
         }
         #expect(contents == [1, 2].map { Representation(seed: $0, size: 1000).content.bytes() })
@@ -198,6 +200,6 @@ import Testing
         let outcome = await CommandRunner.outcome(of: process)
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(representation.content.equalsFile(at: outcome.lines.first ?? ""))
-        #expect(try cache.verify().failed == 0)
+        #expect(try await cache.verify().failed == 0)
     }
 }

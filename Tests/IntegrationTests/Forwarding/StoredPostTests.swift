@@ -23,7 +23,7 @@ import Testing
         bytes: [UInt8], how: String
     ) {
         let body: [UInt8]? = method == .post ? Array("a=1".utf8) : nil
-        let answer = try await cache.exchange(request(origin.url("/a"), method, body: body))
+        let answer = try await cache.forward(request(origin.url("/a"), method, body: body))
         return (try await bytes(of: answer), status(of: answer))
     }
 

@@ -18,13 +18,13 @@ struct History {
     private var abandoned: [DownloadCache] = []
     private(set) var log: [String] = []
     private(set) var tally = Tally()
-    /// How much the origin had sent of each path, and of all others, when the request was made whose load may still be under way:
-    /// small bodies are loaded to their end though nobody reads them, and shared.
+    /// The number of the origin's responses, for each path and for all others, at the time of the request whose load
+    /// may still be running: small bodies are loaded to their end without readers, and shared.
     private var loadBegan: [String: Int] = [:]
-    /// How much it had sent when the last response was read that it sent for the path: that much is stored, if it may be.
+    /// Its number of responses when the last one for the path was read: these are stored, if they may be.
     private var stored: [String: Int] = [:]
 
-    /// How often what happened: a test that never hits the cache proves nothing.
+    /// The number of each kind of event: a test that never hits the cache proves nothing.
     struct Tally {
         var requests = 0
         var hits = 0
@@ -84,10 +84,10 @@ struct History {
         case 0..<58: try await ask(request(path))
         case 58..<68: change(path)
         case 68..<80: advance()
-        case 80..<85: try remove(path)
+        case 80..<85: try await remove(path)
         case 85..<90: try await post(path)
         case 90..<96: fail()
-        case 96..<97: try evict()
+        case 96..<97: try await evict()
         default: try await reopen()
         }
     }
@@ -129,14 +129,14 @@ struct History {
         note("the next \(times) requests: \(failure)")
     }
 
-    private mutating func remove(_ path: String) throws {
-        try cache.remove(FileRequest(origin.url(path)))
+    private mutating func remove(_ path: String) async throws {
+        try await cache.remove(FileRequest(origin.url(path)))
         model.removed(path, scope: nil, after: count)
         note("removed \(path)")
     }
 
-    private mutating func evict() throws {
-        _ = try cache.prune(to: 0)
+    private mutating func evict() async throws {
+        _ = try await cache.prune(to: 0)
         note("evicted all")
     }
 
@@ -144,7 +144,7 @@ struct History {
         var request = FileRequest(origin.url(path))
         request.method = .post
         request.body = [1]
-        let answer = try? await cache.exchange(request)
+        let answer = try? await cache.forward(request)
         guard answer?.head.status == .noContent else { return note("POST \(path) failed") }
         model.removed(path, scope: nil, after: count)
         note("POST \(path)")
@@ -198,7 +198,8 @@ struct History {
         let joined = isCollapsed ? loadBegan[request.path] ?? 0 : start.0
         // A request that the origin was not asked for begins no load.
         if response.how.contains("fwd=") { loadBegan[request.path] = joined }
-        // What has no body of the resource: not in the cache, a range beyond the end, the client's own condition.
+        // Responses without a body of the resource: not in the cache, a range beyond the end, the client's own
+        // condition.
         if [504, 416, 304].contains(response.status) { return }
         let objection = model.objection(
             to: response.body, status: response.status, for: request, emissions, since: start.0, joined: joined,
@@ -221,10 +222,10 @@ struct History {
 
     private func exchange(_ request: HistoryRequest) async throws -> (Int, [UInt8], String) {
         let fileRequest = request.fileRequest(origin.url(request.path))
-        if let ready = cache.readyAnswer(to: fileRequest) { return (ready.head.status.code, ready.body, "memory") }
-        let answer = try await cache.exchange(fileRequest)
+        if let ready = cache.hotResponse(for: fileRequest) { return (ready.head.status.code, ready.body, "memory") }
+        let answer = try await cache.forward(fileRequest)
         var body: [UInt8] = []
-        if let content = answer.content {
+        if let content = answer.body {
             for try await piece in content { body += try piece.read() }
         }
         return (answer.head.status.code, body, answer.head.headerFields[.cacheStatus] ?? "")
@@ -235,7 +236,7 @@ struct History {
     private mutating func note(_ line: String) { log.append(line) }
 }
 
-extension AnswerContent.Piece {
+extension ForwardedBody.Piece {
     fileprivate func read() throws -> [UInt8] {
         switch self {
         case .bytes(let bytes): return bytes

@@ -48,10 +48,11 @@ struct HistoryRequest: Sendable, CustomStringConvertible {
     }
 }
 
-/// What may be served: reckoned anew from all that the origin ever sent, in the plainest way, without a look at the store.
+/// The responses that may be served: derived from all of the origin's responses in the simplest way, without using the
+/// store.
 struct HistoryModel {
     var isShared: Bool
-    /// What was removed, and how much the origin had sent by then. `nil` as scope: everybody's.
+    /// The removals, with the origin's number of responses at that time. `nil` as scope: everybody's.
     private var removals: [(path: String, scope: String?, after: Int)] = []
 
     init(isShared: Bool) { self.isShared = isShared }
@@ -60,7 +61,7 @@ struct HistoryModel {
         removals.append((path, scope, after: count))
     }
 
-    /// Why the bytes must not answer the request; nil when they may.
+    /// The reason why the bytes must not be served; nil if they may.
     ///
     /// - Parameters:
     ///   - start: how much the origin had sent when the request was made.
@@ -91,7 +92,7 @@ struct HistoryModel {
                 }
                 guard isVisible(emission, to: request) else { return "what was sent for \(emission.scope ?? "nobody")" }
                 if index >= start { return request.cacheControl == "only-if-cached" ? "the origin was asked" : nil }
-                // What was removed meanwhile is not to be shared.
+                // A response removed meanwhile must not be shared.
                 if index >= joined, !removals.contains(where: { $0.path == request.path && $0.after > index }) {
                     return nil
                 }
@@ -106,7 +107,7 @@ struct HistoryModel {
         hasFailed: Bool, now: Date
     ) -> String? {
         let what = "v\(emission.identity.version) of status \(emission.identity.status)"
-        // What is there of a cut body may answer a range, and nothing else.
+        // The received part of a cut body may be served for a range only.
         guard emission.kind != .cut || status == 206, isStorable(emission) else {
             return "\(what), which must not be stored"
         }
@@ -161,10 +162,10 @@ struct HistoryModel {
         return home == nil && isShared && Terms(emission.resource, isShared: isShared).isForEverybody
     }
 
-    /// What a resource's Cache-Control means: the few that the histories use.
+    /// The meaning of a resource's Cache-Control: the few directives that the histories use.
     private struct Terms {
         var lifetime: Int?
-        /// Whether the origin says the lifetime.
+        /// True if the lifetime is explicit.
         var isExplicit = false
         var noStore = false
         var noCache = false

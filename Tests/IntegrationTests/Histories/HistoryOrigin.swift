@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import Foundation
 import TestSupport
 
-/// What a resource is at the moment: everything that the origin's responses say of it.
+/// The present state of a resource: everything that determines the origin's responses.
 struct HistoryResource: Sendable {
     enum Validator: CaseIterable { case strong, weak, date, none }
 
@@ -17,7 +17,7 @@ struct HistoryResource: Sendable {
 
 /// Something that the origin sent: the ground of all that the cache may serve.
 struct Emission: Sendable {
-    /// What it was of. Two equal ones have the same bytes.
+    /// The identity of the representation. Equal ones have the same bytes.
     struct Identity: Hashable, Sendable {
         var path: String
         var version: Int
@@ -50,7 +50,7 @@ struct Emission: Sendable {
     /// Whose request it answered: see `HistoryRequest.scope`.
     var scope: String?
     var hadCookie: Bool
-    /// Whether a part was asked for: such a response may have been passed on, and not stored.
+    /// True if a part was requested: such a response may have been forwarded, and not stored.
     var hadRange: Bool
 }
 
@@ -64,7 +64,7 @@ final class HistoryOrigin: Sendable {
         /// Held for the next requests, so many times.
         var failure = Failure.none
         var failures = 0
-        /// How many requests it failed.
+        /// The number of requests that it failed.
         var failed = 0
         var now = Date(timeIntervalSince1970: 1_800_000_000)
     }

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(30))) struct HistoryTests {
-    /// How many histories; `IMGCACHE_HISTORIES` sets it (scripts/soak).
+    /// The number of histories; `IMGCACHE_HISTORIES` sets it (scripts/soak).
     private static let histories =
-        ProcessInfo.processInfo.environment["IMGCACHE_HISTORIES"].flatMap { Int($0) } ?? 150
+        ProcessInfo.processInfo.environment["IMGCACHE_HISTORIES"].flatMap { Int($0) } ?? 1_000
 
     /// One history again and again: the seed that a failure names.
     private static let onlySeed =

@@ -6,7 +6,7 @@ import Transfer
 
 /// An engine that connects to public addresses only, but for its own origin: whatever a URL, a name or a redirect says, the
 /// address decides that is connected to.
-@Suite(.fewAtATime) struct GuardedTransferTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct GuardedTransferTests {
     private let representation = Representation(seed: 7, size: 50_000)
 
     private func engine(except origins: ScriptedOrigin...) -> TransferEngine {
@@ -33,7 +33,7 @@ import Transfer
         let origin = try ScriptedOrigin(serving: representation)
         let error = await error(engine(), "http://\(host):\(origin.port)/")
         let code = try #require(error?.code)
-        // What is no host to libcurl is refused before anything is resolved.
+        // An invalid host for libcurl is refused before anything is resolved.
         #expect(code == .addressRefused || code == .unsupportedURL || code == .resolve, "\(String(describing: error))")
         #expect(!["127.0.0.1", "localhost", "[::1]", "2130706433"].contains(host) || code == .addressRefused)
         #expect(origin.connections == 0)

@@ -5,7 +5,7 @@ import Testing
 import Transfer
 
 /// Where messages end, and what is not read of them (RFC 9112 section 6).
-@Suite(.fewAtATime) struct MessageFramingTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct MessageFramingTests {
     private let representation = Representation(seed: 41, size: 5000)
 
     @Test(arguments: ["Content-Length", "Transfer-Encoding"])
@@ -24,7 +24,7 @@ import Transfer
         let result = try await TransferEngine().run(TransferRequest(testing: origin.url("/start")), into: sink)
         #expect(result.outcome == .body && sink.bytes == representation.content.bytes())
         #expect(result.bytesReceived == representation.size)
-        // What the sockets between hold.
+        // The sockets' buffers.
         #expect(origin.bodyBytesSent < 10 << 20)
     }
 
@@ -40,13 +40,14 @@ import Transfer
     }
 
     @Test(arguments: [false, true])
-    func `a 204 has no content, whatever its Content-Length says`(passesEveryStatus: Bool) async throws {
+    func `a 204 has no content, whatever its Content-Length says`(forwardsErrorResponses: Bool) async throws {
         let origin = try ScriptedOrigin(script: { _ in
             [.head(status: 204, fields: [("Content-Length", "5"), ("Transfer-Encoding", "gzip")])]
         })
         let sink = PartialSink()
         let result = try await TransferEngine().run(
-            TransferRequest(testing: origin.url()) { $0.options.passesEveryStatus = passesEveryStatus }, into: sink)
+            TransferRequest(testing: origin.url()) { $0.options.forwardsErrorResponses = forwardsErrorResponses },
+            into: sink)
         #expect(result.outcome == .body && result.attempts == 1 && sink.bytes.isEmpty)
         #expect(result.head.fields[.contentLength] == nil && result.head.fields[.transferEncoding] == nil)
         #expect(origin.requests.count == 1)
@@ -74,7 +75,7 @@ import Transfer
         let sink = PartialSink()
         let error = await failure { () throws(TransferError) in
             try await TransferEngine().run(
-                TransferRequest(testing: origin.url()) { $0.options.passesEveryStatus = true }, into: sink)
+                TransferRequest(testing: origin.url()) { $0.options.forwardsErrorResponses = true }, into: sink)
         }
         #expect(error?.code == .protocolViolation, "\(String(describing: error))")
         #expect(sink.begins == 0 && origin.requests.count == 1)

@@ -65,7 +65,7 @@ final class PartialSink: BodySink {
     /// From now on every write is answered with `.pause`, until ``resume()``.
     func pause() { state.withLock { $0.pauses = true } }
 
-    /// Whether a write was answered with `.pause`.
+    /// True if a write returned `.pause`.
     var hasPaused: Bool { state.withLock { $0.hasPaused } }
 
     func resume() {
@@ -117,7 +117,7 @@ final class PartialSink: BodySink {
         }
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         try state.withLock { state in
             if state.throwing == "write" { throw Refusal(call: "write") }
             if state.pauses {
@@ -131,7 +131,7 @@ final class PartialSink: BodySink {
             state.bytes.replaceSubrange(Int(state.position)..<Int(end), with: bytes)
             Self.insert(state.position..<end, into: &state.held)
             state.position = end
-            return .taken
+            return .accepted
         }
     }
 
@@ -139,7 +139,7 @@ final class PartialSink: BodySink {
         try state.withLock { state in
             state.calls.append(.end(ending))
             if state.throwing == "end" { throw Refusal(call: "end") }
-            if ending == .void {
+            if ending == .discarded {
                 state.bytes = []
                 state.held = []
                 state.validator = nil
@@ -179,7 +179,7 @@ extension TransferRequest {
     }
 }
 
-/// What a transfer that has to fail threw.
+/// The error of a transfer that must fail.
 func failure(of transfer: () async throws(TransferError) -> TransferResult) async -> TransferError? {
     do {
         _ = try await transfer()

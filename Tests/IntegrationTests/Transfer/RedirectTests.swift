@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 import Transfer
 
-/// How redirects are followed (RFC 9110 section 15.4), and to whom not.
-@Suite(.fewAtATime) struct RedirectTests {
+/// Redirects that are followed (RFC 9110 section 15.4), and those that are not.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RedirectTests {
     private let representation = Representation(seed: 42, size: 5000)
 
     @Test(

@@ -5,7 +5,7 @@ import Testing
 import Transfer
 
 /// The engine against an origin that cuts, lies and changes its mind.
-@Suite(.fewAtATime) struct ResumingTransferTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ResumingTransferTests {
     private let representation = Representation(seed: 7, size: 500_000)
 
     @Test func `a whole body arrives byte for byte`() async throws {
@@ -188,7 +188,7 @@ import Transfer
         let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
         #expect(sink.bytes == representation.content.bytes())
         #expect(result.restarts.count == 1)
-        #expect(sink.calls.contains(.end(.void)))
+        #expect(sink.calls.contains(.end(.discarded)))
     }
 
     @Test func `a 206 that ends with the connection and is too short was cut, not wrong`() async throws {

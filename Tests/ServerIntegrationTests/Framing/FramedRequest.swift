@@ -26,10 +26,11 @@ struct FramedRequest: Hashable, CustomStringConvertible {
     var description: String { "\(method) \(target) \(Stream.shown(content))" }
 }
 
-/// How a stream is split: its whole requests up to the end of the stream, of the connection, or of the parser's patience.
+/// The requests into which a parser splits a stream, up to the end of the stream or of the connection.
 struct Framing {
     var requests: [FramedRequest] = []
-    /// Why the reader of this package stopped: its name for a fault, or `close` when the connection ends with the last request.
+    /// The reason why this package's reader stopped: the name of an error, or `close` if the connection ends with the
+    /// last request.
     var fault: String?
     /// The host of each request, as this package's reader sees it.
     var hosts: [String?] = []
@@ -40,7 +41,7 @@ struct Framing {
         var buffer = ByteBuffer(bytes: stream)
         var framing = Framing()
         var head: RequestHead?
-        do throws(RequestFault) {
+        do throws(RequestError) {
             while let step = try reader.next(&buffer) {
                 switch step {
                 case .head(let read): head = read

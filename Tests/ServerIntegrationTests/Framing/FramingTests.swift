@@ -41,7 +41,7 @@ import Testing
     }
 }
 
-/// Where two parsers disagree about a stream, unless it is one of the differences that are known and harmless.
+/// A disagreement of two parsers about a stream, unless it is one of the known and harmless differences.
 struct FramingDifference: CustomStringConvertible {
     let description: String
 
@@ -76,7 +76,7 @@ struct FramingDifference: CustomStringConvertible {
             "bad-chunk", "bare-line-feed",
             // HTTP allows content of a GET and gives it no meaning.
             "content", "transfer-coding", "expectation",
-            // Who is asked, and for what, is no matter of framing to it.
+            // Errors that do not concern the framing.
             "no-host", "hosts", "bad-host", "bad-target", "target-too-long", "bad-version", "version", "connect",
             "bad-request-line", "bad-field-value", "bad-trailer", "too-many-fields",
         ],
@@ -88,7 +88,7 @@ struct FramingDifference: CustomStringConvertible {
         ],
     ]
 
-    /// Whether the other parser refuses such a request for another reason than its framing.
+    /// Returns true if the other parser refuses such a request for another reason than its framing.
     private static func isRefused(
         _ request: FramedRequest, _ host: String?, by parser: String, in stream: [UInt8]
     ) -> Bool {
@@ -102,7 +102,19 @@ struct FramingDifference: CustomStringConvertible {
         default:
             // Methods are capitals there, Host is not empty, and no tab stands before it.
             return !request.method.utf8.allSatisfy { (0x41...0x5A).contains($0) || $0 == 0x5F || $0 == 0x2D }
-                || host?.isEmpty == true || stream.contains(9)
+                || host?.isEmpty == true || stream.contains(9) || isClosedByNginx(stream)
+                // A percent sign that encodes nothing; the service refuses it too, behind the reader.
+                || request.target.prefix { $0 != "?" }.range(of: "%(?![0-9A-Fa-f]{2})", options: .regularExpression)
+                    != nil
         }
+    }
+
+    /// Returns true if nginx ends the connection early: `close` anywhere in the text of Connection is an option there, and Expect may
+    /// not come twice.
+    private static func isClosedByNginx(_ stream: [UInt8]) -> Bool {
+        let text = String(decoding: stream, as: UTF8.self)
+        return text.range(
+            of: "\\nConnection:[^\\r\\n]*close|\\nExpect:[^\\r\\n]*\\r?\\n([^\\r\\n]+\\r?\\n)*Expect:",
+            options: [.regularExpression, .caseInsensitive]) != nil
     }
 }

@@ -1,5 +1,6 @@
-// How Node's parser (llhttp) splits streams into requests. Standard input: one stream a line, in base64. Standard output: for each
-// of them a line of JSON: {"requests": [[method, target, content in base64], …], "isRefused": …}; only whole requests count.
+// Splits streams into requests with Node's parser (llhttp). Standard input: one stream a line, in base64. Standard
+// output: for each of them a line of JSON: {"requests": [[method, target, content in base64], …], "isRefused": …}; only
+// complete requests count.
 "use strict";
 const http = require("node:http");
 const { Duplex } = require("node:stream");
@@ -27,7 +28,7 @@ function split(bytes) {
     };
     server.on("request", take);
     server.on("checkContinue", take);
-    // What llhttp has read is a request, whatever the server would say to the expectation.
+    // A request read by llhttp counts, regardless of the server's response to the expectation.
     server.on("checkExpectation", take);
     // After these another protocol is spoken: the head was read, and no further request is looked for.
     server.on("connect", (request) => { requests.push([request.method, request.url, ""]); });

@@ -93,12 +93,15 @@ def picture(rows):
             y = top + height - height * step / 2
             parts.append(f'<path class="rule" d="M{left} {y:.0f}H{width - 10}"/>')
             parts.append(f'<text x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{most * step / 2:.0f}{suffix}</text>')
-        edge, pid = "", None
+        # The highest value of each process in each step of one unit of width.
+        peaks = {}
         for row in rows:
-            x = left + (width - left - 10) * row["seconds"] / last
-            y = top + height - height * row[column] / unit / most
-            edge += f'{"L" if row["pid"] == pid else "M"}{x:.1f} {y:.1f}'
-            pid = row["pid"]
+            place = (round((width - left - 10) * row["seconds"] / last), row["pid"])
+            peaks[place] = max(peaks.get(place, 0), row[column])
+        edge, process = "", None
+        for (x, pid), value in peaks.items():
+            edge += f'{"L" if pid == process else "M"}{left + x} {top + height - height * value / unit / most:.0f}'
+            process = pid
         parts.append(f'<path stroke="{colour}" d="{edge}"/>')
         for step in range(5):
             x = left + (width - left - 10) * step / 4

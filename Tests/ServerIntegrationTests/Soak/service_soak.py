@@ -101,8 +101,9 @@ class Soak:
     # MARK: What happens to it
 
     def disturb(self):
-        """Changes, purges, reloads, kills, a full disk: each now and then."""
+        """Changes, purges, reloads, kills, a full disk: each now and then. In a long run one process lives through the second half."""
         next_kill = time.monotonic() + 8
+        last_kill = self.start + self.options.seconds * (0.5 if self.options.seconds > 60 else 1)
         while not self.is_over():
             time.sleep(self.random.random() * 0.1)
             chance = self.random.random()
@@ -120,7 +121,7 @@ class Soak:
             if self.process.poll() is not None:
                 self.mistakes.append(f"the server ended with {self.process.returncode}: {self.errors()}")
                 self.stops = True
-            elif time.monotonic() > next_kill:
+            elif next_kill < time.monotonic() < last_kill:
                 self.restart(self.random.random() < 0.7)
                 next_kill = time.monotonic() + 5 + self.random.random() * 20
 
@@ -137,7 +138,7 @@ class Soak:
             self.origin.resources[name].change()
             began = time.monotonic()
             if self.ask(f"/v/{name}", "PURGE")[0] in (200, 404):
-                # What is asked for from now on may not be older than the purge's beginning.
+                # Later responses must not be older than the purge's beginning.
                 self.purged[name] = (began, time.monotonic())
                 self.purges += 1
         self.quietly(work)

@@ -28,7 +28,7 @@ public final class TestDirectory: Sendable {
     }
 }
 
-/// What a directory takes on its file system, seen from outside.
+/// The space of a directory on its file system, measured from outside.
 public enum DiskUsage {
     /// Allocated bytes below `path`, as `du` counts them: blocks of 512 bytes, each inode once, the directories too.
     public static func bytes(at path: String) -> Int64 {

@@ -5,7 +5,7 @@ public final class Tmpfs: Sendable {
     private let directory: TestDirectory
     public var path: String { directory.path }
 
-    /// Why there can be none here, or nil: for `.enabled(if:)`.
+    /// The reason why it is unavailable here, or nil: for `.enabled(if:)`.
     public static let unavailableReason = SystemCallFailure.reason("mounting a tmpfs needs root") {
         try Tmpfs(size: 1 << 20)
     }

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// How an origin answers one request: by the rules, but for what is set here.
+/// The response of an origin to one request: conforming, except for the properties set here.
 public struct Behaviour: Sendable {
-    /// What a range request that could be honoured gets instead of a right 206.
+    /// The response to a range request that could be honoured, in place of a correct 206.
     public enum RangeFault: Sendable {
         /// 200 and the whole representation, as from a server without ranges.
         case ignored
@@ -24,7 +24,7 @@ public struct Behaviour: Sendable {
         case short(by: Int64)
     }
 
-    /// How the end of a 200's body is marked.
+    /// The framing of a 200's body.
     public enum Framing: Sendable {
         case contentLength
         /// Content-Length off by so much: negative says less than is sent, positive more (the connection is then closed).
@@ -43,13 +43,13 @@ public struct Behaviour: Sendable {
     public var fields: [(name: String, value: String)] = []
     /// The Content-Encoding to name; the bytes stay the representation's.
     public var contentEncoding: String?
-    /// Whether ranges are offered in Accept-Ranges.
+    /// True if Accept-Ranges offers ranges.
     public var acceptsRanges = true
-    /// Whether a 416 that is due names the total in Content-Range.
+    /// True if a 416 contains the total in Content-Range.
     public var unsatisfiableNamesTotal = true
     /// Cuts the connection after so many body bytes of an answer; all of a chunked one: before its last chunk.
     public var cutAfter: Int64?
-    /// Whether a cut is a reset rather than an orderly end.
+    /// True if a cut resets the connection instead of closing it.
     public var cutsByReset = false
     /// Stops sending after so many body bytes of an answer, and keeps the connection.
     public var stallAfter: Int64?

@@ -77,7 +77,7 @@ public struct Content: Sendable, Hashable {
         }
     }
 
-    /// Whether the file holds exactly these bytes.
+    /// Returns true if the file contains exactly these bytes.
     public func equalsFile(at path: String) -> Bool {
         guard let file = fopen(path, "re") else { return false }
         defer { fclose(file) }

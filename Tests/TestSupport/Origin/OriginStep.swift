@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-/// What a scripted origin does next in answer to a request.
+/// A step of a scripted origin's response.
 public enum OriginStep: Sendable {
     /// Sends these bytes as they are; they do not count as body.
     case raw(String)

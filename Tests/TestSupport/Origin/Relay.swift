@@ -4,7 +4,7 @@ import Glibc
 
 /// Passes bytes between clients and a server, and cuts each connection after so many bytes of the server's.
 public final class Relay: Sendable {
-    /// Where a connection ends.
+    /// The point at which a connection ends.
     public struct Cut: Sendable {
         /// Bytes of the server's that still pass, handshakes and heads included.
         public var after: Int

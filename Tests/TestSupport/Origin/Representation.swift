@@ -1,7 +1,7 @@
 public import Foundation
 import Glibc
 
-/// What an origin has under a URL: bytes, validators and the fields that go with them.
+/// A representation at an origin: bytes, validators and further fields.
 public struct Representation: Sendable {
     public var content: Content
     /// The ETag field's value with its quotes, `W/` included when weak; nil: none.

@@ -75,7 +75,7 @@ public final class ScriptedOrigin: Sendable {
     }
 }
 
-/// What the threads of one origin share.
+/// The state shared by the threads of one origin.
 final class OriginState: Sendable {
     private struct Values {
         var stopped = false

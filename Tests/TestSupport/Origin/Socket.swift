@@ -80,7 +80,7 @@ struct Socket: Sendable {
         }
     }
 
-    /// How many of `bytes` the kernel took; fewer than all means that the peer has gone.
+    /// The number of `bytes` that the kernel accepted; fewer than all means that the peer has disconnected.
     func sent(_ bytes: UnsafeRawBufferPointer) -> Int {
         var done = 0
         while done < bytes.count {
@@ -130,7 +130,7 @@ struct Socket: Sendable {
     /// POLLRDHUP, which Glibc's module map leaves out.
     private static let peerClosed: Int16 = 0x2000
 
-    /// Whether the peer has closed or reset the connection; waits up to `milliseconds` to find out.
+    /// Returns true if the peer has closed or reset the connection; waits up to `milliseconds`.
     func peerHasGone(within milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: descriptor, events: Self.peerClosed, revents: 0)
         return poll(&entry, 1, milliseconds) > 0

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a real server writes of its requests, a line each.
+/// The access log of a real server, a line for each request.
 struct AccessLog {
     let path: String
 
@@ -10,7 +10,7 @@ struct AccessLog {
         while true {
             let isLate = ContinuousClock.now > deadline
             let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-            // What stands after the last line feed is being written.
+            // The part after the last line feed is incomplete.
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
             if lines.count >= count || isLate { return lines }
             try await Task.sleep(for: .milliseconds(5))

@@ -17,7 +17,7 @@ public final class Apache: Sendable {
         access(path, F_OK) == 0
     }
 
-    /// Why there can be none here, or nil: for `.enabled(if:)`.
+    /// The reason why it is unavailable here, or nil: for `.enabled(if:)`.
     public static let unavailableReason: String? =
         binary != nil && modules != nil ? nil : "Apache httpd is not installed (apt install apache2-bin)"
 
@@ -32,13 +32,14 @@ public final class Apache: Sendable {
         for name in ["root", "logs"] {
             try FileManager.default.createDirectory(atPath: directory.path(name), withIntermediateDirectories: true)
         }
+        // -X: one process in the foreground. The workers of a killed parent would live on.
         (process, port) = try await ChildProcess.server("Apache httpd", announcedBy: directory.path("httpd.pid")) {
             [directory] port in
             let configuration = try directory.write(
                 Self.configuration(port: port, directory: directory.path, modules: modules, directives),
                 to: "httpd.conf")
             return try ChildProcess(
-                binary, ["-D", "FOREGROUND", "-f", configuration], environment: ProcessInfo.processInfo.environment)
+                binary, ["-X", "-f", configuration], environment: ProcessInfo.processInfo.environment)
         }
     }
 

@@ -90,13 +90,13 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// What it has written to standard output so far.
+    /// Its standard output so far.
     public var output: String { text(at: outputPath) }
 
-    /// What it has written to standard error so far.
+    /// Its standard error so far.
     public var errorOutput: String { text(at: errorPath) }
 
-    /// What it has written to standard output so far, as bytes.
+    /// Its standard output so far, as bytes.
     public var outputBytes: [UInt8] { [UInt8](FileManager.default.contents(atPath: outputPath) ?? Data()) }
 
     private func text(at path: String) -> String {
@@ -108,7 +108,7 @@ public final class ChildProcess: Sendable {
         ended.withLock { if $0 == nil { _ = Glibc.kill(pid, signal) } }
     }
 
-    /// How it ended, or nil while it runs.
+    /// The way in which it ended, or nil while it runs.
     public var ending: Ending? {
         ended.withLock { ended in
             if ended == nil {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Runs the built `imgcache`, which lies beside the test bundle, as a real process on a cache directory.
 public struct CommandRunner: Sendable {
-    /// What one run left.
+    /// The result of one run.
     public struct Outcome: Sendable, CustomStringConvertible {
         public let ending: ChildProcess.Ending
         public let output: String

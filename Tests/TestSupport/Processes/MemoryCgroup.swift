@@ -5,7 +5,7 @@ import Glibc
 public final class MemoryCgroup: Sendable {
     public let folder: String
 
-    /// Why there can be none here, or nil: for `.enabled(if:)`.
+    /// The reason why it is unavailable here, or nil: for `.enabled(if:)`.
     public static let unavailableReason = SystemCallFailure.reason("no memory cgroup can be made here") {
         try MemoryCgroup(limit: 64 << 20)
     }

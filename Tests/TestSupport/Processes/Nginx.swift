@@ -3,7 +3,7 @@ import Glibc
 
 /// A real nginx on an ephemeral port of 127.0.0.1, with a folder of its own; stopped when released.
 public final class Nginx: Sendable {
-    /// What the configuration sets beside nginx's own defaults (strong ETag, ranges honoured).
+    /// The settings that differ from nginx's defaults (strong ETag, ranges honoured).
     public struct Options: Sendable {
         /// `max_ranges 0`: ranges are ignored.
         public var ignoresRanges = false
@@ -45,7 +45,7 @@ public final class Nginx: Sendable {
     /// The folder whose files it serves.
     public var root: String { directory.path("root") }
 
-    /// Why there can be none here, or nil: for `.enabled(if:)`.
+    /// The reason why it is unavailable here, or nil: for `.enabled(if:)`.
     public static let unavailableReason: String? =
         ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"].contains { (path: String) in
             access(path, X_OK) == 0
@@ -72,7 +72,7 @@ public final class Nginx: Sendable {
     /// The URL of a file under `root`.
     public func url(_ path: String) -> String { "\(authority == nil ? "http" : "https")://127.0.0.1:\(port)\(path)" }
 
-    /// What the command needs to trust it.
+    /// The command's arguments for trusting it.
     public var trust: [String] { authority.map { ["--cacert", $0.certificate] } ?? [] }
 
     /// Puts a file with that content under `root`, by rename: a download under way keeps the old file.

@@ -11,7 +11,7 @@ public final class PseudoTerminal: Sendable {
     private let collected: Locked<[UInt8]>
 
     public init(columns: UInt16 = 80) throws {
-        // What posix_openpt, unlockpt and ptsname do; Glibc's module map leaves them out.
+        // Equivalents of posix_openpt, unlockpt and ptsname, which Glibc's module map omits.
         let (setLock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))
         let master = Glibc.open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var locked: Int32 = 0

@@ -2,7 +2,7 @@
 public struct MalformedRequest: Sendable, CustomStringConvertible {
     public var name: String
     public var bytes: String
-    /// What it is answered with.
+    /// The expected status.
     public var status = 400
 
     public var description: String { name }

@@ -10,7 +10,7 @@ struct MachineUnderTest {
         case start, learn(HeldPartial?), headBegan, interim(Int), head(Response), broken, judge
         case piece(Int64), wrote(Int64), sinkPauses, sinkResumes, rateAllows
         case end, stalled, fails(Failure), retryAfter(Int64)
-        case sinkOK, sinkThrows, takesAnother(HeldPartial?), takesNone, refusedAddress, cancel
+        case sinkOK, sinkThrows, canRestart(HeldPartial?), cannotRestart, refusedAddress, cancel
         case wait(Duration)
     }
 
@@ -60,8 +60,8 @@ struct MachineUnderTest {
             return text(machine.exchangeEnded(.complete, retryAfter: .seconds(seconds), at: now))
         case .sinkOK: return text(machine.sinkSucceeded(at: now))
         case .sinkThrows: return text(machine.sinkFailed(Refusal()))
-        case .takesAnother(let held): return text(machine.sinkTakesAnother(held: held, random: 0.5, at: now))
-        case .takesNone: return text(machine.sinkTakesNone())
+        case .canRestart(let held): return text(machine.sinkCanRestart(held: held, random: 0.5, at: now))
+        case .cannotRestart: return text(machine.sinkCannotRestart())
         case .refusedAddress: machine.refusedAddress("it is at home")
         case .cancel: return text(machine.cancel())
         case .wait(let duration): now = now + duration
@@ -149,7 +149,7 @@ private func text(_ action: TransferStateMachine.Action) -> String {
     case .stop: "stop"
     case .endBody(.complete): "end complete"
     case .endBody(.cut): "end cut"
-    case .endBody(.void): "end void"
+    case .endBody(.discarded): "end discarded"
     case .askForAnother: "ask for another"
     case .again(let reason): reason.map { "again: \($0)" } ?? "again"
     case .wait(let delay, let reason): "wait \(delay.text): \(reason)"

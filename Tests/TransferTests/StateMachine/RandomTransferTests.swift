@@ -36,7 +36,7 @@ private struct RandomTransfer {
         let request = Sample.request(method: Int.random(in: 0..<8, using: &generator) == 0 ? .head : .get) {
             $0.options.retry.maxRetries = 3
             $0.options.maxRedirects = Int.random(in: 0...2, using: &generator)
-            $0.options.passesEveryStatus = Bool.random(using: &generator)
+            $0.options.forwardsErrorResponses = Bool.random(using: &generator)
             $0.options.maxFileSize = Bool.random(using: &generator) ? 90 : nil
             $0.options.rateLimit = Bool.random(using: &generator) ? 100 : nil
         }
@@ -125,14 +125,14 @@ private struct RandomTransfer {
                 isBodyOpen = sinkAgrees
                 action = sinkAgrees ? machine.sinkSucceeded(at: now) : machine.sinkFailed(MachineUnderTest.Refusal())
             case .endBody(let ending):
-                check(isBodyOpen || ending == .void, "an end without a body")
+                check(isBodyOpen || ending == .discarded, "an end without a body")
                 isBodyOpen = false
                 action = sinkAgrees ? machine.sinkSucceeded(at: now) : machine.sinkFailed(MachineUnderTest.Refusal())
             case .askHeld: action = machine.learned(held: randomHeld(&generator))
             case .askForAnother:
                 let held = randomHeld(&generator)
                 action =
-                    sinkAgrees ? machine.sinkTakesAnother(held: held, random: 0.5, at: now) : machine.sinkTakesNone()
+                    sinkAgrees ? machine.sinkCanRestart(held: held, random: 0.5, at: now) : machine.sinkCannotRestart()
             case .again, .wait: action = machine.start(at: now, date: Date(timeIntervalSince1970: 0))
             case .finish:
                 check(!isFinished, "finished twice")

@@ -25,7 +25,7 @@ enum ResumeStories {
             "a range of another representation starts over, and asks for the whole",
             after: Story.continues,
             [
-                (Sample.part(40...99, etag: "\"b\""), "stop"), (.fails(.cut), "end void"),
+                (Sample.part(40...99, etag: "\"b\""), "stop"), (.fails(.cut), "end discarded"),
                 (.sinkOK, "again: 206 with another ETag (\"b\", \"a\" was known)"), (.start, "GET \(Sample.url)"),
                 (Sample.ok(5), "begin whole of 5"),
             ]),
@@ -34,7 +34,7 @@ enum ResumeStories {
             after: Story.continues,
             [
                 (Sample.part(40...99), "begin 40..<100 of 100"), (.sinkOK, "none"), (.piece(61), "stop"),
-                (.fails(.cut), "end void"), (.sinkOK, "again: 206 with more bytes than the range of 60"),
+                (.fails(.cut), "end discarded"), (.sinkOK, "again: 206 with more bytes than the range of 60"),
                 (.start, "GET \(Sample.url)"),
             ]),
         Story(
@@ -42,13 +42,13 @@ enum ResumeStories {
             after: Story.continues,
             [
                 (Sample.part(40...99), "begin 40..<100 of 100"), (.sinkOK, "none"), (.piece(1), "write"),
-                (.wrote(1), "none"), (.end, "end void"), (.sinkOK, "again: 206 with 1 bytes for a range of 60"),
+                (.wrote(1), "none"), (.end, "end discarded"), (.sinkOK, "again: 206 with 1 bytes for a range of 60"),
             ]),
         Story(
             "a sink that cannot drop what is held ends the transfer",
             after: Story.continues,
             [
-                (Sample.part(40...99, etag: "\"b\""), "stop"), (.fails(.cut), "end void"),
+                (Sample.part(40...99, etag: "\"b\""), "stop"), (.fails(.cut), "end discarded"),
                 (.sinkThrows, "failed refusedBySink: the body could not be stored"),
             ]),
         Story(
@@ -85,7 +85,8 @@ enum ResumeStories {
             "any other 416 starts over",
             after: Story.continues,
             [
-                (Sample.head(416), "none"), (.end, "end void"), (.sinkOK, "again: 416: the server has no such range"),
+                (Sample.head(416), "none"), (.end, "end discarded"),
+                (.sinkOK, "again: 416: the server has no such range"),
                 (.start, "GET \(Sample.url)"),
             ]),
         Story(
@@ -115,7 +116,7 @@ enum ResumeStories {
             "a request with a range of its own is never resumed",
             Sample.request {
                 $0.fields[.range] = "bytes=5-"
-                $0.options.passesEveryStatus = true
+                $0.options.forwardsErrorResponses = true
             }, [(.start, "GET \(Sample.url)")]),
         Story(
             "a coded body is never resumed", Sample.request { $0.options.acceptsContentCoding = true },
@@ -128,7 +129,7 @@ enum ResumeStories {
             [
                 (Sample.head(200, [.contentLength: "100", .eTag: "\"a\""]), "begin whole of 100"), (.sinkOK, "none"),
                 (.piece(40), "write"), (.wrote(40), "none"), (.fails(.cut), "end cut"), (.sinkOK, "ask for another"),
-                (.takesAnother(Sample.held(40)), "wait 0.5 s: cut"),
+                (.canRestart(Sample.held(40)), "wait 0.5 s: cut"),
                 (.start, "GET \(Sample.url), range 40-, If-Range: \"a\""),
                 (Sample.part(40...99), "begin 40..<100 of 100"),
                 (.sinkOK, "none"), (.piece(60), "write"), (.wrote(60), "none"), (.end, "end complete"),
@@ -145,17 +146,17 @@ enum RetryStories {
             "retries without progress end with the failure", oneRetry,
             after: Story.begins,
             [
-                (.fails(.cut), "ask for another"), (.takesAnother(nil), "wait 0.5 s: cut"),
+                (.fails(.cut), "ask for another"), (.canRestart(nil), "wait 0.5 s: cut"),
                 (.start, "GET \(Sample.url)"),
-                (.fails(.cut), "ask for another"), (.takesAnother(nil), "failed cut: cut (1 retry without progress)"),
+                (.fails(.cut), "ask for another"), (.canRestart(nil), "failed cut: cut (1 retry without progress)"),
             ]),
         Story(
             "progress begins the count anew", oneRetry,
             after: Story.begins,
             [
-                (.fails(.cut), "ask for another"), (.takesAnother(nil), "wait 0.5 s: cut"),
+                (.fails(.cut), "ask for another"), (.canRestart(nil), "wait 0.5 s: cut"),
                 (.start, "GET \(Sample.url)"),
-                (.fails(.cut), "ask for another"), (.takesAnother(Sample.held(1)), "wait 0.5 s: cut"),
+                (.fails(.cut), "ask for another"), (.canRestart(Sample.held(1)), "wait 0.5 s: cut"),
             ]),
         Story(
             "a failure that will come again is not tried again",
@@ -176,26 +177,26 @@ enum RetryStories {
             "a host that was never reached is tried once more",
             after: Story.begins,
             [
-                (.fails(.unreachable), "ask for another"), (.takesAnother(nil), "wait 0.5 s: refused"),
+                (.fails(.unreachable), "ask for another"), (.canRestart(nil), "wait 0.5 s: refused"),
                 (.start, "GET \(Sample.url)"), (.fails(.unreachable), "ask for another"),
-                (.takesAnother(nil), "failed connect: refused (1 retry without progress)"),
+                (.canRestart(nil), "failed connect: refused (1 retry without progress)"),
             ]),
         Story(
             "a host that was reached before is waited for",
             after: Story.begins,
             [
                 (Sample.head(503), "none"), (.end, "ask for another"),
-                (.takesAnother(nil), "wait 0.5 s: the server answered 503"), (.start, "GET \(Sample.url)"),
-                (.fails(.unreachable), "ask for another"), (.takesAnother(nil), "wait 1 s: refused"),
+                (.canRestart(nil), "wait 0.5 s: the server answered 503"), (.start, "GET \(Sample.url)"),
+                (.fails(.unreachable), "ask for another"), (.canRestart(nil), "wait 1 s: refused"),
                 (.start, "GET \(Sample.url)"), (.fails(.unreachable), "ask for another"),
-                (.takesAnother(nil), "wait 2 s: refused"),
+                (.canRestart(nil), "wait 2 s: refused"),
             ]),
         Story(
             "a status that may pass is tried again after the time that it names",
             after: Story.begins,
             [
                 (Sample.head(429), "none"), (.retryAfter(7), "ask for another"),
-                (.takesAnother(nil), "wait 7 s: the server answered 429"),
+                (.canRestart(nil), "wait 7 s: the server answered 429"),
             ]),
         Story(
             "a status that asks for too long is the result, with the reason",
@@ -203,7 +204,7 @@ enum RetryStories {
             [
                 (Sample.head(503), "none"), (.retryAfter(301), "ask for another"),
                 (
-                    .takesAnother(nil),
+                    .canRestart(nil),
                     "status 503 (the server asks to wait 301 s, more than the limit of 300 s)"
                 ),
             ]),
@@ -212,14 +213,14 @@ enum RetryStories {
             after: Story.begins,
             [
                 (Sample.head(503), "none"), (.end, "ask for another"),
-                (.takesNone, "status 503 (the answer was handed on, and cannot be continued)"),
+                (.cannotRestart, "status 503 (the answer was handed on, and cannot be continued)"),
             ]),
         Story(
             "an attempt that stalls is tried again",
             after: Story.begins,
             [
                 (.stalled, "ask for another"),
-                (.takesAnother(nil), "wait 0.5 s: no byte from the server for 30 s"),
+                (.canRestart(nil), "wait 0.5 s: no byte from the server for 30 s"),
             ]),
         Story(
             "a body that stalls is cut and tried again",
@@ -262,7 +263,7 @@ enum RetryStories {
 }
 
 enum HeadStories {
-    private static let proxied = Sample.request { $0.options.passesEveryStatus = true }
+    private static let proxied = Sample.request { $0.options.forwardsErrorResponses = true }
 
     static let all: [Story] = [
         Story(
@@ -302,7 +303,7 @@ enum HeadStories {
             after: Story.begins,
             [
                 (Sample.head(401), "none"), (.headBegan, "none"), (.end, "ask for another"),
-                (.takesAnother(nil), "wait 0.5 s: the connection ended inside the response head"),
+                (.canRestart(nil), "wait 0.5 s: the connection ended inside the response head"),
             ]),
         Story(
             "contradictory lengths are refused",
@@ -349,7 +350,7 @@ enum HeadStories {
             "a transfer that is cancelled while it pauses does not come again",
             after: Story.begins,
             [
-                (.fails(.cut), "ask for another"), (.takesAnother(nil), "wait 0.5 s: cut"),
+                (.fails(.cut), "ask for another"), (.canRestart(nil), "wait 0.5 s: cut"),
                 (.cancel, "failed cancelled: the transfer was cancelled"), (.start, "none"),
             ]),
     ]

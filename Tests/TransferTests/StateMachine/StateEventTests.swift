@@ -30,8 +30,8 @@ import Testing
         ("200", Sample.ok(10)), ("404", Sample.head(404)), ("302", Sample.redirect(to: "/b")), ("broken", .broken),
         ("judge", .judge), ("piece", .piece(5)), ("wrote", .wrote(5)), ("sink pauses", .sinkPauses),
         ("sink resumes", .sinkResumes), ("rate allows", .rateAllows), ("end", .end), ("stalled", .stalled),
-        ("cut", .fails(.cut)), ("sink ok", .sinkOK), ("sink throws", .sinkThrows), ("another", .takesAnother(nil)),
-        ("no other", .takesNone), ("address", .refusedAddress), ("cancel", .cancel),
+        ("cut", .fails(.cut)), ("sink ok", .sinkOK), ("sink throws", .sinkThrows), ("another", .canRestart(nil)),
+        ("no other", .cannotRestart), ("address", .refusedAddress), ("cancel", .cancel),
     ]
 
     private static let cancelled = (action: "failed cancelled: the transfer was cancelled", state: "finished")
@@ -130,8 +130,8 @@ import Testing
             outcomes: insideExchange(
                 "stopping to restart",
                 [
-                    "end": ("end void", "ending body"), "stalled": ("end void", "ending body"),
-                    "cut": ("end void", "ending body"),
+                    "end": ("end discarded", "ending body"), "stalled": ("end discarded", "ending body"),
+                    "cut": ("end discarded", "ending body"),
                 ])),
         Row(
             state: "confirming",

@@ -28,7 +28,7 @@ import Testing
 
     @Test func `an error says how many attempts were made and what they brought`() throws {
         var machine = try receiving(Sample.request { $0.options.retry.maxRetries = 1 })
-        machine.send([.piece(10), .wrote(10), .fails(.cut), .sinkOK, .takesAnother(nil), .start])
+        machine.send([.piece(10), .wrote(10), .fails(.cut), .sinkOK, .canRestart(nil), .start])
         let action = machine.machine.cancel()
         guard case .finish(.failure(let error)) = action else { throw Failure() }
         #expect(error.attempts == 2)

@@ -42,11 +42,21 @@ struct Story: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct TransferStoryTests {
-    @Test(arguments: BodyStories.all) func bodies(story: Story) throws { try story.run() }
-    @Test(arguments: ResumeStories.all) func resuming(story: Story) throws { try story.run() }
-    @Test(arguments: RedirectStories.all) func redirects(story: Story) throws { try story.run() }
-    @Test(arguments: RetryStories.all) func retries(story: Story) throws { try story.run() }
-    @Test(arguments: HeadStories.all) func heads(story: Story) throws { try story.run() }
+    @Test(arguments: BodyStories.all) func `bodies are passed to the sink as their stories tell`(story: Story) throws {
+        try story.run()
+    }
+    @Test(arguments: ResumeStories.all) func `partial bodies are resumed as their stories tell`(story: Story) throws {
+        try story.run()
+    }
+    @Test(arguments: RedirectStories.all) func `redirects are followed as their stories tell`(story: Story) throws {
+        try story.run()
+    }
+    @Test(arguments: RetryStories.all) func `failed attempts are retried as their stories tell`(story: Story) throws {
+        try story.run()
+    }
+    @Test(arguments: HeadStories.all) func `heads are interpreted as their stories tell`(story: Story) throws {
+        try story.run()
+    }
 }
 
 enum BodyStories {
@@ -85,7 +95,7 @@ enum BodyStories {
             [
                 (Sample.ok(10), "begin whole of 10"), (.sinkOK, "none"), (.piece(4), "write"), (.wrote(4), "none"),
                 (.end, "end cut"), (.sinkOK, "ask for another"),
-                (.takesAnother(nil), "wait 0.5 s: the body is shorter than its head says"),
+                (.canRestart(nil), "wait 0.5 s: the body is shorter than its head says"),
             ]),
         Story(
             "a body whose length is beyond the limit is refused before it begins",
@@ -101,7 +111,7 @@ enum BodyStories {
             after: Story.begins,
             [
                 (Sample.ok(nil), "begin whole of ?"), (.sinkOK, "none"), (.piece(9), "write"), (.wrote(9), "none"),
-                (.piece(1), "stop"), (.fails(.cut), "end void"),
+                (.piece(1), "stop"), (.fails(.cut), "end discarded"),
                 (.sinkOK, "failed tooLarge: the body is larger than the limit of 9 bytes"),
             ]),
         Story(
@@ -179,7 +189,7 @@ enum BodyStories {
         Story(
             "a proxy's sink gets the body of an error status",
             Sample.request {
-                $0.options.passesEveryStatus = true; $0.options.maxRedirects = 0
+                $0.options.forwardsErrorResponses = true; $0.options.maxRedirects = 0
             },
             after: Story.begins,
             [
@@ -189,7 +199,7 @@ enum BodyStories {
         Story(
             "where credentials may be asked for, an error's body begins with its first piece",
             Sample.request("http://user:pw@a.example/file") {
-                $0.options.passesEveryStatus = true
+                $0.options.forwardsErrorResponses = true
                 $0.options.maxRedirects = 0
             },
             [
@@ -199,7 +209,7 @@ enum BodyStories {
             ]),
         Story(
             "an empty error body that is the sink's begins when the exchange has ended",
-            Sample.request { $0.options.passesEveryStatus = true },
+            Sample.request { $0.options.forwardsErrorResponses = true },
             after: Story.begins,
             [
                 (Sample.head(404, [.contentLength: "0"]), "none"), (.end, "begin whole of 0"),
@@ -208,7 +218,7 @@ enum BodyStories {
             ]),
         Story(
             "a sink that refuses a body whose exchange has ended ends the transfer",
-            Sample.request { $0.options.passesEveryStatus = true },
+            Sample.request { $0.options.forwardsErrorResponses = true },
             after: Story.begins,
             [
                 (Sample.head(404, [.contentLength: "0"]), "none"), (.end, "begin whole of 0"),

@@ -3,7 +3,7 @@ import Glibc
 import HTTPCaching
 import HTTPTypes
 
-/// How long one caching decision takes: microseconds of processor time at the median and the 99th percentile of batches, for a typical response,
+/// The duration of one caching decision: microseconds of processor time at the median and the 99th percentile of batches, for a typical response,
 /// and by how much the process's peak memory grew over 100,000 of them.
 @main
 struct DecisionBenchmark {

@@ -62,8 +62,8 @@ struct ImagesBenchmark {
         results["thumbnail(for: request)"] = try await timed(calls) {
             guard try await cache.thumbnail(for: request).source == .memory else { throw NotFromMemory() }
         }
-        results["thumbnail(for: url, sizing)"] = try await timed(calls) {
-            guard try await cache.thumbnail(for: url, sizing).source == .memory else { throw NotFromMemory() }
+        results["thumbnail(for: url, resizedTo: sizing)"] = try await timed(calls) {
+            guard try await cache.thumbnail(for: url, resizedTo: sizing).source == .memory else { throw NotFromMemory() }
         }
         _ = try await cache.image(for: request)
         results["image(for: request)"] = try await timed(calls) {

@@ -12,7 +12,7 @@ struct ImageKey: MemoryCacheKey {
 
 final class Image: Sendable {}
 
-/// What every contender can do.
+/// The operations of every contender.
 protocol Contender: Sendable {
     init(capacity: Int)
     func find(_ key: Int) -> Bool
@@ -77,7 +77,7 @@ final class Foundations: Contender, @unchecked Sendable {
     }
 }
 
-/// What one writes oneself: a dictionary behind a mutex, with the date of each access, sorted when room is needed.
+/// A hand-written cache: a dictionary behind a mutex, with the date of each access, sorted when room is needed.
 final class Dictionaries: Contender {
     private struct Item {
         var image: Image

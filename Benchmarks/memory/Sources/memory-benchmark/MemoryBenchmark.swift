@@ -22,7 +22,7 @@ struct MemoryBenchmark {
         let image = Image()
         let entries = 10_000
 
-        // What an entry takes beside its value and the characters of its URL, which are there before. First of all, as
+        // The memory of an entry besides its value and the characters of its URL, which exist before. First of all, as
         // nothing has been freed yet that it could use.
         let full = Cache(capacity: 2_000_000)
         let before = residentBytes()

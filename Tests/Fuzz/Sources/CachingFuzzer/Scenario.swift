@@ -47,7 +47,7 @@ struct Scenario {
         return CacheRequest(
             method: methods[Int(choices[0] & 7)], url: "https://example.org/a", fields: messages[0],
             policy: choices[0] & 8 == 0 ? .useProtocolCachePolicy : policies[Int(choices[0] >> 4 & 7)],
-            ownLifetime: choices[1] & 1 == 0 ? nil : OwnLifetime(seconds: Int(choices[1]) - 50),
+            freshnessOverride: choices[1] & 1 == 0 ? nil : FreshnessOverride(seconds: Int(choices[1]) - 50),
             isSafeQuery: choices[1] & 2 != 0)
     }
 
@@ -104,7 +104,7 @@ struct Scenario {
         case .serve(let served), .serveAndRevalidate(let served, _):
             let response = stored[served.candidate]
             precondition(
-                served.isStale || request.ownLifetime != nil || rules.freshness(of: response, at: now).isFresh,
+                served.isStale || request.freshnessOverride != nil || rules.freshness(of: response, at: now).isFresh,
                 "stale taken for fresh")
             precondition(rules.head(of: served, from: response).headerFields[values: .age].count == 1, "one Age")
             if case .range(let range, let total) = served.body {

@@ -4,7 +4,7 @@ import HTTPCaching
 
 @testable import DiskStore
 
-/// What is done with an input, and what must hold then.
+/// The operation on an input, and the properties that must hold.
 enum Trial: String {
     /// An entry's metadata in the index, and a partial's header.
     case metadata
@@ -23,7 +23,7 @@ enum Trial: String {
 
     private func runMetadata(_ bytes: [UInt8]) {
         guard let record = ResponseRecord(decoding: bytes) else { return }
-        // What is believed is written as it was read, and can be decided upon.
+        // A decoded record encodes to the same bytes, and can be used for decisions.
         guard let again = ResponseRecord(decoding: record.encoded), again.encoded == record.encoded else {
             fatalError("a record that changes when it is written")
         }

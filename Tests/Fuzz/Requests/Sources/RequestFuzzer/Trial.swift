@@ -1,8 +1,8 @@
 import HTTPTypes
 import NIOCore
 
-/// What must hold of the requests in any bytes: they are the same however the bytes are cut up, within the limits, and a request that
-/// was read is read again from what it says.
+/// The properties of the requests in arbitrary bytes: they are independent of how the bytes are divided, within the
+/// limits, and a request survives a round trip through its text.
 struct Trial {
     private let bytes: [UInt8]
     private let limits = RequestLimits(target: 512, head: 2048, fields: 20, body: 1000)
@@ -18,7 +18,7 @@ struct Trial {
 
     func run() {
         let whole = outcome(of: bytes, cut: bytes.count)
-        // How the bytes are cut depends on them, so that an input always does the same.
+        // The division depends on the bytes, so that an input is reproducible.
         precondition(outcome(of: bytes, cut: 1) == whole)
         precondition(outcome(of: bytes, cut: 2 + Int(bytes.last ?? 0) % 17) == whole)
         for (head, content) in zip(whole.heads, whole.contents) {
@@ -33,7 +33,7 @@ struct Trial {
         var buffer = ByteBuffer()
         var outcome = Outcome()
         var rest = bytes[...]
-        do throws(RequestFault) {
+        do throws(RequestError) {
             while !rest.isEmpty {
                 buffer.writeBytes(rest.prefix(max(1, cut)))
                 rest = rest.dropFirst(max(1, cut))

@@ -50,12 +50,12 @@ struct HeadTrial {
             status: .init(code: status), fields: fields, version: version, finalURL: "http://a/f", requestTime: Date(),
             responseTime: Date())
         guard head.unknownTransferCoding == nil else { return }
-        head.settleFraming()
+        head.removeFramingFields()
         for everyStatus in [false, true] {
             let plan = ResumePlan(
                 method: .get, fields: [:], held: held, mayResume: choices & 8 == 0, url: "http://a/f",
-                hasConditions: choices & 16 != 0, passesEveryStatus: everyStatus)
-            check(plan.judge(head), plan)
+                hasConditions: choices & 16 != 0, forwardsErrorResponses: everyStatus)
+            check(plan.action(for: head), plan)
         }
     }
 

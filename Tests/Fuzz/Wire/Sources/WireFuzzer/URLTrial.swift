@@ -39,7 +39,8 @@ struct URLTrial {
             precondition(again.text == spelling && again.userinfo == nil, "a fixed point")
             precondition((again.host, again.port, again.scheme) == (url.host, url.port, url.scheme))
         }
-        precondition(url.path.utf8.first == UInt8(ascii: "/") && !DotSegments.areIn(url.path.utf8), "no dot segments")
+        precondition(
+            url.path.utf8.first == UInt8(ascii: "/") && !DotSegments.occur(in: url.path.utf8), "no dot segments")
         precondition(url.text.hasSuffix(url.target) && !url.host.isEmpty && url.port > 0)
         precondition(SignatureParameters.known.isSameResource(url, url), "itself")
         precondition(url.isBelow(url) || DecodedPath(url.path.utf8).hasDotSegments, "not below itself")

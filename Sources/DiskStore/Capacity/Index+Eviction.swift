@@ -1,0 +1,191 @@
+import Glibc
+import Logging
+import Units
+
+extension Index {
+    /// The present usage of the directory and the disk.
+    func usage(_ totals: Totals? = nil, beforeWriting bytes: Int64 = 0) throws(StoreError) -> StoreUsage {
+        diskUsage.look(at: paths, beforeWriting: bytes, keepingFree: configuration.minimumFreeSpace)
+        let catalogue = try catalogue()
+        var counted = totals
+        if counted == nil { counted = try catalogue.totals() }
+        return try StoreUsage(
+            budget: budget, totals: counted ?? Totals(), indexPages: catalogue.pageCount(),
+            freePages: catalogue.freePageCount(), logBytes: diskUsage.log, asideBytes: asideBytes,
+            diskFree: diskUsage.free, minimumFreeSpace: configuration.minimumFreeSpace)
+    }
+
+    // MARK: Making room
+
+    /// Runs `body` in a write transaction in which `bytes` more fit, evicting as necessary.
+    ///
+    /// `body` adds the bytes to the totals. If another process takes the space first, more is evicted.
+    func changeWithRoom<Result>(
+        for bytes: Int64, _ body: (inout Totals) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var hasRetried = false
+        while true {
+            var missing: Int64 = 0
+            do throws(StoreError) {
+                let result: Result? = try change { (totals) throws(StoreError) in
+                    if totals.hasUncountedFiles == 0 {
+                        missing = bytes > 0 ? try usage(totals, beforeWriting: bytes).shortage(of: bytes) : 0
+                        if missing <= 0 { return try body(&totals) }
+                    }
+                    return nil
+                }
+                if let result { return result }
+            } catch  where error.code == .full && !hasRetried {
+                // The disk is full although there should be space: others have used it. Evict once, then give up.
+                hasRetried = true
+                try makeRoom(for: bytes, atLeast: max(bytes, 1 << 20))
+                continue
+            }
+            try makeRoom(for: bytes, atLeast: missing)
+        }
+    }
+
+    /// Evicts until `bytes` more fit, and at least `minimum`; throws ``StoreError/Code/full`` or
+    /// ``StoreError/Code/held`` if that is impossible, before anything is evicted.
+    func makeRoom(for bytes: Int64, atLeast minimum: Int64 = 0) throws(StoreError) {
+        try removeUncountedFiles()
+        try releaseDeadRuns()
+        diskUsage.forget()
+        var room = EvictionPlan(for: bytes, atLeast: minimum)
+        while true {
+            let usage = try usage(beforeWriting: bytes)
+            switch room.next(usage) {
+            case .done:
+                // The file shrinks when the log is copied into it.
+                if room.hasShrunkIndex { try catalogue().checkpoint() }
+                return
+            case .refuse: throw try noRoom(for: bytes, usage)
+            case .countIdlePartials: room.learned(idlePartials: try idlePartialBytes())
+            case .deleteDoomed: room.performed(freed: try deleteDoomed())
+            case .dropOldPartials: room.performed(freed: try dropPartials(olderThan: configuration.partialLifetime))
+            case .evict(let missing):
+                let evicted = try evictOldest(missing)
+                // Entries are evicted in batches.
+                room.performed(freed: evicted.freed, isOver: evicted.count == 0)
+            case .dropPartials(let missing):
+                room.performed(freed: try dropPartials(olderThan: nil, atLeast: missing))
+            case .shrinkIndex:
+                room.shrankIndex(freed: try vacuumFreePages())
+            }
+            diskUsage.forget()
+        }
+    }
+
+    /// Throws the error that ``makeRoom(for:atLeast:)`` would throw, and changes nothing.
+    func checkRoom(for bytes: Int64) throws(StoreError) {
+        let usage = try usage(beforeWriting: bytes)
+        let missing = usage.shortage(of: bytes)
+        if missing <= 0 { return }
+        var answer = usage.canFree(missing, idlePartials: nil)
+        if answer == .dependsOnPartials { answer = usage.canFree(missing, idlePartials: try idlePartialBytes()) }
+        if answer == .no { throw try noRoom(for: bytes, usage) }
+    }
+
+    /// The error for `bytes` that neither fit nor can be freed.
+    private func noRoom(for bytes: Int64, _ usage: StoreUsage) throws(StoreError) -> StoreError {
+        let (needed, capacity) = (ByteSize(bytes), ByteSize(budget.capacity))
+        switch usage.noRoomReason(for: bytes, idlePartials: try idlePartialBytes()) {
+        case .held(let loading):
+            var uses = "\(ByteSize(usage.totals.held)) are files that runs under way have delivered"
+            if loading > 0 { uses += ", and \(ByteSize(loading)) are set aside for downloads" }
+            return StoreError(
+                .held, "no room for \(needed): of the capacity of \(capacity), \(uses)", path: paths.root)
+        case .capacity:
+            return StoreError(
+                .full,
+                "no room for \(needed): the store's capacity is \(capacity), and what it holds is in use; give it more",
+                path: paths.root)
+        case .disk:
+            let reserve = configuration.minimumFreeSpace
+            let rest = reserve > 0 ? ", \(ByteSize(reserve)) of which are left to others" : ""
+            return StoreError(
+                .full,
+                "no room for \(needed): the disk has \(ByteSize(usage.diskFree)) free\(rest); make room on it, or take a "
+                    + "folder on another", path: paths.root)
+        }
+    }
+
+    /// Evicts one batch, the least recently used first: at least `bytes`, if the batch has them. Held bodies remain.
+    ///
+    /// - Returns: The number of entries, and the bytes freed.
+    func evictOldest(_ bytes: Int64) throws(StoreError) -> (count: Int, freed: Int64) {
+        try flush()
+        let victims = try change { (totals) throws(StoreError) in
+            let batch = try catalogue().longestUnused(limit: budget.evictionBatch)
+            let victims = EvictionPlan.victims(batch, atLeast: bytes)
+            for victim in victims { _ = try doom(victim.id, &totals) }
+            return victims
+        }
+        let now = now
+        for victim in victims { evictions.note(lastUse: victim.lastUse, allocated: victim.allocated, now: now) }
+        return (victims.count, try deleteDoomed(victims.map(\.id)))
+    }
+
+    // MARK: The doomed
+
+    /// Deletes the files of doomed bodies without readers or live runs. Returns the bytes freed.
+    @discardableResult
+    func deleteDoomed(_ ids: [Int64]) throws(StoreError) -> Int64 {
+        if ids.isEmpty { return 0 }
+        var gone: [Int64] = []
+        for id in ids where try deleteUnlessInUse(id) { gone.append(id) }
+        if gone.isEmpty { return 0 }
+        return try change { (totals) throws(StoreError) in
+            var freed: Int64 = 0
+            let catalogue = try catalogue()
+            for id in gone { freed += try catalogue.deleteDoomed(id) }
+            totals.doomed -= freed
+            return freed
+        }
+    }
+
+    /// Deletes all doomed bodies, in batches.
+    func deleteDoomed() throws(StoreError) -> Int64 {
+        var freed: Int64 = 0
+        var last = Int64.min
+        while true {
+            let batch = try catalogue().doomed(after: last, limit: budget.evictionBatch)
+            guard let end = batch.last else { return freed }
+            freed += try deleteDoomed(batch)
+            last = end
+        }
+    }
+
+    /// Deletes the file of a body without an entry. Returns false if a reader or a live run holds it.
+    func deleteUnlessInUse(_ id: Int64) throws(StoreError) -> Bool {
+        var failure: StoreError?
+        let isDeleted = deleteUnlessRead(paths.body(id)) {
+            // Checked under the exclusive lock: a holder has the body open under a shared one while the row is written.
+            do throws(StoreError) { return try isHeld(id) } catch {
+                failure = error
+                return true
+            }
+        }
+        if let failure { throw failure }
+        return isDeleted
+    }
+
+    /// Unlinks a body while holding its exclusive lock. Returns false if a reader holds it, or if it cannot be deleted.
+    ///
+    /// A reader that opens it now finds the lock taken or the link gone, and treats both as a miss.
+    ///
+    /// - Parameter isHeld: Called under the lock; a held body remains.
+    func deleteUnlessRead(_ path: String, isHeld: () -> Bool = { false }) -> Bool {
+        do throws(StoreError) {
+            let file = try File(path, O_RDONLY)
+            // The lock must be held until the file is deleted.
+            return withExtendedLifetime(file) {
+                file.tryLock(exclusive: true) && !isHeld() && unlink(path) == 0
+            }
+        } catch {
+            if error.errno == ENOENT { return true }
+            // A file of another owner, or not a file: it has no readers among our processes either.
+            return error.errno != EMFILE && error.errno != ENFILE && !isHeld() && unlink(path) == 0
+        }
+    }
+}

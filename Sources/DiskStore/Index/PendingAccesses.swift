@@ -1,0 +1,63 @@
+import Logging
+
+/// Accesses recorded since the last write: a hit should not cost a transaction.
+struct PendingAccesses {
+    /// The number at which they are written.
+    static let limit = 1000
+    /// The age of the oldest one, in milliseconds, at which they are written by the next use of the index.
+    static let longestWait: Int64 = 1000
+
+    private var dates: [Int64: (order: Int, date: Int64)] = [:]
+    private var next = 0
+    private var since: Int64 = 0
+
+    var isEmpty: Bool { dates.isEmpty }
+
+    mutating func note(_ entry: Int64, at date: Int64) {
+        if dates.isEmpty { since = date }
+        dates[entry] = (next, date)
+        next += 1
+    }
+
+    /// Also due if the clock was set back before the first of them.
+    func isDue(at now: Int64) -> Bool {
+        dates.count >= Self.limit || !dates.isEmpty && !(since..<since + Self.longestWait).contains(now)
+    }
+
+    /// Returns the accesses in order, and clears them.
+    mutating func take() -> [(entry: Int64, date: Int64)] {
+        let all = dates.sorted { $0.value.order < $1.value.order }.map { (entry: $0.key, date: $0.value.date) }
+        dates.removeAll(keepingCapacity: true)
+        next = 0
+        return all
+    }
+}
+
+extension Index {
+    func touch(_ entry: Int64) throws(StoreError) {
+        if configuration.isReadOnly { return }
+        let now = now
+        accesses.note(entry, at: now)
+        if accesses.isDue(at: now) { try flush() }
+    }
+
+    /// Writes the pending accesses within a running transaction, before a commit, so that the order is preserved.
+    func writeAccesses(_ totals: inout Totals) throws(StoreError) {
+        if accesses.isEmpty { return }
+        let catalogue = try catalogue()
+        for access in accesses.take() {
+            try catalogue.noteUse(of: access.entry, sequence: totals.takeSequence(), date: access.date)
+        }
+    }
+
+    /// Writes the pending accesses. On failure they are dropped, because access dates are not worth an error, unless
+    /// the error indicates a damaged index.
+    func flush() throws(StoreError) {
+        if accesses.isEmpty || openCatalogue == nil { return }
+        do throws(StoreError) {
+            try change { (totals) throws(StoreError) in try writeAccesses(&totals) }
+        } catch  where error.code != .damaged {
+            logger.debug("access dates were not written", metadata: ["error": "\(error)"])
+        }
+    }
+}

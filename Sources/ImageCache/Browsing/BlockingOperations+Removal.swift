@@ -1,0 +1,104 @@
+package import DiskStore
+import HTTPCaching
+
+extension BlockingOperations {
+    /// Removes all variants of a request's URL, the images derived from them, and its partial.
+    package func remove(_ request: FileRequest) throws(ImageCacheError) -> RemovalResult {
+        let resolved = try ResolvedRequest(request)
+        defer { cache.forgetImages(of: request) }
+        return try translating {
+            let partials = try store.partial(for: resolved.key) == nil ? 0 : 1
+            return RemovalResult(try removeEntries(of: resolved), partials: partials)
+        }
+    }
+
+    private func removeEntries(of resolved: ResolvedRequest) throws(StoreError) -> PruneResult {
+        try store.remove([resolved.key, resolved.key.ofDerivedImages], invalidating: .resource(resolved.url))
+    }
+
+    /// Removes the entries, derived images and partials that a target names.
+    package func remove(_ target: RemovalTarget) throws(ImageCacheError) -> RemovalResult {
+        switch target {
+        case .entry(let id): return try removeEntry(id)
+        case .owner(let owner):
+            var request = FileRequest("")
+            request.owner = owner
+            return try removeNamespace(of: request)
+        case .url(let url):
+            // Nearly all entries are in the namespace that all share: found without a search.
+            let shared = try remove(FileRequest(url))
+            return try shared + removeMatches(target, invalidating: .resource(RemovalTarget.normalized(url)))
+        case .prefix, .host: return try removeMatches(target, invalidating: .everything)
+        }
+    }
+
+    private func removeMatches(
+        _ target: RemovalTarget, invalidating scope: InvalidationScope
+    ) throws(ImageCacheError) -> RemovalResult {
+        let matches = target.matcher
+        let result = try translating {
+            var result = RemovalResult(try store.remove(invalidating: scope, where: matches), partials: 0)
+            for partial in try store.partials() {
+                guard let record = ResponseRecord(decoding: partial.header), matches(record.url) else { continue }
+                try store.removePartials(for: partial.key)
+                result.partials += 1
+            }
+            return result
+        }
+        if result.entries > 0 { cache.forgetImages() }
+        return result
+    }
+
+    private func removeEntry(_ id: Int64) throws(ImageCacheError) -> RemovalResult {
+        defer { cache.forgetImages() }
+        return try translating {
+            guard let entry = try store.entry(id),
+                try store.remove(entry, invalidating: entry.key.isOfDerivedImages ? nil : entry.key.ofDerivedImages)
+            else { return RemovalResult() }
+            return RemovalResult(entries: 1, bytes: entry.allocated)
+        }
+    }
+
+    /// Removes the entries and partials of the namespace that a request's owner or credentials name; its URL does not matter. The
+    /// namespace of a request without either is the one that all share.
+    package func removeNamespace(of request: FileRequest) throws(ImageCacheError) -> RemovalResult {
+        let namespace = ResolvedRequest.owner(of: request, userinfo: nil)
+        cache.forgetImages()
+        return try translating {
+            var keys: [EntryKey] = []
+            try store.list { entry in
+                if ResolvedRequest.namespace(of: entry.key) == namespace { keys.append(entry.key) }
+                return true
+            }
+            let partials = try store.partials().map(\.key).filter { ResolvedRequest.namespace(of: $0) == namespace }
+            return RemovalResult(
+                try store.remove(keys + partials, invalidating: .everything), partials: partials.count)
+        }
+    }
+
+    /// Evicts, the longest unused first.
+    package func prune(
+        to size: Int64?, olderThan age: Duration?, dryRun: Bool
+    ) throws(ImageCacheError) -> RemovalResult {
+        try translating { RemovalResult(try store.prune(to: size, olderThan: age, dryRun: dryRun)) }
+    }
+
+    /// Evicts what exceeds the capacity, the longest unused first. Entries that runs hold stay.
+    package func evictExcess() throws(ImageCacheError) -> RemovalResult {
+        try translating { RemovalResult(try store.keepWithinCapacity()) }
+    }
+
+    /// The difference between the configured capacity and the one that the store remembered when it was opened; nil: none.
+    package var capacityChange: CapacityChange? { store.capacityChange }
+
+    /// Empties a part of the cache.
+    package func clear(_ part: CachePart) throws(ImageCacheError) -> RemovalResult {
+        if part != .partials { cache.forgetImages() }
+        guard part != .memory else { return RemovalResult() }
+        return try translating {
+            let before = try store.partials().count
+            let cleared = try store.clear(part == .partials ? .partials : .everything)
+            return RemovalResult(cleared, partials: try before - store.partials().count)
+        }
+    }
+}

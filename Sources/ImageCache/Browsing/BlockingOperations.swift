@@ -1,0 +1,82 @@
+import DiskStore
+
+/// The operations of a cache that wait for the disk, on the calling thread: for a command that has nothing else to do meanwhile.
+package struct BlockingOperations: Sendable {
+    let cache: DownloadCache
+
+    var store: DiskStore { cache.fetcher.store }
+}
+
+extension DownloadCache {
+    package var blocking: BlockingOperations { BlockingOperations(cache: self) }
+}
+
+extension BlockingOperations {
+    /// The file for a request if it is stored and may be used without asking the origin.
+    package func storedFile(for request: FileRequest) throws(ImageCacheError) -> CachedFile? {
+        do throws(ImageCacheError) {
+            return try cache.fetcher.stored(request)
+        } catch {
+            throw error.with(url: request.url)
+        }
+    }
+
+    /// Calls `body` with each entry, in order.
+    package func forEachEntry(
+        by order: EntryOrder = .age, descending: Bool = false, _ body: (CacheEntry) throws -> Void
+    ) throws(ImageCacheError) {
+        try translating {
+            try store.list(by: order, descending: descending) { entry in
+                try body(CacheEntry(entry, in: store))
+                return true
+            }
+        }
+    }
+
+    /// The entries and the partial of a URL.
+    package func info(for request: FileRequest) throws(ImageCacheError) -> CacheInfo {
+        let resolved = try ResolvedRequest(request)
+        return try translating {
+            let entries = try store.entries(for: resolved.key, withAccess: true).map { CacheEntry($0, in: store) }
+            let partial = try store.partial(for: resolved.key).map { partial in
+                CachePartial(
+                    received: partial.bytesHeld, total: partial.total, lastUsed: partial.updated,
+                    record: ResponseRecord(decoding: partial.header))
+            }
+            return CacheInfo(entries: entries, partial: partial)
+        }
+    }
+
+    package func statistics() throws(ImageCacheError) -> StoreStatistics { try translating { try store.statistics() } }
+
+    /// Checks every body against its length and checksum.
+    package func verify(
+        repair: Bool = false, _ report: (CacheEntry, EntryIntegrity) -> Void = { _, _ in }
+    ) throws(ImageCacheError) -> VerifyResult {
+        try translating {
+            try store.verify(repair: repair) { entry, verdict in
+                report(CacheEntry(entry, in: store), verdict)
+                return true
+            }
+        }
+    }
+
+    /// Writes out access dates that are batched in memory.
+    package func flush() throws(ImageCacheError) { try translating { try store.flush() } }
+
+    func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
+        do { return try body() } catch { throw ImageCacheError(any: error) }
+    }
+}
+
+extension ImageCacheError {
+    /// An error of a module, or of code of the caller's.
+    init(any error: any Error) {
+        switch error {
+        case let error as StoreError: self.init(error)
+        case let error as ImageCacheError: self = error
+        case is CancellationError: self.init(.cancelled, message: "cancelled", cause: error)
+        default: self.init(.store(.io), message: "\(error)", cause: error)
+        }
+    }
+}

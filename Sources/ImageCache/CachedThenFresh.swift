@@ -1,0 +1,68 @@
+/// The stored file at once, however stale, followed by the origin's if it is another one.
+///
+/// Returned by ``DownloadCache/cachedThenFresh(for:)``. Each iteration makes the request anew.
+public struct CachedThenFresh: AsyncSequence, Sendable {
+    public typealias Element = CachedFile
+    public typealias Failure = ImageCacheError
+
+    let cache: DownloadCache
+    let request: FileRequest
+
+    public func makeAsyncIterator() -> Iterator { Iterator(cache: cache, request: request) }
+
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+        private enum State {
+            case start
+            /// The stored file was delivered, and the origin is being asked.
+            case refreshing(Download, after: CachedFile)
+            case end
+        }
+
+        private let cache: DownloadCache
+        private let request: FileRequest
+        private var state = State.start
+
+        init(cache: DownloadCache, request: FileRequest) {
+            self.cache = cache
+            self.request = request
+        }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(ImageCacheError) -> CachedFile? {
+            switch state {
+            case .start:
+                state = .end
+                if let stored = try await cached() {
+                    state = .refreshing(cache.download(current), after: stored)
+                    return stored
+                }
+                return try await cache.file(for: current)
+            case .refreshing(let download, let stored):
+                state = .end
+                let fresh = try await download.file
+                return fresh.path == stored.path ? nil : fresh
+            case .end: return nil
+            }
+        }
+
+        /// The stored file; `nil` when there is none that can be read.
+        private func cached() async throws(ImageCacheError) -> CachedFile? {
+            var stored = request
+            stored.policy = .returnCacheDataDontLoad
+            do throws(ImageCacheError) {
+                return try await cache.file(for: stored)
+            } catch {
+                // The origin's file is still to be had; a request that makes no sense fails there.
+                if error.code == .cancelled { throw error }
+                return nil
+            }
+        }
+
+        private var current: FileRequest {
+            var current = request
+            current.awaitsRevalidation = true
+            return current
+        }
+    }
+}

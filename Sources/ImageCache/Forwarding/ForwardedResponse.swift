@@ -1,0 +1,93 @@
+public import HTTPTypes
+
+/// The response to a forwarded request: the head is complete, the body may still be arriving.
+///
+/// Keep the value, or its body, until all of it is sent: releasing it earlier stops the transfer, unless another request waits
+/// for the same body.
+public struct ForwardedResponse: Sendable {
+    /// The status and the end-to-end fields (RFC 9110 section 7.6.1), with `Age`, `Cache-Status` (RFC 9211), and what a
+    /// 206, 304 or 416 needs. `Content-Length` is there when the length is known.
+    public let head: HTTPResponse
+    /// `nil` when there is none: HEAD, 204, 304, 416.
+    public let body: ForwardedBody?
+    /// The handling by the cache, as `Cache-Status` states it.
+    public let cacheStatus: CacheStatus
+
+    init(_ head: HTTPResponse, _ body: ForwardedBody?, _ status: CacheStatus) {
+        self.head = head.with(status)
+        self.body = body
+        cacheStatus = status
+    }
+
+    /// A response from the store.
+    init(_ response: CachedResponse) {
+        head = response.head
+        cacheStatus = response.cacheStatus
+        body = response.range.map { ForwardedBody(.stored(response, $0), length: $0.upperBound - $0.lowerBound) }
+    }
+}
+
+/// The body of a ``ForwardedResponse``, piece by piece, as it arrives. It can be read once.
+///
+/// A piece is readable until the next one is requested. The sequence throws when the origin fails for good in the middle,
+/// or has another version by the time that a cut download could be continued: the message to the client must then be left
+/// incomplete (RFC 9112 section 8).
+public struct ForwardedBody: AsyncSequence, Sendable {
+    public enum Piece: Sendable {
+        /// These bytes of an open file: to be read with `pread` or `sendfile`.
+        case stored(descriptor: Int32, range: Range<Int64>)
+        /// Bytes that do not stand on disk, or not yet.
+        case bytes([UInt8])
+    }
+
+    enum Source: Sendable {
+        case stored(CachedResponse, Range<Int64>)
+        case growing(GrowingBody)
+        case passed(PassedBody.Reader)
+    }
+
+    /// The body's length in bytes, if it is known.
+    public let length: Int64?
+    private let source: Source
+
+    init(_ source: Source, length: Int64?) {
+        self.source = source
+        self.length = length
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        switch source {
+        case .stored(let response, let range): Iterator(source: .stored(response, range))
+        case .growing(let body): Iterator(source: .growing(body.makeAsyncIterator()))
+        case .passed(let reader): Iterator(source: .passed(reader))
+        }
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        enum Source {
+            case stored(CachedResponse, Range<Int64>)
+            case growing(GrowingBody.Iterator)
+            case passed(PassedBody.Reader)
+            /// All was delivered; the response is held while the last piece is read.
+            case over(CachedResponse?)
+        }
+
+        var source: Source
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(ImageCacheError) -> Piece? {
+            switch source {
+            case .stored(let response, let range):
+                source = .over(response)
+                guard let descriptor = response.descriptor, !range.isEmpty else { return nil }
+                return .stored(descriptor: descriptor, range: range)
+            case .growing(var body):
+                defer { source = .growing(body) }
+                return try await body.next(isolation: actor)
+            case .passed(let reader): return try await reader.next().map { .bytes($0) }
+            case .over: return nil
+            }
+        }
+    }
+}

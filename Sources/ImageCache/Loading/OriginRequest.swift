@@ -1,0 +1,40 @@
+import DiskStore
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// One request to the origin: for which consumer, in which generation of its resource, and with which stored responses at hand.
+struct OriginRequest: Sendable {
+    let resolved: ResolvedRequest
+    var conditional: ConditionalRequest
+    /// The one that the request begins in.
+    var generation: Generation
+    let task: FetchPool.SharedTask
+    let consumer: Fetcher.Consumer
+    /// The key's, if it is held. Released as soon as nobody else can use the response.
+    let lock: KeyLock?
+    /// The remaining attempts to repair a file whose blocks were altered on disk before the commit.
+    var repairs = 3
+    /// Bytes that crossed the network for this request before.
+    var received: Int64 = 0
+
+    var fetch: Fetch { task.context }
+
+    /// The place of a body in the store.
+    func storing(under key: EntryKey, by fetcher: Fetcher) throws(ImageCacheError) -> ResponseSink.Storing {
+        let writer = try fetcher.beginBody(key, generation)
+        return .init(
+            download: DownloadSink(resolved: resolved, rules: fetcher.rules, writer: writer, fetch: fetch),
+            writer: writer)
+    }
+
+    /// Returns true if a stale response is preferred to one with this status. For files this is decided after the transfer.
+    func mayServeStale(after status: HTTPResponse.Status, by fetcher: Fetcher) -> Bool {
+        conditional.staleCandidate(for: resolved, after: status, by: fetcher) != nil
+    }
+
+    /// Returns true if a response with this status may replace the stored ones.
+    func mayStore(_ status: HTTPResponse.Status, by fetcher: Fetcher) -> Bool {
+        fetcher.rules.mayTakePlace(of: conditional.candidates.map(\.record.response), status)
+    }
+}

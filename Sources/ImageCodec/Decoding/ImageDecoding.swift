@@ -1,0 +1,56 @@
+/// A decoder of a format that the package does not read itself.
+///
+/// Registered in the configuration of a cache, it decodes the files whose first bytes it recognizes; JPEG, PNG and WebP are always
+/// decoded by the package. Its images are resized, processed, kept in memory and stored as those of the package's own decoders,
+/// within the same limits:
+///
+/// * The size in the header is checked against ``DecodingLimits/pixels`` and ``DecodingLimits/side``, and the memory against
+///   ``DecodingLimits/memory``, before ``decode(_:within:)`` is called.
+/// * CPU time is charged to the image's budget. A decoder that calls ``ImageBudget/check()`` every few milliseconds is
+///   stopped when the time is over or nobody waits for the image any more.
+/// * The ``identity`` is part of the key under which derived images are stored.
+///
+/// Calls come from several threads at a time.
+public protocol ImageDecoding: Sendable {
+    /// The format that is decoded.
+    var format: ImageFormat { get }
+
+    /// The name and version of the decoder. Change it when the decoder's pixels change: images derived with another identity are
+    /// rendered anew.
+    var identity: String { get }
+
+    /// Recognizes a file of the format.
+    ///
+    /// - Parameter start: The first ``ImageFormat/signatureLength`` bytes of the file, or all of a shorter one.
+    func canDecode(_ start: [UInt8]) -> Bool
+
+    /// Reads the header of a file.
+    ///
+    /// - Throws: `corrupt`, `truncated`, or another code for a file that cannot be decoded.
+    func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader
+
+    /// Decodes the pixels of a file, in the size of its header.
+    ///
+    /// A decoder that can show a part of a cut file returns the image with ``DecodedImage/damage``; it is used with
+    /// ``ImageDecoder/allowTruncated``, and else the damage is the error.
+    ///
+    /// - Parameter budget: The limits and the remaining time.
+    func decode(_ source: ImageSource, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage
+}
+
+/// The header of a file, as an ``ImageDecoding`` reads it.
+public struct DecodingHeader: Sendable {
+    /// The width of the image in pixels.
+    public var width: Int
+    /// The height of the image in pixels.
+    public var height: Int
+    /// False if every pixel is opaque. Default true.
+    public var mayHaveAlpha = true
+    /// Bytes of memory that decoding takes beside the pixels. Default: the size of the file.
+    public var memory: Int?
+
+    public init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+    }
+}

@@ -1,0 +1,50 @@
+import ImageCache
+import Logging
+
+/// The fast path of `imgcache fetch URL` without further options: the most frequent call in scripts, often for a fresh
+/// cached file. Such a hit is served before the parser of the command line is set up, which takes as long as everything
+/// else. All other calls take the regular path.
+struct FetchFastPath: Equatable {
+    let url: String
+    let directory: String?
+    let isQuiet: Bool
+
+    /// `nil` for any other command line: further options, a second URL, none.
+    init?(arguments: some Sequence<String>) {
+        var arguments = arguments.makeIterator()
+        guard arguments.next() == "fetch" else { return nil }
+        var url: String?
+        var directory: String?
+        var isQuiet = false
+        while let argument = arguments.next() {
+            switch argument {
+            case "-q", "--quiet": isQuiet = true
+            case "--cache-dir":
+                guard directory == nil, let value = arguments.next(), !value.isEmpty, !value.hasPrefix("-") else {
+                    return nil
+                }
+                directory = value
+            default:
+                guard !argument.hasPrefix("-"), url == nil else { return nil }
+                url = argument
+            }
+        }
+        guard let url else { return nil }
+        self.url = url
+        self.directory = directory
+        self.isQuiet = isQuiet
+    }
+
+    /// Prints the path if the file is stored and fresh. `false` if nothing was printed; errors are reported by the
+    /// regular path.
+    func printStoredFile() -> Bool {
+        var configuration = DownloadCache.Configuration()
+        configuration.rules = CachingOptions.rules
+        if isQuiet { configuration.logger.logLevel = .critical }
+        guard let cache = try? DownloadCache(directory: directory, configuration: configuration),
+            let file = try? cache.blocking.storedFile(for: FileRequest(url))
+        else { return false }
+        Output.line(file.path)
+        return true
+    }
+}

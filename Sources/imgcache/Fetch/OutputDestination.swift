@@ -1,0 +1,138 @@
+import DiskStore
+import DownloadLists
+import Glibc
+import ImageCache
+
+/// The destination of fetched files: none (the cached path is printed), a file, a folder, or standard output.
+enum OutputDestination: Sendable {
+    case cachedPath
+    case file(String, LinkMode)
+    case folder(FolderTargets)
+    case standardOutput
+
+    /// - Throws: ``Failure`` for what would be in the way of writing the URLs' files, before anything is fetched.
+    init(_ options: OutputOptions, _ dataSet: DataSetOptions, for downloads: [ListedDownload]) throws {
+        func folder(_ directory: String, _ naming: FileNaming) throws -> OutputDestination {
+            .folder(
+                try FolderTargets(
+                    directory, naming, overwrite: options.force, linkMode: dataSet.linkMode, downloads: downloads))
+        }
+        if let file = options.file {
+            guard file != "-", try ExportTarget(file) != .descriptor(STDOUT_FILENO) else {
+                self = .standardOutput
+                return
+            }
+            try Self.check(file: file)
+            self = .file(file, dataSet.linkMode)
+        } else if let directory = options.directory {
+            try Self.check(folder: directory)
+            self = try folder(directory, .listed)
+        } else if let directory = dataSet.tree {
+            try Self.check(folder: directory)
+            self = try folder(directory, .tree)
+        } else if options.remoteName {
+            self = try folder(".", .listed)
+        } else {
+            self = .cachedPath
+        }
+    }
+
+    var isStandardOutput: Bool { if case .standardOutput = self { true } else { false } }
+
+    /// True if writing may wait for a reader.
+    var mayBlock: Bool {
+        switch self {
+        case .cachedPath, .folder: return false
+        case .standardOutput: return true
+        case .file(let path, _): if case .file? = try? ExportTarget(path) { return false } else { return true }
+        }
+    }
+
+    /// Whether the file must enter the store, because its path there is all that the user gets.
+    var needsStoredFile: Bool {
+        switch self {
+        case .cachedPath: true
+        case .file(_, let mode): mode == .symlink
+        case .folder(let targets): targets.linkMode == .symlink
+        case .standardOutput: false
+        }
+    }
+
+    /// The hidden folder beside the output for the fallback cache; nil for a temporary one.
+    var fallbackDirectory: String? {
+        switch self {
+        case .cachedPath, .standardOutput: return nil
+        case .file(let path, _):
+            guard case .file(let target)? = try? ExportTarget(path) else { return nil }
+            return target.lastIndex(of: "/").map { slash in
+                "\(target[...slash]).\(target[target.index(after: slash)...]).imgcache"
+            } ?? ".\(target).imgcache"
+        case .folder(let targets): return "\(targets.directory)/.imgcache"
+        }
+    }
+
+    /// Delivers the file and returns the path to print, if any.
+    ///
+    /// - Parameter moving: out of a cache that is not used again.
+    func deliver(_ file: CachedFile, of download: ListedDownload, moving: Bool) throws -> String? {
+        switch self {
+        case .cachedPath: return file.path
+        case .file(let path, let mode):
+            if moving {
+                try file.blocking.move(to: path, overwrite: true)
+            } else {
+                try mode.put(file, at: path, overwrite: true)
+            }
+            return path
+        case .standardOutput:
+            try file.blocking.copy(toDescriptor: STDOUT_FILENO)
+            return nil
+        case .folder(let targets): return try targets.deliver(file, of: download, moving: moving)
+        }
+    }
+
+    /// Throws if the file could not be written, before anything is fetched for it.
+    static func check(file: String) throws {
+        var status = stat()
+        if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            throw Failure(.usage, "\(file): is a directory; use -d \(file)")
+        }
+        // A device, a pipe or a descriptor is written into.
+        guard case .file(let target) = try ExportTarget(file) else { return }
+        guard let slash = target.lastIndex(of: "/") else { return try check(folder: ".", for: file) }
+        try check(folder: slash == target.startIndex ? "/" : String(target[..<slash]), for: file)
+    }
+
+    private static func check(folder: String, for path: String) throws {
+        guard access(folder, W_OK | X_OK) != 0 else { return }
+        let name = folder == "." ? "the current directory" : "the directory \(folder)"
+        let reason =
+            switch errno {
+            case ENOENT: "\(name) does not exist"
+            case ENOTDIR: "\(folder) is not a directory"
+            case EROFS: "\(name) is on a read-only file system"
+            case EACCES: "\(name) is not writable"
+            default: errorText(errno)
+            }
+        throw Failure(.store, "\(path): \(reason)")
+    }
+
+    /// Throws if files could not be written into the folder, which may be created for them.
+    static func check(folder path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            var name = Substring(path)
+            while name.count > 1, name.last == "/" { name.removeLast() }
+            return try check(file: String(name))
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw Failure(.usage, "\(path): is a file; use -o \(path)")
+        }
+        try check(folder: path, for: path)
+    }
+
+    static func makeFolder(_ path: String) throws {
+        guard mkdir(path, 0o777) != 0, errno != EEXIST else { return }
+        throw Failure(.store, "\(path): \(errorText(errno))")
+    }
+}

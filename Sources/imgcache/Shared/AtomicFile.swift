@@ -1,0 +1,21 @@
+import DiskStore
+import Glibc
+import ImageCache
+
+/// Writes small files atomically; devices and pipes are written into.
+enum AtomicFile {
+    /// - Throws: ``Failure`` with exit code 6.
+    static func write(_ bytes: [UInt8], to path: String, overwrite: Bool) throws {
+        // Opening a FIFO waits for a reader.
+        BlockingSection.enter()
+        defer { BlockingSection.leave() }
+        do throws(StoreError) {
+            try ExportTarget(path).write(overwrite: overwrite) { (descriptor) throws(StoreError) in
+                guard !Output.write(bytes, to: descriptor) else { return }
+                throw StoreError(.io, "cannot write", path: path, errno: errno)
+            }
+        } catch {
+            throw error.code == .exists ? Failure.exists(path) : Failure(.store, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Testing
+
+@testable import imgcache
+
+@Suite("The short way to a hit")
+struct FetchFastPathTests {
+    @Test(
+        arguments: [
+            (["fetch", "http://h/a"], "http://h/a", nil),
+            (["fetch", "-q", "http://h/a"], "http://h/a", nil),
+            (["fetch", "http://h/a", "--quiet", "--cache-dir", "/c"], "http://h/a", "/c"),
+        ] as [([String], String, String?)])
+    func `takes a command line with one URL and nothing that changes the answer`(
+        arguments: [String], url: String, directory: String?
+    ) throws {
+        let plain = try #require(FetchFastPath(arguments: arguments))
+        #expect(plain.url == url)
+        #expect(plain.directory == directory)
+    }
+
+    @Test(arguments: [
+        [], ["fetch"], ["ls"], ["--version"], ["fetch", "--help"], ["http://h/a"],
+        ["fetch", "http://h/a", "http://h/b"],
+        ["fetch", "http://h/a", "-o", "f"], ["fetch", "--refresh", "http://h/a"], ["fetch", "--", "http://h/a"],
+        ["fetch", "http://h/a", "--cache-dir"], ["fetch", "--cache-dir", "-q", "http://h/a"],
+        ["fetch", "http://h/a", "-H", "Accept: x"], ["fetch", "-i", "list"], ["fetch", "-qv", "http://h/a"],
+        ["help", "fetch"],
+    ])
+    func `leaves every other command line to the parser`(arguments: [String]) {
+        #expect(FetchFastPath(arguments: arguments) == nil)
+    }
+}

@@ -1,0 +1,1 @@
+../../../../../Sources/HTTPServer/Requests/RequestError.swift

@@ -1,1 +1,0 @@
-../../../../../Sources/HTTPServer/Requests/RequestFault.swift

@@ -1,0 +1,76 @@
+import FoundationEssentials
+import HTTPCaching
+import ImageCodec
+import Testing
+
+@testable import ImageCache
+
+@Suite struct DerivedImageRecordTests {
+    private var response: ResponseRecord {
+        let response = StoredResponse(
+            requestURL: "https://example.com/a", status: .ok, fields: [.eTag: "\"1\""],
+            requestTime: Date(timeIntervalSince1970: 1_700_000_000),
+            responseTime: Date(timeIntervalSince1970: 1_700_000_000))
+        return ResponseRecord(url: "https://example.com/a", response: response)
+    }
+
+    private func record(_ damage: ImageCodecError?) -> DerivedImageRecord {
+        DerivedImageRecord(original: 7, width: 20, height: 10, format: .webp, damage: damage, response: response)
+    }
+
+    @Test(arguments: [
+        nil, ImageCodecError(.corrupt, format: .jpeg, "premature end"), ImageCodecError(.truncated, "cut"),
+    ]) func `comes back from its bytes with format and damage`(_ damage: ImageCodecError?) throws {
+        let decoded = try #require(DerivedImageRecord(decoding: record(damage).encoded))
+        #expect(decoded.original == 7 && decoded.width == 20 && decoded.height == 10)
+        #expect(decoded.format == .webp && decoded.damage == damage && decoded.response == response)
+    }
+
+    @Test func `one of the version before is read, without them`() throws {
+        let current = record(nil).encoded
+        // The version, three numbers; then an optional text and a byte were added.
+        let former = [0x81] + current[1..<25] + current[(25 + 1 + 1 + 4 + 1)...]
+        let decoded = try #require(DerivedImageRecord(decoding: former))
+        #expect(decoded.original == 7 && decoded.format == nil && decoded.damage == nil && decoded.response == response)
+    }
+
+    @Test func `bytes that end early, or are something else, are no record`() {
+        let whole = record(ImageCodecError(.corrupt, "x")).encoded
+        for count in 0..<whole.count { #expect(DerivedImageRecord(decoding: Array(whole.prefix(count))) == nil) }
+        #expect(DerivedImageRecord(decoding: [0x99] + whole.dropFirst()) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (ImageSizing.fit(256, 192), [], ImageEncoder.jpeg(), "256 × 192, fit inside, JPEG quality 80"),
+            (.init(width: 64), [.circle], .png(), "64 wide, fit inside, circle, PNG"),
+            (
+                .cover(9, 8, position: .attention), [], .webp(quality: 72.5),
+                "9 × 8, fit cover, position attention, WebP quality 72.5"
+            ),
+            (
+                .init(height: 10, fit: .outside), [.blur(sigma: 2.5), .roundedCorners(radius: 4)],
+                .webp(isLossless: true), "10 high, fit outside, blur 2.5, corners 4, lossless WebP"
+            ),
+        ] as [(ImageSizing, [ImageProcessor], ImageEncoder, String)]) func `a recipe is told in words`(
+            sizing: ImageSizing, processors: [ImageProcessor], encoder: ImageEncoder, words: String
+        )
+    {
+        var request = ImageRequest("https://example.com/a", sizing)
+        request.processors = processors
+        #expect(ImageRecipe.words(ImageRecipe(request, .encoded(encoder)).text) == words)
+    }
+
+    @Test func `whatever a recipe says, its words say something`() {
+        for text in ["", "x", "5:", "3:abc", "2:ab 9:abc", "0: 0:", "3:1x1 4:jpeg"] {
+            #expect(ImageRecipe.words(text).count >= text.count / 9)
+        }
+        var sizing = ImageSizing(width: 3, height: 4, fit: .contain)
+        sizing.background = .init(red: 255, green: 204, blue: 0)
+        sizing.devicePixelRatio = 2
+        let request = ImageRequest("https://example.com/a", sizing)
+        #expect(
+            ImageRecipe.words(ImageRecipe(request, .likeOriginal(.init(quality: 7))).text)
+                == "3 × 4, fit contain, 2 pixels for one, on #ffcc00, format of the original, JPEG quality 7")
+    }
+}

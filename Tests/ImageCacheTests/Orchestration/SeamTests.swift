@@ -1,0 +1,182 @@
+import ConcurrencyPrimitives
+import Foundation
+import ImageCache
+import ImageCacheTesting
+import TestSupport
+import Testing
+
+/// The codecs and transports of the documentation, in a cache.
+@Suite struct SeamTests {
+    /// A pixmap whose red is the column and whose green is the row.
+    private static func pixmap(_ width: Int, _ height: Int) -> [UInt8] {
+        Array("P6\n\(width) \(height)\n255\n".utf8)
+            + (0..<width * height).flatMap { [UInt8($0 % width), UInt8($0 / width), 200] }
+    }
+
+    private func bench(
+        _ bytes: [UInt8] = pixmap(40, 30), in directory: TestDirectory? = nil,
+        decoders: [any ImageDecoding] = [PixmapDecoder()]
+    ) throws -> Bench {
+        let representation = ScriptedRepresentation(bytes)
+        return try Bench(in: directory) {
+            $0.decoders = decoders
+        } script: {
+            representation.response(to: $0)
+        }
+    }
+
+    // MARK: Decoders
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a registered decoder's image is decoded, resized, shared and kept like any other`() async throws {
+        let bench = try bench()
+        let whole = try await bench.cache.image(for: Bench.url)
+        #expect((whole.image.width, whole.image.height) == (40, 30))
+        #expect(whole.image[7, 3] == SIMD4(7, 3, 200, 255) && whole.image.isOpaque)
+        let small = try await bench.cache.image(for: Bench.url, resizedTo: .fit(20, 20))
+        #expect((small.image.width, small.image.height) == (20, 15))
+        #expect(small.image[19, 0].x > 30)
+        #expect(try await bench.cache.image(for: Bench.url, resizedTo: .fit(20, 20)).source == .memory)
+        #expect(bench.transport.requests.count == 1)
+        #expect(bench.cache.imageStatistics.decodes == 2)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a stored image of a registered decoder is found again, under the decoder's identity only`() async throws {
+        struct Newer: ImageDecoding {
+            let older = PixmapDecoder()
+            var format: ImageFormat { older.format }
+            let identity = "pixmap-2"
+            func canDecode(_ start: [UInt8]) -> Bool { older.canDecode(start) }
+            func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader {
+                try older.header(of: source)
+            }
+            func decode(_ source: ImageSource, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+                try older.decode(source, within: budget)
+            }
+        }
+        let directory = try TestDirectory()
+        let first = try bench(in: directory)
+        let rendered = try await first.cache.thumbnail(for: Bench.url, resizedTo: .fit(20, 20))
+        await first.cache.close()
+        let again = try bench(in: directory)
+        let found = try await again.cache.thumbnail(for: Bench.url, resizedTo: .fit(20, 20))
+        #expect(found.source == .thumbnail && found.bytes == rendered.bytes)
+        #expect(try await again.cache.entries().contains { $0.recipe?.contains("decoded by pixmap-1") == true })
+        await again.cache.close()
+        let newer = try bench(in: directory, decoders: [Newer()])
+        #expect(try await newer.cache.thumbnail(for: Bench.url, resizedTo: .fit(20, 20)).source == .original(.disk))
+    }
+
+    @Test func `without the decoder the file is no image`() async throws {
+        let bench = try bench(decoders: [])
+        let error = await #expect(throws: ImageCacheError.self) { try await bench.cache.image(for: Bench.url) }
+        #expect(error?.code == .undecodable(.unsupportedFormat))
+    }
+
+    @Test func `the limits hold for a registered decoder, before its pixels are decoded`() async throws {
+        let huge = Array("P6\n60000 60000\n255\n".utf8) + [0]
+        let bench = try bench(huge)
+        let error = await #expect(throws: ImageCacheError.self) { try await bench.cache.image(for: Bench.url) }
+        #expect(error?.code == .undecodable(.limitExceeded))
+        #expect(bench.cache.imageStatistics.decodes == 0)
+        var request = ImageRequest(Bench.url)
+        request.decoder.limits.bytes = 10
+        let limited = request
+        let small = await #expect(throws: ImageCacheError.self) { try await bench.cache.image(for: limited) }
+        #expect(small?.code == .undecodable(.limitExceeded))
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `a registered decoder that looks at its budget ends when the time is over`() async throws {
+        struct Endless: ImageDecoding {
+            let format = ImageFormat.pixmap
+            let identity = "endless"
+            func canDecode(_ start: [UInt8]) -> Bool { true }
+            func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader {
+                DecodingHeader(width: 1, height: 1)
+            }
+            func decode(_ source: ImageSource, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+                while true { try budget.check() }
+            }
+        }
+        let bench = try bench([1, 2, 3], decoders: [Endless()])
+        var request = ImageRequest(Bench.url)
+        request.decoder.limits.seconds = 0.01
+        let limited = request
+        let error = await #expect(throws: ImageCacheError.self) { try await bench.cache.image(for: limited) }
+        #expect(error?.code == .undecodable(.limitExceeded))
+        let cancelled = bench.cache.imageTask(for: Bench.url, resizedTo: .fit(9, 9))
+        cancelled.cancel()
+        await #expect(throws: ImageCacheError.self) { try await cancelled.image }
+    }
+
+    @Test func `a registered decoder's pixels must be those of its header`() async throws {
+        struct Liar: ImageDecoding {
+            let format = ImageFormat.pixmap
+            let identity = "liar"
+            func canDecode(_ start: [UInt8]) -> Bool { true }
+            func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader {
+                DecodingHeader(width: 2, height: 2)
+            }
+            func decode(_ source: ImageSource, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+                try DecodedImage(width: 3, height: 3) { _ in }
+            }
+        }
+        let bench = try bench([1, 2, 3], decoders: [Liar()])
+        let error = await #expect(throws: ImageCacheError.self) { try await bench.cache.image(for: Bench.url) }
+        #expect(error?.code == .undecodable(.failed))
+    }
+
+    @Test func `a cut pixmap is an error with its format`() async throws {
+        let bench = try bench(Array(Self.pixmap(40, 30).dropLast(5)))
+        let error = await #expect(throws: ImageCacheError.self) { try await bench.cache.image(for: Bench.url) }
+        #expect(error?.code == .undecodable(.truncated))
+        #expect(error?.description.contains("PPM") == true)
+    }
+
+    // MARK: Encoders and processors
+
+    @Test(.timeLimit(.minutes(20)))
+    func `an application's encoder writes thumbnails, which are kept by its identity`() async throws {
+        let directory = try TestDirectory()
+        let first = try bench(in: directory)
+        let thumbnail = try await first.cache.thumbnail(
+            for: Bench.url, resizedTo: .fit(40, 40), as: ImageEncoder(PixmapEncoder()))
+        #expect(thumbnail.bytes == Self.pixmap(40, 30) && thumbnail.format.mediaType == "image/x-portable-pixmap")
+        await first.cache.close()
+        let again = try bench(in: directory)
+        let found = try await again.cache.thumbnail(
+            for: Bench.url, resizedTo: .fit(40, 40), as: ImageEncoder(PixmapEncoder()))
+        #expect(found.source == .thumbnail && found.bytes == thumbnail.bytes && found.format == .pixmap)
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `an application's effect changes the resized image, and its identity tells its results apart`() async throws {
+        let logo = try DecodedImage(width: 2, height: 2) { pixels in
+            for index in pixels.indices { pixels[index] = index % 4 == 3 ? 255 : 10 }
+        }
+        let bench = try bench()
+        var request = ImageRequest(Bench.url)
+        request.processors = [ImageProcessor(Watermark(logo: logo, name: "a"))]
+        let marked = try await bench.cache.image(for: request).image
+        #expect(marked[39, 29] == SIMD4(10, 10, 10, 255) && marked[38, 28] == SIMD4(10, 10, 10, 255))
+        #expect(marked[37, 29] == SIMD4(37, 29, 200, 255))
+        request.processors = [ImageProcessor(Watermark(logo: logo, name: "b"))]
+        #expect(try await bench.cache.image(for: request).source == .original(.disk))
+    }
+
+    // MARK: Transports
+
+    @Test func `a transport of the application's own serves files and error statuses`() async throws {
+        let directory = try TestDirectory()
+        var configuration = DownloadCache.Configuration()
+        configuration.transport = FixtureTransport(fixtures: ["http://a.example/1": [1, 2, 3]])
+        let cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
+        let file = try await cache.file(for: "http://a.example/1")
+        #expect(try Data(contentsOf: URL(filePath: file.path)) == Data([1, 2, 3]))
+        #expect(try await cache.file(for: "http://a.example/1").source == .disk)
+        let error = await #expect(throws: ImageCacheError.self) { try await cache.file(for: "http://a.example/2") }
+        #expect(error?.code == .status(404))
+    }
+}

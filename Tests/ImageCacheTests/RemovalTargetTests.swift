@@ -1,0 +1,32 @@
+import Testing
+
+@testable import ImageCache
+
+@Suite struct RemovalTargetTests {
+    @Test(arguments: [
+        (RemovalTarget.url("HTTP://Test:80/a#x"), "http://test/a", true),
+        (.url("http://test/a"), "http://test/ab", false),
+        (.url("http://ann:secret@test/a"), "http://test/a", true),
+        (.prefix("http://test/1"), "http://test/10", true),
+        (.prefix("http://test/1"), "http://test/2", false),
+        (.host("Test"), "https://test:8443/a", true),
+        (.host("test"), "http://test?q", true),
+        (.host("test"), "http://test.example/", false),
+        (.host("est"), "http://test/", false),
+        (.host("[::1]"), "http://[::1]:8080/a", true),
+        (.host("[::1]"), "http://[::1]/a:b", true),
+    ])
+    func `a removal names a URL however it is written, a prefix, or a host`(
+        target: RemovalTarget, url: String, isMeant: Bool
+    ) {
+        #expect(target.matcher(url) == isMeant)
+    }
+
+    @Test(arguments: [
+        ("", true), ("cat", true), ("CAT jpg", true), ("jpg  cat", true), ("cat png", false),
+        ("https://images.example.com/pets/cat%20one.jpg", true), ("cat%20one.jpgs", false), ("ж", false),
+    ])
+    func `a search finds URLs that hold all of its words, in any order and case`(words: String, isFound: Bool) {
+        #expect(URLSearch(words).matches("https://images.example.com/pets/Cat%20one.jpg") == isFound)
+    }
+}
