@@ -1,5 +1,8 @@
 // The types of other modules that are part of the cache's own interface: requests, results and configuration are made of them.
 
+@_exported public import struct Digests.Digest
+@_exported public import enum Digests.DigestAlgorithm
+@_exported public import struct Digests.PieceDigests
 @_exported public import enum DiskStore.EntryIntegrity
 @_exported public import enum DiskStore.EntryOrder
 @_exported public import struct DiskStore.EvictionStatistics

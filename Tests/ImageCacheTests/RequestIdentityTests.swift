@@ -29,7 +29,8 @@ struct RequestIdentityTests {
     private static let differing: [@Sendable (FileRequest) -> FileRequest] = [
         { $0 }, { $0.with { $0.policy = .reloadIgnoringLocalCacheData } },
         { $0.with { $0.policy = .maxStale(seconds: 5) } },
-        { $0.with { $0.sha256 = "aa" } }, { $0.with { $0.freshnessOverride = FreshnessOverride(seconds: 60) } },
+        { $0.with { $0.sha256 = String(repeating: "a", count: 64) } },
+        { $0.with { $0.freshnessOverride = FreshnessOverride(seconds: 60) } },
         { $0.with { $0.fields[.cacheControl] = "no-cache" } },
         { $0.with { $0.fields[HTTPField.Name("Pragma") ?? .accept] = "no-cache" } },
         { $0.with { $0.transfer.maxFileSize = 5 } },

@@ -126,7 +126,7 @@ final class HotResponses: Sendable {
         init(_ request: FileRequest) {
             self = .other
             guard request.method == .get || request.method == .head, request.freshnessOverride == nil,
-                request.sha256 == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
+                request.expectedDigest == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
             else { return }
             var isConditional = false
             for field in request.fields {

@@ -34,6 +34,9 @@ struct FileKey: Hashable, Sendable {
     private var isSafeQuery: Bool
     private var transfer: TransferOptions
     private var sha256: String?
+    private var integrity: BodyIntegrity
+    private var mirrors: [Mirror]
+    private var usesAnnouncedMirrors: Bool
     private var resumes: Bool
     private var noStoreBehavior: FileRequest.NoStoreBehavior
     private var version: String?
@@ -62,6 +65,9 @@ struct FileKey: Hashable, Sendable {
         isSafeQuery = request.isSafeQuery
         transfer = request.transfer
         sha256 = request.sha256
+        integrity = request.integrity
+        mirrors = request.mirrors
+        usesAnnouncedMirrors = request.usesAnnouncedMirrors
         resumes = request.resumes
         noStoreBehavior = request.noStoreBehavior
         version = request.version

@@ -91,9 +91,8 @@ extension Fetcher {
             throw ImageCacheError(error)
         }
         // The digest is the original's.
-        if let expected = resolved.request.sha256, candidate.made.isEmpty {
-            let digest = try BodyDigest.digest(ofFile: body.descriptor, size: body.size)
-            guard digest.hexadecimal == expected.lowercased() else { return nil }
+        if candidate.made.isEmpty, !(try hasDigest(body, candidate.record.response, for: resolved.request)) {
+            return nil
         }
         do throws(StoreError) {
             try store.touch(candidate.entry)

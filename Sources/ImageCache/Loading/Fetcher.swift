@@ -13,6 +13,8 @@ struct Fetcher: Sendable {
     let now: @Sendable () -> Date
     /// The transport to the origins.
     var transport: any HTTPTransport
+    /// How mirrored requests were served.
+    let originRates = OriginRates()
     let revalidatesInBackground: Bool
     let maxVariants: Int
     let sweeper: Sweeper?

@@ -33,6 +33,9 @@ struct ResolvedRequest: Sendable {
     /// For a request whose answer is the whole file.
     init(_ request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         try Self.checkFields(of: request)
+        if let sha256 = request.sha256, Digest(.sha256, hexadecimal: sha256) == nil {
+            throw ImageCacheError(.invalidRequest, message: "a SHA-256 has 64 hexadecimal digits")
+        }
         if request.method == .head {
             throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; use response(for:)")
         }

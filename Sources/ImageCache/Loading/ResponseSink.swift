@@ -42,7 +42,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     init(_ request: OriginRequest, by fetcher: Fetcher) throws(ImageCacheError) {
         self.fetcher = fetcher
         self.request = request
-        whole = request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.key, by: fetcher)
+        whole =
+            request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.partialKey, by: fetcher)
     }
 
     func attach(_ transfer: any TransferControl) {
