@@ -19,7 +19,7 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether a digest identifies its content, also against somebody who makes another on purpose. MD5 and SHA-1 find damage only.
+    /// True if a digest identifies its content even against deliberate collisions. MD5 and SHA-1 detect only accidental damage.
     public var isCollisionResistant: Bool { byteCount >= 28 }
 
     /// The algorithm with that name (`sha-256`, `SHA256`, `sha1`), without regard to case.
@@ -70,7 +70,7 @@ public struct PieceDigests: Sendable, Hashable {
         self.digests = digests
     }
 
-    /// Whether a body of `size` bytes has that many pieces.
+    /// Returns true if a body of `size` bytes divides into exactly this number of pieces.
     public func fits(size: Int64) -> Bool {
         let count = Int64(digests.count)
         return size > (count - 1) * length && size <= count * length

@@ -39,7 +39,7 @@ public struct ChecksumList: Sendable {
         }
     }
 
-    /// Whether a line is one of such a list.
+    /// Returns true if the line is an entry of a checksum list.
     static func isEntry(_ line: some StringProtocol) -> Bool { entry(line[...]) != nil }
 
     private static func entry(_ line: some StringProtocol) -> (Digest, name: String)? {

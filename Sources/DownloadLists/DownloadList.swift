@@ -21,7 +21,7 @@ public enum DownloadList {
         return downloads
     }
 
-    /// Whether the beginning of a list is that of an XML document.
+    /// Returns true if the beginning of a list is that of an XML document.
     public static func isMetalink(_ bytes: some Sequence<UInt8>) -> Bool {
         let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
         return first == UInt8(ascii: "<")

@@ -55,7 +55,7 @@ public struct LineList: Sendable {
         return download
     }
 
-    /// Whether a download may get further options.
+    /// True if there is a current download, which may receive further options.
     public var isOpen: Bool { current != nil }
 
     private var position: ListPosition { ListPosition(file, line: line) }

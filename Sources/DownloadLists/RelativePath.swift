@@ -19,7 +19,7 @@ enum RelativePath {
             if part.utf8.count > 255 { throw Defect("'\(shown(path))' has a part of more than 255 bytes") }
         }
         if parts.count > mostComponents { throw Defect("'\(shown(path))' has more than \(mostComponents) parts") }
-        // What the store has no room for is downloaded there.
+        // Files that do not fit into the store are downloaded into this folder.
         if parts[0] == ".imgcache" { throw Defect("'\(shown(path))': .imgcache is the command's own folder") }
         return parts.joined(separator: "/")
     }

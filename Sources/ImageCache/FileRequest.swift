@@ -68,7 +68,7 @@ public struct FileRequest: Sendable {
     /// request fails with ``ImageCacheError/Code/wrongBytes``.
     public var sha256: String?
 
-    /// What is known of the body before it is asked for.
+    /// The properties of the body that are known before the request.
     public var integrity = BodyIntegrity()
 
     /// Other URLs of the same file. They are asked by priority, then by the rate at which their origins have served before; one that
@@ -76,7 +76,7 @@ public struct FileRequest: Sendable {
     /// ``sha256``). The file is stored under ``url``, and credentials go to that origin only. Default: none.
     public var mirrors: [Mirror] = []
 
-    /// Whether mirrors that the origin announces (`Link` with `rel=duplicate`, RFC 6249) are used when it fails. Default false.
+    /// True if mirrors that the origin announces (`Link` with `rel=duplicate`, RFC 6249) are used when it fails. Default false.
     public var usesAnnouncedMirrors = false
 
     /// Told what happens among the mirrors, on any thread.

@@ -16,11 +16,11 @@ public struct BodyIntegrity: Sendable, Hashable {
     /// The body's length in bytes. A response of another length is refused before its body is read.
     public var size: Int64?
 
-    /// Whether the origin is asked for a digest by `Want-Repr-Digest` (RFC 9530 section 4). One that a response has in `Repr-Digest`
+    /// True if the origin is asked for a digest by `Want-Repr-Digest` (RFC 9530 section 4). A digest in a response's `Repr-Digest`
     /// or `Content-Digest` is verified in any case. Default false.
     public var asksForDigest = false
 
-    /// Whether a body without a digest, from here or from its response, is refused with ``ImageCacheError/Code/wrongBytes``. The
+    /// True if a body without a digest, from here or from its response, is refused with ``ImageCacheError/Code/wrongBytes``. The
     /// digest must be collision-resistant. Default false.
     public var requiresDigest = false
 
@@ -33,6 +33,6 @@ extension FileRequest {
         integrity.digest ?? sha256.flatMap { Digest(.sha256, hexadecimal: $0) }
     }
 
-    /// Whether what is downloaded may be joined from several origins: its digest proves the whole.
+    /// True if a body may be joined from the bytes of several origins, because its digest verifies the whole.
     var isIdentifiedByDigest: Bool { expectedDigest?.algorithm.isCollisionResistant == true }
 }

@@ -33,7 +33,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
     private(set) var head: ResponseHead?
     /// The length of the whole body, when it is known.
     private(set) var total: Int64?
-    /// How often a body began at its first byte.
+    /// The number of times that a body began at its first byte.
     private(set) var beginnings = 0
 
     /// The offset of the next byte that goes to the sink behind this one.
@@ -104,7 +104,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         var rest = bytes
         while !rest.isEmpty {
             let end = (position / pieces.length + 1) * pieces.length
-            // What an earlier run began of a piece is not here to be verified with the rest of it.
+            // A piece that an earlier run began cannot be verified: its first bytes are not available here.
             let isWhole = position % pieces.length == 0
             let count = min(rest.count, Int(end - position) - waiting.count)
             let part = UnsafeRawBufferPointer(rebasing: rest[..<count])

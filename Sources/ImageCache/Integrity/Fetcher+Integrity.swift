@@ -4,7 +4,7 @@ import HTTPCaching
 import HTTPTypes
 
 extension Fetcher {
-    /// Whether a stored body is what the request knows of it.
+    /// Returns true if a stored body has the size and digest that the request expects, and a verified digest if it requires one.
     func hasDigest(
         _ body: StoredBody, _ response: StoredResponse, for request: FileRequest
     ) throws(ImageCacheError) -> Bool {

@@ -13,7 +13,7 @@ struct Fetcher: Sendable {
     let now: @Sendable () -> Date
     /// The transport to the origins.
     var transport: any HTTPTransport
-    /// How mirrored requests were served.
+    /// The rates at which origins served mirrored requests.
     let originRates = OriginRates()
     let revalidatesInBackground: Bool
     let maxVariants: Int

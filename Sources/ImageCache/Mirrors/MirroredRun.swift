@@ -23,12 +23,12 @@ final class MirroredRun {
     private var round = 0
     /// The sources whose bytes are in the body under way.
     private var contributors: Set<String> = []
-    /// Whether sources may still be joined: not after what several had sent turned out to be wrong as a whole.
+    /// True if sources may still be joined; false after a body joined from several sources failed verification as a whole.
     private var joins = true
     private var received: Int64 = 0
     private var attempts = 0
     private let heldAtFirst: Int64
-    /// Whether the response that the body began with has a digest that can be verified.
+    /// True if the response that the body began with has a digest that can be verified.
     private var hasAnnouncedDigest = false
     /// The outcome when no source is left.
     private var last: Result<TransferResult, TransferError>?
@@ -86,7 +86,7 @@ final class MirroredRun {
     private var candidates: [Mirror] {
         let left = sources.filter { !refused.contains($0.url) && !failed.contains($0.url) }
         let ordered = transport.rates.ordered(left)
-        // What is held of one resource is confirmed or continued there, unless a digest proves the whole.
+        // A partial or stored body is continued or confirmed at its own resource, unless a digest verifies the whole.
         guard let url = request.conditions?.url ?? (proves ? nil : sink.held()?.url),
             let first = ordered.firstIndex(where: { transport.signatures.isSameResource($0.url, url) })
         else { return ordered }
@@ -97,10 +97,10 @@ final class MirroredRun {
         sources.contains { $0.url != source.url && !refused.contains($0.url) && !failed.contains($0.url) }
     }
 
-    /// Whether bytes of several sources may be joined, because what they make is verified.
+    /// True if bytes of several sources may be joined, because the resulting body is verified.
     private var proves: Bool {
         guard joins else { return false }
-        // What is joined is kept under the digest of the request, or of the response that stands in its record.
+        // A joined body is kept under the digest of the request, or of the response in its record.
         if !transport.mirrors.isEmpty, let digest = transport.digest { return digest.algorithm.isCollisionResistant }
         return hasAnnouncedDigest
     }

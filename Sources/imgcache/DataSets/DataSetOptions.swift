@@ -65,7 +65,7 @@ struct DataSetOptions: ParsableArguments {
     }
 }
 
-/// How a file of the store gets to where it should go.
+/// The method by which a stored file is placed at its destination.
 enum LinkMode: String, ExpressibleByArgument, CaseIterable {
     case clone, copy, symlink
 }

@@ -6,7 +6,7 @@ enum FetchInput: Sendable {
     case download(ListedDownload)
     case invalid(ListError)
 
-    /// What is shown of it: its URL, or where the list has it.
+    /// The name shown for the input: its URL, or its position in the list if it is invalid.
     var name: String {
         switch self {
         case .download(let download): download.url

@@ -21,7 +21,7 @@ extension FileRequest {
                 request.fields.append(HTTPField(name: name, value: field.value))
             }
         }
-        // What has the digest is the file, whatever its age.
+        // A stored file with this digest is the requested file, regardless of its age.
         if download.digest?.algorithm.isCollisionResistant == true, policy == .useProtocolCachePolicy {
             request.policy = .returnCacheDataElseLoad
         }

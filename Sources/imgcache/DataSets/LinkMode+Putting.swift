@@ -38,7 +38,7 @@ extension LinkMode {
         throw Self.failure(number, path)
     }
 
-    /// Whether the path has the file's content already, in this mode.
+    /// Returns true if the path already has the file's content, in this mode.
     func isAt(_ path: String, _ file: CachedFile) -> Bool {
         if self == .symlink {
             guard let target = realpath(path, nil), let own = realpath(file.path, nil) else { return false }

@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-/// What became of each input of a run: for the report, and the list of what failed.
+/// The outcome of each input of a run, for the report and the list of failed inputs.
 final class RunRecord: Sendable {
     private struct State {
         var report = RunReport()

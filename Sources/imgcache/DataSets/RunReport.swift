@@ -2,9 +2,9 @@ import FoundationEssentials
 
 /// The summary of a run, for `--report`.
 struct RunReport: Encodable {
-    /// What was asked for.
+    /// The number of files requested.
     var files = 0
-    /// What is there now.
+    /// The number of files present at the end of the run.
     var arrived = 0
     var failed = 0
     var notBegun = 0
@@ -16,9 +16,9 @@ struct RunReport: Encodable {
     var bytesResumed: Int64 = 0
     var seconds = 0.0
     var exitCode: Int32 = 0
-    /// How many came from where, by the words of `source` in `--json`.
+    /// The number of files from each source, by the values of `source` in `--json`.
     var sources: [String: Int] = [:]
-    /// How many failed for what, by the words of `kind` in `--json`.
+    /// The number of failures of each kind, by the values of `kind` in `--json`.
     var kinds: [String: Int] = [:]
 
     private enum CodingKeys: String, CodingKey {

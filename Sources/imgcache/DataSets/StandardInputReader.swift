@@ -65,7 +65,7 @@ final class StandardInputReader: Sendable {
         }
     }
 
-    /// Whether there is something to read, or the end, within that many milliseconds.
+    /// Returns true if input, or its end, is available within the given number of milliseconds.
     private func waits(_ milliseconds: Int32) -> Bool {
         var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         return poll(&descriptor, 1, milliseconds) != 0

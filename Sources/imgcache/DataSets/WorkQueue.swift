@@ -66,7 +66,7 @@ final class WorkQueue<Element: Sendable>: Sendable {
         for waiter in waiting { waiter.resume(returning: nil) }
     }
 
-    /// How many have been added so far, and whether that is all.
+    /// The number of elements added so far, and a flag that is true if no more will be added.
     var count: (count: Int, isComplete: Bool) { state.withLock { ($0.elements.count, $0.isComplete) } }
 
     /// The element that was added as that one.

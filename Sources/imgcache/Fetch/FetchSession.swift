@@ -53,7 +53,7 @@ struct FetchSession: Sendable {
         }
     }
 
-    /// Whether bytes may leave while they arrive; with a checksum to prove they must not.
+    /// Returns true if bytes may be written while they arrive. They may not if a checksum must be verified first.
     private func streams(_ request: FileRequest) -> Bool {
         destination.isStandardOutput && request.sha256 == nil && request.integrity.digest == nil
     }
@@ -136,7 +136,7 @@ struct FetchSession: Sendable {
             do {
                 file = try await load(request, from: cache, into: &result, id: id, display)
             } catch let error as ImageCacheError where fallback != nil && Self.isOutOfSpace(error) {
-                // What was written to standard output cannot be taken back.
+                // Bytes written to standard output cannot be taken back.
                 if streams(request), result.kept > 0 { throw error }
                 if !isQuiet { Output.warning("not cached: \(error)".forTerminal) }
                 file = nil

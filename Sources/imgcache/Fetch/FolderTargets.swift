@@ -3,7 +3,7 @@ import DownloadLists
 import Glibc
 import ImageCache
 
-/// How the files in a folder are called.
+/// The scheme by which files in a folder are named.
 enum FileNaming {
     /// As their list says, else by Content-Disposition, else by their URL's last segment.
     case listed
@@ -57,7 +57,7 @@ final class FolderTargets: Sendable {
         self.repeated = repeated
         var targets: [String: String] = [:]
         for download in downloads { targets[download.url] = name(of: download) }
-        // What is no URL fails when it is fetched.
+        // An invalid URL fails when it is fetched.
         let named = downloads.filter { $0.output != nil || naming == .tree && !name(of: $0).isEmpty }
         try Self.checkFolders(named.map { ($0.url, name(of: $0)) })
         try Self.check(named.map(\.url), allowingQueries: false) { path(targets[$0] ?? "") }

@@ -48,7 +48,7 @@ enum OutputDestination: Sendable {
         }
     }
 
-    /// Whether the file must enter the store, because its path there is all that the user gets.
+    /// True if the file must enter the store, because its path there is all that the user receives.
     var needsStoredFile: Bool {
         switch self {
         case .cachedPath: true

@@ -75,7 +75,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Whether a file's length is known, or it is under way.
+    /// Returns true if the file's length is known, or its download is under way.
     func knows(_ id: Int) -> Bool { state.withLock { $0.sizes[id] != nil || $0.rows[id] != nil } }
 
     /// - Parameter size: The file's length; `nil`: it failed, and nothing of it is expected any more.
