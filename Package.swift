@@ -64,6 +64,9 @@ let package = Package(
         .target(name: "ConcurrencyPrimitives", swiftSettings: strict),
         .target(
             name: "Digests", swiftSettings: strict, linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(
+            name: "DownloadLists", dependencies: ["Digests"], swiftSettings: strict,
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "Units", swiftSettings: strict),
         .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
         .target(
@@ -94,6 +97,7 @@ let package = Package(
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
                 "ConcurrencyPrimitives",
                 "MemoryCache", "Transfer", httpTypes, logging,
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict
         ),
@@ -106,7 +110,8 @@ let package = Package(
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "DiskStore", "Digests", "HTTPSemantics", "ImageCache", "ImageCodec", "ConcurrencyPrimitives",
+                "DiskStore", "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageCodec",
+                "ConcurrencyPrimitives",
                 "Transfer",
                 "URLSigning", "Units", logging,
                 argumentParser,
@@ -181,6 +186,7 @@ let package = Package(
             path: "Tests/CrashPoints", swiftSettings: strict),
         .testTarget(name: "ConcurrencyPrimitivesTests", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
+        .testTarget(name: "DownloadListsTests", dependencies: ["Digests", "DownloadLists"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
         .testTarget(
@@ -206,7 +212,8 @@ let package = Package(
         .testTarget(
             name: "ImageCacheTests",
             dependencies: [
-                "DiskStore", "HTTPCaching", "ImageCache", "ImageCacheTesting", "ImageCodec", "ConcurrencyPrimitives",
+                "Digests", "DiskStore", "HTTPCaching", "ImageCache", "ImageCacheTesting", "ImageCodec",
+                "ConcurrencyPrimitives",
                 "TestSupport",
                 "Transfer", httpTypes, logging,
             ],
@@ -214,7 +221,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ImageCache", "imgcache", argumentParser,
+                "HTTPSemantics", "ImageCache", "imgcache", argumentParser,
             ],
             swiftSettings: strict),
         .testTarget(

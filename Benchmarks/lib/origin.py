@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-IMGCACHE = str(Path(__file__).resolve().parents[2] / ".build/product/imgcache")
+IMGCACHE = os.environ.get("IMGCACHE_BINARY", str(Path(__file__).resolve().parents[2] / ".build/product/imgcache"))
 
 _CONFIGURATION = """
 {user}

@@ -8,6 +8,7 @@ struct Libcrypto: Sendable {
     typealias New = @convention(c) () -> OpaquePointer?
     typealias Free = @convention(c) (OpaquePointer) -> Void
     typealias Algorithm = @convention(c) () -> OpaquePointer?
+    typealias MethodNamed = @convention(c) (UnsafePointer<CChar>) -> OpaquePointer?
     typealias Start = @convention(c) (OpaquePointer, OpaquePointer?, OpaquePointer?) -> Int32
     typealias Update = @convention(c) (OpaquePointer, UnsafeRawPointer, Int) -> Int32
     typealias Finish =
@@ -21,6 +22,7 @@ struct Libcrypto: Sendable {
     let makeContext: New
     let freeContext: Free
     let sha256: Algorithm
+    let methodNamed: MethodNamed
     let start: Start
     let update: Update
     let finish: Finish
@@ -41,6 +43,7 @@ struct Libcrypto: Sendable {
         guard let makeContext = symbol("EVP_MD_CTX_new", as: New.self),
             let freeContext = symbol("EVP_MD_CTX_free", as: Free.self),
             let sha256 = symbol("EVP_sha256", as: Algorithm.self),
+            let methodNamed = symbol("EVP_get_digestbyname", as: MethodNamed.self),
             let start = symbol("EVP_DigestInit_ex", as: Start.self),
             let update = symbol("EVP_DigestUpdate", as: Update.self),
             let finish = symbol("EVP_DigestFinal_ex", as: Finish.self),
@@ -49,6 +52,7 @@ struct Libcrypto: Sendable {
         self.makeContext = makeContext
         self.freeContext = freeContext
         self.sha256 = sha256
+        self.methodNamed = methodNamed
         self.start = start
         self.update = update
         self.finish = finish
@@ -59,6 +63,6 @@ struct Libcrypto: Sendable {
 /// An error: libcrypto, which computes digests, cannot be opened.
 public struct DigestUnavailable: Error, CustomStringConvertible {
     public var description: String {
-        "SHA-256 needs libcrypto.so.3 (Debian package libssl3), which cannot be opened"
+        "digests need libcrypto.so.3 (Debian package libssl3), which cannot be opened"
     }
 }

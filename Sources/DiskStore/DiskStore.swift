@@ -98,7 +98,9 @@ public final class DiskStore: Sendable {
     ///
     /// - Parameter withAccess: True to include the times of last use, which slow a look-up down.
     public func entries(for key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().entries(of: key, withAccess: withAccess) }
+        try withIndex { (index) throws(StoreError) in
+            try index.withoutTooOld(index.catalogue().entries(of: key, withAccess: withAccess))
+        }
     }
 
     /// The variants of a key that may be used for a request.
@@ -108,12 +110,16 @@ public final class DiskStore: Sendable {
     public func entries(
         for key: EntryKey, variant: (_ group: Substring) -> String
     ) throws(StoreError) -> [StoredEntry] {
-        try withIndex { (index) throws(StoreError) in try index.entries(for: key, variant: variant) }
+        try withIndex { (index) throws(StoreError) in
+            try index.withoutTooOld(index.entries(for: key, variant: variant))
+        }
     }
 
     /// The entry with exactly that variant; nil if there is none.
     public func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().entry(of: key, variant: variant) }
+        try withIndex { (index) throws(StoreError) in
+            try index.catalogue().entry(of: key, variant: variant).map { index.withoutTooOld([$0]) }?.first
+        }
     }
 
     /// Records the use of an entry. Written in batches; the order of use determines the order of eviction.

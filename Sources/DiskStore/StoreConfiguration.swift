@@ -15,6 +15,15 @@ public struct StoreConfiguration: Sendable {
     /// whatever other processes evict, replace or remove; default false. A body that cannot be kept is refused with
     /// ``StoreError/Code/held``.
     public var holdsBodies = false
+    /// The time a body is kept after it was stored, however often it is used or confirmed; `nil`, the default: as long as there is room.
+    /// An older one is not found any more; it is the first to be evicted, and deleted by the next sweep.
+    public var maxAge: Duration?
+    /// The largest body that is stored, in bytes; `nil`, the default: what the capacity allows. A larger one is refused with
+    /// ``StoreError/Code/tooLarge``.
+    public var maxEntrySize: Int64?
+    /// The largest number of stored bodies; `nil`, the default: what the capacity allows. The commit that exceeds it evicts what is
+    /// expired, then the longest unused. What runs hold stays, and counts.
+    public var maxEntries: Int?
     /// The number of bytes of the file system to leave free regardless of the capacity; default 64 MiB.
     public var minimumFreeSpace: Int64 = 64 << 20
     /// The age at which idle partials are dropped first; default 7 days.

@@ -28,6 +28,12 @@ public struct NewEntry: Sendable {
     /// ``StoreError/Code/outdated`` if it is no longer current. `nil`: the entry is stored in any case, and changes no
     /// generation.
     public var generation: Generation?
+    /// When the body is of no use any more: it is expired, and there is no way to have it confirmed. Then it is evicted before all
+    /// that is not. `nil`, the default: never.
+    public var expires: Date?
+    /// The version of the application that the body is for; ``DiskStore/removeVersions(except:)`` removes those of others. `nil`, the
+    /// default: for any.
+    public var version: String?
     /// True if the body was derived from the resource's entries: storing it then does not change the resource.
     public var isDerived: Bool
 

@@ -16,6 +16,9 @@ public struct CacheRequest: Sendable, Hashable {
     /// that an equal request (same URL, same body: both are in the ``CacheKey``) may get the stored answer. By RFC 9110
     /// section 9.3.3 a POST is otherwise never answered from a cache.
     public var isSafeQuery: Bool
+    /// The version of the application's own that the stored response must have been stored for; one of another counts as absent.
+    /// Default: any.
+    public var version: String?
 
     public init(
         method: HTTPRequest.Method = .get,
@@ -23,7 +26,8 @@ public struct CacheRequest: Sendable, Hashable {
         fields: HTTPFields = HTTPFields(),
         policy: CachePolicy = .useProtocolCachePolicy,
         freshnessOverride: FreshnessOverride? = nil,
-        isSafeQuery: Bool = false
+        isSafeQuery: Bool = false,
+        version: String? = nil
     ) {
         self.method = method
         self.url = url
@@ -31,5 +35,6 @@ public struct CacheRequest: Sendable, Hashable {
         self.policy = policy
         self.freshnessOverride = freshnessOverride
         self.isSafeQuery = isSafeQuery
+        self.version = version
     }
 }

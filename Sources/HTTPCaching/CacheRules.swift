@@ -24,6 +24,9 @@ public struct CacheRules: Sendable, Hashable {
     /// ``SignatureParameters/known``.
     public var signatures = SignatureParameters.known
 
+    /// The differences between URLs that do not make another key. Default: signatures, in a private cache.
+    public var keys = KeyRules()
+
     /// True if a response without explicit freshness counts as fresh for a tenth of the time since `Last-Modified`, at
     /// most a day (RFC 9111 section 4.2.2: "MAY"). Otherwise it is validated before each use. Default: true.
     public var usesHeuristics: Bool

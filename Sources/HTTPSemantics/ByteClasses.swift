@@ -18,7 +18,9 @@ extension UInt8 {
     }
 
     /// `unreserved` of RFC 3986 section 2.3.
-    var isUnreserved: Bool { isLetter || isDigit || self == 0x2D || self == 0x2E || self == 0x5F || self == 0x7E }
+    package var isUnreserved: Bool {
+        isLetter || isDigit || self == 0x2D || self == 0x2E || self == 0x5F || self == 0x7E
+    }
 
     /// The value of a hexadecimal digit.
     @inlinable package var hexadecimalValue: UInt8? {

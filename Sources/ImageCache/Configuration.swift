@@ -50,6 +50,17 @@ extension DownloadCache {
         /// and empty as long as nobody calls ``DownloadCache/forward(_:)``.
         public var hotResponses = MemoryCacheLimits.hotResponses
 
+        /// The memory cache of decoded values (``DownloadCache/value(for:as:version:cost:decode:)``), and of the look-ups of files of at most
+        /// 256 KiB: 32 MiB, purged to 24 MiB by default.
+        public var values = MemoryCacheLimits.hotResponses
+
+        /// Bytes of a body that a value may be made of. Default 64 MiB.
+        public var maxValueSize: Int64 = 64 << 20
+
+        /// The application's version. Values that another version stored are not used, and are removed when the cache is opened. Default:
+        /// none, which is a version too.
+        public var applicationVersion: String?
+
         /// Purges images from memory when the system, or the control group, runs short of it. Default true.
         public var watchesMemoryPressure = true
 

@@ -8,7 +8,10 @@ extension DownloadCache {
     /// Cancelling the calling task ends this call at once; the transfer stops when nobody else waits for it, and what
     /// arrived is kept for the next time.
     public func file(for request: FileRequest) async throws(ImageCacheError) -> CachedFile {
-        try await download(request).file
+        if let file = heldFile(for: request) { return file }
+        let file = try await download(request).file
+        hold(file, for: request)
+        return file
     }
 
     /// The file at a URL: from the store if the rules allow it, else from the origin.
@@ -30,7 +33,7 @@ extension DownloadCache {
 
     /// Starts, or joins, the download of a request: for progress and for the file.
     public func download(_ request: FileRequest) -> Download {
-        Download(request: request, subscription: fetcher.subscribe(to: request))
+        Download(request: request, subscription: fetcher.reachingMirrors(of: request).subscribe(to: request))
     }
 
     /// The HTTP response to a request for a part of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head alone (HEAD),
@@ -43,7 +46,7 @@ extension DownloadCache {
     /// - Throws: As ``file(for:)``; an error status of the origin is an error here too. The response to `only-if-cached` may be 504.
     public func response(for request: FileRequest) async throws(ImageCacheError) -> CachedResponse {
         do throws(ImageCacheError) {
-            let resolved = try ResolvedRequest(narrow: request)
+            let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
             let fetcher = fetcher
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
                 if let stored = try fetcher.storedAnswer(resolved) {

@@ -25,9 +25,11 @@ public final class DownloadCache: Sendable {
     let fetcher: Fetcher
     let forwarder: Forwarder
     let executor: BlockingExecutor
-    private let configuration: Configuration
+    let configuration: Configuration
     /// Created with the first request for an image: a cache of files needs none of it.
     private let images = Locked<ImagePipeline?>(nil)
+    /// Made when the first value is asked for, or the first small file is answered from the store.
+    private let usedValues = Locked<ValueMemory?>(nil)
 
     /// Opens the cache in `directory` (default: ``defaultDirectory``), creating it when it does not exist.
     ///
@@ -59,6 +61,7 @@ public final class DownloadCache: Sendable {
         }
         self.directory = directory
         self.configuration = configuration
+        removeOtherVersions()
     }
 
     deinit { executor.close() }
@@ -72,14 +75,29 @@ public final class DownloadCache: Sendable {
         }
     }
 
+    /// Values in memory.
+    var values: ValueMemory {
+        usedValues.withLock { values in
+            if let values { return values }
+            let made = ValueMemory(store: fetcher.store, configuration: configuration)
+            values = made
+            return made
+        }
+    }
+
+    /// The values in memory, if any were ever used.
+    var valuesIfUsed: ValueMemory? { usedValues.withLock { $0 } }
+
     /// Removes the responses and images of an original from memory.
     func forgetImages(of request: FileRequest) {
-        fetcher.hotResponses.forget(CacheKey.normalized(request.url))
-        images.withLock { $0 }?.memory.removeVariants(of: ImageKey.Original(request))
+        valuesIfUsed?.forget(ImageKey.Original(request, by: fetcher.rules))
+        fetcher.hotResponses.forget(fetcher.rules.keyURL(of: request.key ?? request.url))
+        images.withLock { $0 }?.memory.removeVariants(of: ImageKey.Original(request, by: fetcher.rules))
     }
 
     /// Removes all responses and images from memory.
     func forgetImages() {
+        valuesIfUsed?.forgetAll()
         fetcher.hotResponses.forgetAll()
         images.withLock { $0 }?.memory.removeAll()
     }

@@ -1,5 +1,8 @@
 // The types of other modules that are part of the cache's own interface: requests, results and configuration are made of them.
 
+@_exported public import struct Digests.Digest
+@_exported public import enum Digests.DigestAlgorithm
+@_exported public import struct Digests.PieceDigests
 @_exported public import enum DiskStore.EntryIntegrity
 @_exported public import enum DiskStore.EntryOrder
 @_exported public import struct DiskStore.EvictionStatistics
@@ -13,8 +16,12 @@
 @_exported public import struct HTTPCaching.DerivedFreshness
 @_exported public import struct HTTPCaching.Explanation
 @_exported public import struct HTTPCaching.FreshnessOverride
+@_exported public import struct HTTPCaching.KeyRules
 @_exported public import struct HTTPCaching.StoredResponse
+@_exported public import enum HTTPCaching.UnusedReason
 @_exported public import struct HTTPSemantics.EntityTag
+@_exported public import struct HTTPSemantics.HostPattern
+@_exported public import struct HTTPSemantics.SignatureParameters
 @_exported public import struct HTTPTypes.HTTPField
 @_exported public import struct HTTPTypes.HTTPFields
 @_exported public import struct HTTPTypes.HTTPRequest

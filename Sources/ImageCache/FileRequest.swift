@@ -12,6 +12,13 @@ public struct FileRequest: Sendable {
     /// An absolute http or https URL. A fragment is ignored (RFC 9111 section 2).
     public var url: String
 
+    /// The URL that the response is stored under and looked for by, in place of ``url``: absolute, http or https. Default: ``url``, less
+    /// what the cache's ``KeyRules`` ignore.
+    ///
+    /// For URLs of one file that differ by more than parameters, such as a token in the path. What is stored under a key answers
+    /// every request with it, and a body is continued only where ``url`` leads to the same resource too.
+    public var key: String?
+
     /// The URL without the user and password that may be part of it: fit to be shown and logged.
     public var urlWithoutUserinfo: String { URLText.separatingUserinfo(url).url }
 
@@ -61,6 +68,20 @@ public struct FileRequest: Sendable {
     /// request fails with ``ImageCacheError/Code/wrongBytes``.
     public var sha256: String?
 
+    /// The properties of the body that are known before the request.
+    public var integrity = BodyIntegrity()
+
+    /// Other URLs of the same file. They are asked by priority, then by the rate at which their origins have served before; one that
+    /// fails is put aside. Bytes of several are joined only where a collision-resistant digest proves the whole (``integrity``,
+    /// ``sha256``). The file is stored under ``url``, and credentials go to that origin only. Default: none.
+    public var mirrors: [Mirror] = []
+
+    /// True if mirrors that the origin announces (`Link` with `rel=duplicate`, RFC 6249) are used when it fails. Default false.
+    public var usesAnnouncedMirrors = false
+
+    /// Told what happens among the mirrors, on any thread.
+    public var mirrorEvents: (@Sendable (MirrorEvent) -> Void)?
+
     /// Continues a partial download that an earlier run left behind. Default true; `false` drops it.
     public var resumes = true
 
@@ -70,6 +91,10 @@ public struct FileRequest: Sendable {
 
     /// Receives every request and response head, credentials masked, on the transfer's thread.
     public var trace: (@Sendable (_ head: String) -> Void)?
+
+    /// The version that the stored response must have been stored for, and that of the application; default: any.
+    var version: String?
+    var applicationVersion: String?
 
     /// Receives the interim responses to a forwarded request (``ForwardRequest/interim``).
     var interim: (@Sendable (HTTPResponse) -> Void)?

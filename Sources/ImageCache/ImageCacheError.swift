@@ -8,7 +8,7 @@ public struct ImageCacheError: Error, Sendable {
         private enum Kind: Hashable, Sendable {
             case invalidRequest, unreachable, addressRefused, status(Int), wrongBytes, store(StoreReason), notStorable,
                 notCached
-            case cancelled, digestUnavailable, undecodable(ImageCodecError.Code)
+            case cancelled, digestUnavailable, undecodableValue, undecodable(ImageCodecError.Code)
         }
 
         private let kind: Kind
@@ -36,6 +36,9 @@ public struct ImageCacheError: Error, Sendable {
 
         /// The file is not an image that can be decoded, or exceeds the decoder's limits.
         public static func undecodable(_ code: ImageCodecError.Code) -> Code { Code(kind: .undecodable(code)) }
+
+        /// The body is not what the value's decoder expects; or a value cannot be encoded.
+        public static let undecodableValue = Code(kind: .undecodableValue)
 
         /// The codec's error code of an `undecodable` file.
         public var codecCode: ImageCodecError.Code? { if case .undecodable(let code) = kind { code } else { nil } }

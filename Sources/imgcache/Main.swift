@@ -10,6 +10,8 @@ struct Main: AsyncParsableCommand {
             PathCommand.self,
             StatsCommand.self, DirCommand.self,
             RemoveCommand.self, PruneCommand.self, ClearCommand.self, VerifyCommand.self,
+            SyncCommand.self, RecordsCommand.self,
+            PinCommand.self, PinsCommand.self, UnpinCommand.self,
             SignCommand.self, ServeCommand.self,
         ]
     )

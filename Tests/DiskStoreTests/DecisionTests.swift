@@ -102,12 +102,16 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(EvictionPlan(for: mib(1)).next(usage(bodies: 10)) == .done)
     }
 
-    @Test func `the doomed go first, then old partials, then the longest unused entries, then idle partials`() {
+    @Test func `the doomed go first, then old partials, expired entries, the longest unused, and idle partials`() {
         var room = EvictionPlan(for: mib(4))
         let full = usage(bodies: 58, partials: 6, doomed: 1)
         #expect(room.next(full) == .deleteDoomed)
         room.performed(freed: 0)
         #expect(room.next(full) == .dropOldPartials)
+        room.performed(freed: 0)
+        #expect(room.next(full) == .evictExpired(full.excessOverGoal(with: mib(4))))
+        room.performed(freed: 0, isOver: false)
+        #expect(room.next(full) == .evictExpired(full.excessOverGoal(with: mib(4))))
         room.performed(freed: 0)
         #expect(room.next(full) == .evict(full.excessOverGoal(with: mib(4))))
         room.performed(freed: 0, isOver: false)
@@ -155,8 +159,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         var room = EvictionPlan(for: mib(1))
         // 8 MiB of bodies and 80 MiB of index in a capacity of 64 MiB.
         let large = usage(bodies: 8, indexPages: 20_480)
-        room.performed(freed: 0)
-        room.performed(freed: 0)
+        for _ in 0..<3 { room.performed(freed: 0) }
         #expect(room.next(large) == .evict(large.excessOverGoal(with: mib(1))))
         room.performed(freed: mib(4), isOver: false)
         let withFreePages = usage(bodies: 4, indexPages: 20_480, freePages: 10_000)
@@ -185,8 +188,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
 
     @Test func `a lowered capacity evicts to nine tenths of it`() {
         var room = EvictionPlan(for: 0)
-        room.performed(freed: 0)
-        room.performed(freed: 0)
+        for _ in 0..<3 { room.performed(freed: 0) }
         let over = usage(bodies: 50, capacity: 32)
         #expect(room.next(over) == .evict(over.used - mib(32) / 10 * 9))
     }

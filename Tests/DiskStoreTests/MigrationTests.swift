@@ -7,6 +7,12 @@ import Testing
 
 private let secret = "Bearer-c2VjcmV0LXRva2Vu"
 
+/// Takes the tables of version 4 away.
+private let dropVersion4 = """
+    DROP TABLE lists; DROP TABLE list_items; DROP TABLE list_records; DROP TABLE list_pending;
+    DROP TABLE list_garbage; DROP TABLE list_totals; DROP TABLE pin_sets; DROP TABLE pins;
+    """
+
 /// Removes entries that vary, and partials whose header holds the secret.
 private struct DroppingMigrator: EntryMigrating {
     func migrated(_ entry: NewEntry, from version: Int64) -> NewEntry? {
@@ -51,6 +57,9 @@ private struct DroppingMigrator: EntryMigrating {
                 """
                 PRAGMA secure_delete = OFF;
                 BEGIN;
+                \(dropVersion4)
+                DROP INDEX entries_by_expiry; DROP INDEX entries_by_version;
+                ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
                 DROP TABLE holds;
                 ALTER TABLE totals DROP COLUMN held;
                 ALTER TABLE totals DROP COLUMN capacity;
@@ -174,6 +183,9 @@ private struct DroppingMigrator: EntryMigrating {
         try old.store.withIndex { (index) throws(StoreError) in
             try index.catalogue().connection.execute(
                 """
+                \(dropVersion4)
+                DROP INDEX entries_by_expiry; DROP INDEX entries_by_version;
+                ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
                 DROP TABLE holds; ALTER TABLE totals DROP COLUMN held; ALTER TABLE totals DROP COLUMN capacity;
                 DROP TABLE settings; DROP INDEX entries_by_key; CREATE INDEX entries_by_key ON entries (key_hash);
                 PRAGMA user_version = 1;

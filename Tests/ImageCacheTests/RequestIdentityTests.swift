@@ -29,7 +29,8 @@ struct RequestIdentityTests {
     private static let differing: [@Sendable (FileRequest) -> FileRequest] = [
         { $0 }, { $0.with { $0.policy = .reloadIgnoringLocalCacheData } },
         { $0.with { $0.policy = .maxStale(seconds: 5) } },
-        { $0.with { $0.sha256 = "aa" } }, { $0.with { $0.freshnessOverride = FreshnessOverride(seconds: 60) } },
+        { $0.with { $0.sha256 = String(repeating: "a", count: 64) } },
+        { $0.with { $0.freshnessOverride = FreshnessOverride(seconds: 60) } },
         { $0.with { $0.fields[.cacheControl] = "no-cache" } },
         { $0.with { $0.fields[HTTPField.Name("Pragma") ?? .accept] = "no-cache" } },
         { $0.with { $0.transfer.maxFileSize = 5 } },
@@ -39,7 +40,7 @@ struct RequestIdentityTests {
         throws
     {
         let requests = Self.differing.map { $0(FileRequest("http://example.org/a")) }
-        let terms = try requests.map { FetchTerms(try ResolvedRequest($0)) }
+        let terms = try requests.map { FetchTerms(try ResolvedRequest($0, by: CacheRules())) }
         #expect(Set(terms).count == terms.count)
         #expect(Set(requests.map { FileKey($0, in: nil) }).count == terms.count)
         // A request for something newer, or for certain bytes, does not join an earlier one.
@@ -55,7 +56,7 @@ struct RequestIdentityTests {
         var small = requests[0]
         small.decoder.limits.pixels = 10
         requests.append(small)
-        #expect(Set(requests.map { ImageKey($0, .pixels) }).count == requests.count)
+        #expect(Set(requests.map { ImageKey($0, .pixels, by: CacheRules()) }).count == requests.count)
     }
 }
 

@@ -9,8 +9,17 @@ extension DiskStore {
     /// Refuses a body that can never fit, whatever is evicted.
     func checkFits(_ size: Int64) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
+            try Self.checkLimit(size, index)
             if size > (try index.usage().largestBody) { throw Self.tooLarge(size, index) }
         }
+    }
+
+    /// Refuses a body above the limit for single entries.
+    private static func checkLimit(_ size: Int64, _ index: Index) throws(StoreError) {
+        guard let limit = index.limits.maxSize, size > limit else { return }
+        throw StoreError(
+            .tooLarge, "\(ByteSize(size)) are more than the \(ByteSize(limit)) that one entry may have",
+            path: index.paths.root)
     }
 
     private static func tooLarge(_ size: Int64, _ index: Index) -> StoreError {
@@ -58,6 +67,7 @@ extension DiskStore {
     func reserve(_ needed: Int64, for partial: Partial, isGrowing: Bool, size: Int64) throws(StoreError) {
         let (id, reserved) = (partial.id, partial.reserved)
         partial.reserved = try withIndex { (index) throws(StoreError) in
+            try Self.checkLimit(size, index)
             if needed > (try index.usage().largestBody) { throw Self.tooLarge(size, index) }
             if isGrowing {
                 do throws(StoreError) {
@@ -95,6 +105,7 @@ extension DiskStore {
     func commit(
         _ new: NewEntry, _ partial: Partial, size: Int64, isTransient: Bool = false
     ) throws(StoreError) -> StoredBody {
+        if !isTransient { try withIndex { (index) throws(StoreError) in try Self.checkLimit(size, index) } }
         let data = partial.data
         if let status = data.status, status.size != size, ftruncate(data.descriptor, off_t(size)) != 0 {
             throw .system("cannot set the length", path: data.path)
@@ -151,6 +162,9 @@ extension DiskStore {
     func commit(
         _ new: NewEntry, _ bytes: UnsafeRawBufferPointer, isTransient: Bool = false
     ) throws(StoreError) -> StoredBody {
+        if !isTransient {
+            try withIndex { (index) throws(StoreError) in try Self.checkLimit(Int64(bytes.count), index) }
+        }
         var checksum = BodyChecksum()
         if !bytes.isEmpty { checksum.add(Checksum(of: bytes)) }
         let file: SmallBodyFile

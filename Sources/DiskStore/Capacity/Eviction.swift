@@ -21,6 +21,8 @@ struct EvictionPlan {
         case deleteDoomed
         /// Drops partials beyond their lifetime.
         case dropOldPartials
+        /// Evicts a batch of entries that are of no use any more, or as many of them as have so many bytes.
+        case evictExpired(Int64)
         /// Evicts a batch of the least recently used entries, or as many of them as have this number of bytes.
         case evict(Int64)
         /// Drops idle partials, the longest idle first, until this number of bytes is free.
@@ -29,12 +31,12 @@ struct EvictionPlan {
         case shrinkIndex
     }
 
-    private enum Step { case doomed, oldPartials, entries, partials }
+    private enum Step { case doomed, oldPartials, expired, entries, partials }
 
     private let bytes: Int64
     private let minimum: Int64
     private var freed: Int64 = 0
-    private var steps: [Step] = [.doomed, .oldPartials, .entries, .partials]
+    private var steps: [Step] = [.doomed, .oldPartials, .expired, .entries, .partials]
     private var idlePartials: Int64?
     /// True if the index was shrunk, and nothing has been removed since.
     private var isShrunk = false
@@ -63,6 +65,7 @@ struct EvictionPlan {
         switch steps.first {
         case .doomed: return .deleteDoomed
         case .oldPartials: return .dropOldPartials
+        case .expired: return .evictExpired(max(missing, usage.excessOverGoal(with: bytes)))
         // More than is missing, so that the next commits need not evict again.
         case .entries: return .evict(max(missing, usage.excessOverGoal(with: bytes)))
         case .partials: return .dropPartials(missing)

@@ -12,7 +12,8 @@ extension Index {
         return try StoreUsage(
             budget: budget, totals: counted ?? Totals(), indexPages: catalogue.pageCount(),
             freePages: catalogue.freePageCount(), logBytes: diskUsage.log, asideBytes: asideBytes,
-            diskFree: diskUsage.free, minimumFreeSpace: configuration.minimumFreeSpace)
+            listBytes: catalogue.listBytes(), diskFree: diskUsage.free, minimumFreeSpace: configuration.minimumFreeSpace
+        )
     }
 
     // MARK: Making room
@@ -63,6 +64,11 @@ extension Index {
             case .countIdlePartials: room.learned(idlePartials: try idlePartialBytes())
             case .deleteDoomed: room.performed(freed: try deleteDoomed())
             case .dropOldPartials: room.performed(freed: try dropPartials(olderThan: configuration.partialLifetime))
+            case .evictExpired(let missing):
+                let evicted = try evict(missing) { (catalogue) throws(StoreError) in
+                    try catalogue.expired(at: now, limit: budget.evictionBatch)
+                }
+                room.performed(freed: evicted.freed, isOver: evicted.count == 0)
             case .evict(let missing):
                 let evicted = try evictOldest(missing)
                 // Entries are evicted in batches.
@@ -91,7 +97,7 @@ extension Index {
         let (needed, capacity) = (ByteSize(bytes), ByteSize(budget.capacity))
         switch usage.noRoomReason(for: bytes, idlePartials: try idlePartialBytes()) {
         case .held(let loading):
-            var uses = "\(ByteSize(usage.totals.held)) are files that runs under way have delivered"
+            var uses = "\(ByteSize(usage.totals.held)) are pinned, or files that runs under way have delivered"
             if loading > 0 { uses += ", and \(ByteSize(loading)) are set aside for downloads" }
             return StoreError(
                 .held, "no room for \(needed): of the capacity of \(capacity), \(uses)", path: paths.root)
@@ -114,9 +120,18 @@ extension Index {
     ///
     /// - Returns: The number of entries, and the bytes freed.
     func evictOldest(_ bytes: Int64) throws(StoreError) -> (count: Int, freed: Int64) {
+        try evict(bytes) { (catalogue) throws(StoreError) in
+            try catalogue.longestUnused(limit: budget.evictionBatch)
+        }
+    }
+
+    /// Evicts the first of the entries that `choose` gives: at least `bytes`, if they have them.
+    private func evict(
+        _ bytes: Int64, _ choose: (Catalogue) throws(StoreError) -> [EvictionCandidate]
+    ) throws(StoreError) -> (count: Int, freed: Int64) {
         try flush()
         let victims = try change { (totals) throws(StoreError) in
-            let batch = try catalogue().longestUnused(limit: budget.evictionBatch)
+            let batch = try choose(catalogue())
             let victims = EvictionPlan.victims(batch, atLeast: bytes)
             for victim in victims { _ = try doom(victim.id, &totals) }
             return victims

@@ -10,6 +10,8 @@ struct StoreUsage: Equatable {
     var logBytes: Int64 = 0
     /// The size of indexes that were moved aside.
     var asideBytes: Int64 = 0
+    /// The size of lists and their records in the index, which no eviction frees.
+    var listBytes: Int64 = 0
     /// The file system's free space, and the part of it to leave free.
     var diskFree = Int64.max / 2
     var minimumFreeSpace: Int64 = 0
@@ -55,7 +57,7 @@ struct StoreUsage: Equatable {
     /// The bytes by which the index shrinks if everything removable is removed: all but the minimum; or, if runs hold
     /// entries in unknown pages, half of the others' share.
     var freeableIndex: Int64 {
-        let spare = max(0, indexPages - Self.emptyIndexPages)
+        let spare = max(0, indexPages - Self.emptyIndexPages - listBytes / Budget.page)
         if totals.held <= 0 { return spare * Budget.page }
         let free = min(spare, freePages)
         let share = totals.bodies > 0 ? Double(max(0, totals.bodies - totals.held)) / Double(totals.bodies) : 0

@@ -63,12 +63,13 @@ extension Catalogue {
     // MARK: Changing
 
     func insert(
-        _ new: NewEntry, _ body: FinishedBody, id: Int64, created: Int64, sequence: Int64
+        _ new: NewEntry, _ body: FinishedBody, id: Int64, created: Int64, sequence: Int64, expires: Int64?
     ) throws(StoreError) {
         try run(.insertEntry) { insert in
             insert.bind(1, id).bind(2, keyHash(new.key)).bind(3, new.key.value).bind(4, new.variant).bind(5, new.url)
             insert.bind(6, body.size).bind(7, body.allocated).bind(8, body.checksum).bind(9, body.boot)
             insert.bind(10, created).bind(11, new.metadata)
+            insert.bind(12, expires).bind(13, new.version)
         }
         try run(.insertAccess) { $0.bind(1, id).bind(2, sequence).bind(3, created) }
     }
@@ -106,9 +107,15 @@ extension Catalogue {
     }
 
     /// Calls `body` with each entry, the least recently used first, until it returns false.
-    func forEachByUse(_ body: (EvictionCandidate) -> Bool) throws(StoreError) {
+    ///
+    /// - Parameter sparingPins: True to leave out pinned entries.
+    func forEachByUse(sparingPins: Bool, _ body: (EvictionCandidate) -> Bool) throws(StoreError) {
+        let condition =
+            sparingPins
+            ? "WHERE NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id AND h.run = \(PinSchema.pinRun))" : ""
         let select = try connection.prepare(
-            "SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry ORDER BY a.sequence")
+            "SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry \(condition) ORDER BY a.sequence"
+        )
         defer { select.finalize() }
         while try select.step() {
             if !body(EvictionCandidate(select)) { return }
@@ -117,7 +124,7 @@ extension Catalogue {
 }
 
 extension EvictionCandidate {
-    fileprivate init(_ row: Statement) {
+    init(_ row: Statement) {
         self.init(id: row.integer(0), allocated: row.integer(1), lastUse: row.integer(2))
     }
 }

@@ -9,6 +9,8 @@ final class Connection {
     let path: String
     private let handle: OpaquePointer
     private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
+    /// Those of the queries that stand beside the rows they are about.
+    private var others: [String: Statement] = [:]
 
     /// Opens an existing file; none is created.
     ///
@@ -45,6 +47,7 @@ final class Connection {
 
     deinit {
         for statement in statements { statement?.finalize() }
+        for statement in others.values { statement.finalize() }
         sqlite3_close_v2(handle)
     }
 
@@ -53,6 +56,14 @@ final class Connection {
         if let statement = statements[query.rawValue] { return statement }
         let statement = try prepare(query.text, persistent: true)
         statements[query.rawValue] = statement
+        return statement
+    }
+
+    /// The persistent statement for a text, prepared on first use, ready to be bound.
+    func prepared(_ sql: String) throws(StoreError) -> Statement {
+        if let statement = others[sql] { return statement }
+        let statement = try prepare(sql, persistent: true)
+        others[sql] = statement
         return statement
     }
 

@@ -6,7 +6,7 @@ enum Query: Int, CaseIterable {
     case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, urlsBefore
     case someByKey, entryByVariant, entryAfterVariant, variantCount, oldestVariants, updateVariant
     case insertEntry, deleteEntry, updateMetadata, updateBoot
-    case insertAccess, deleteAccess, touch, longestUnused
+    case insertAccess, deleteAccess, touch, longestUnused, expired, ofOtherVersions, createdBefore
     case insertDoomed, deleteDoomed, doomed, isDoomed
     case folder, saveFolder
     case setting, saveSetting, deleteSetting
@@ -63,8 +63,8 @@ enum Query: Int, CaseIterable {
         case .updateVariant: "UPDATE entries SET variant = ?2 WHERE id = ?1"
         case .insertEntry:
             """
-            INSERT INTO entries (id, key_hash, key, variant, url, size, allocated, checksum, boot, created, metadata)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            INSERT INTO entries (id, key_hash, key, variant, url, size, allocated, checksum, boot, created, metadata,
+            expires, version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             """
         case .deleteEntry: "DELETE FROM entries WHERE id = ?1 RETURNING allocated"
         case .updateMetadata: "UPDATE entries SET metadata = ?2 WHERE id = ?1"
@@ -77,6 +77,9 @@ enum Query: Int, CaseIterable {
             SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry
             WHERE NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id) ORDER BY a.sequence LIMIT ?1
             """
+        case .expired: Catalogue.expired
+        case .ofOtherVersions: Catalogue.ofOtherVersions
+        case .createdBefore: Catalogue.createdBefore
         case .insertDoomed: "INSERT OR REPLACE INTO doomed (id, allocated) VALUES (?1, ?2)"
         case .deleteDoomed: "DELETE FROM doomed WHERE id = ?1 RETURNING allocated"
         case .doomed: "SELECT id FROM doomed WHERE id > ?1 ORDER BY id LIMIT ?2"

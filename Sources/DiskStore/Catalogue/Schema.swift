@@ -4,17 +4,19 @@ enum Schema {
     static let applicationID: Int64 = 0x696D_6763
     /// Incremented with every change of the tables; a higher version is never opened. An older one is migrated, which
     /// requires a step in `SchemaMigration.steps`.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
     /// The versions that can be read without migration, if the index cannot be written: see `readableCopy(of:)`.
-    static let readableVersions: ClosedRange<Int64> = 1...3
+    static let readableVersions: ClosedRange<Int64> = 1...4
 
     /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
     ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's
     ///   variants stand in it in order, so that one is found among many without reading the others.
+    ///   `expires` is when a body is of no use any more, in milliseconds since 1970, and `version` that of the application it is for.
     /// * `access` is apart from `entries`, so that noting an access rewrites 23 bytes and not a row with its metadata.
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of
     ///   the entries in `holds`, `capacity` the last configured one, 0 for none.
     /// * `holds` lists the bodies whose files must remain until a run ends: see `Index+Holds`.
+    /// * Lists and pins: see `ListSchema` and `PinSchema`.
     /// * `settings` has values that the store keeps about itself: see `StoreSetting`.
     static let tables = """
         CREATE TABLE entries (
@@ -28,9 +30,13 @@ enum Schema {
             checksum BLOB NOT NULL,
             boot INTEGER NOT NULL,
             created INTEGER NOT NULL,
-            metadata BLOB NOT NULL
+            metadata BLOB NOT NULL,
+            expires INTEGER,
+            version TEXT
         );
         CREATE INDEX entries_by_key ON entries (key_hash, variant);
+        CREATE INDEX entries_by_expiry ON entries (expires) WHERE expires IS NOT NULL;
+        CREATE INDEX entries_by_version ON entries (version) WHERE version IS NOT NULL;
         CREATE TABLE access (
             entry INTEGER PRIMARY KEY,
             sequence INTEGER NOT NULL,
@@ -79,5 +85,7 @@ enum Schema {
             name TEXT PRIMARY KEY,
             value INTEGER NOT NULL
         ) WITHOUT ROWID;
+        \(ListSchema.tables)
+        \(PinSchema.tables)
         """
 }

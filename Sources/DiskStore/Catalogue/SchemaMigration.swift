@@ -13,6 +13,9 @@ struct SchemaMigration {
     static let steps: [Int64: Step] = [
         1: { (migration) throws(StoreError) in try migration.hideSelectingFields() },
         2: { (migration) throws(StoreError) in try migration.connection.execute(capacityAndHolds) },
+        3: { (migration) throws(StoreError) in
+            try migration.connection.execute(version4 + expiryAndVersions)
+        },
     ]
 
     /// The versions that can be migrated.

@@ -42,6 +42,26 @@ final class Statement {
         return self
     }
 
+    /// NULL for nil.
+    @discardableResult
+    func bind(_ index: Int32, _ value: Int64?) -> Statement {
+        guard let value else {
+            sqlite3_bind_null(handle, index)
+            return self
+        }
+        return bind(index, value)
+    }
+
+    /// NULL for nil.
+    @discardableResult
+    func bind(_ index: Int32, _ value: String?) -> Statement {
+        guard let value else {
+            sqlite3_bind_null(handle, index)
+            return self
+        }
+        return bind(index, value)
+    }
+
     @discardableResult
     func bind(_ index: Int32, _ value: String) -> Statement {
         var value = value
@@ -77,6 +97,8 @@ final class Statement {
         }
         return self
     }
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 

@@ -5,6 +5,8 @@
 /// stored only if the resource has not been invalidated since (``epoch``); a copy in memory is used only while the
 /// resource is unchanged (``DiskStore/isCurrent(_:)``).
 ///
+/// Resources that differ after a question mark alone are invalidated together: a URL and all its queries.
+///
 /// Two resources may share a slot: a change of one then looks like a change of the other, which costs a look at the
 /// index.
 public struct Generation: Sendable, Hashable {
@@ -18,6 +20,7 @@ public struct Generation: Sendable, Hashable {
     }
 
     public let epoch: Epoch
+    let slot: Int
     /// Changes when an entry of the resource is replaced, removed or gets other metadata.
     let change: UInt64
 }

@@ -77,17 +77,24 @@ final class GenerationTable: @unchecked Sendable {
         Int(UInt64(bitPattern: keyHash(EntryKey(resource))) % UInt64(slots))
     }
 
+    /// The slot of the resource and all that differ from it after a question mark alone.
+    static func slot(ofAllLike resource: String) -> Int {
+        guard let mark = resource.utf8.firstIndex(of: UInt8(ascii: "?")) else { return slot(of: resource) }
+        return slot(of: String(resource[..<mark]))
+    }
+
     private static var newStamp: UInt64 { UInt64.random(in: 1 ... .max) }
 
     // MARK: Reading
 
     func generation(of resource: String) -> Generation {
         let slot = Self.slot(of: resource)
+        let wider = Self.slot(ofAllLike: resource)
         let change = self[Self.changeWord(slot)]
         return Generation(
             epoch: Generation.Epoch(
-                slot: slot, everything: self[Self.everything], invalidation: self[Self.invalidationWord(slot)]),
-            change: change)
+                slot: wider, everything: self[Self.everything], invalidation: self[Self.invalidationWord(wider)]),
+            slot: slot, change: change)
     }
 
     func isCurrent(_ epoch: Generation.Epoch) -> Bool {
@@ -99,7 +106,7 @@ final class GenerationTable: @unchecked Sendable {
     }
 
     func isCurrent(_ generation: Generation) -> Bool {
-        isCurrent(generation.epoch) && self[Self.changeWord(generation.epoch.slot)] == generation.change
+        isCurrent(generation.epoch) && self[Self.changeWord(generation.slot)] == generation.change
     }
 
     private subscript(word: Int) -> UInt64 {
@@ -115,15 +122,15 @@ final class GenerationTable: @unchecked Sendable {
         switch scope {
         case .everything: try renew(Self.everything)
         case .resource(let resource):
-            let slot = Self.slot(of: resource)
-            try renew(Self.invalidationWord(slot))
-            try renew(Self.changeWord(slot))
+            try renew(Self.invalidationWord(Self.slot(ofAllLike: resource)))
+            try renew(Self.changeWord(Self.slot(of: resource)))
         }
     }
 
     /// Records a change of the generation's resource; returns the generation after it.
     func change(_ generation: Generation) throws(StoreError) -> Generation {
-        Generation(epoch: generation.epoch, change: try renew(Self.changeWord(generation.epoch.slot)))
+        Generation(
+            epoch: generation.epoch, slot: generation.slot, change: try renew(Self.changeWord(generation.slot)))
     }
 
     @discardableResult

@@ -39,6 +39,7 @@ extension Index {
                 try requireCurrent(new.generation)
                 try writeAccesses(&totals)
                 replaced = try doomVariants(of: new, &totals)
+                if !body.isTransient { replaced += try doomExcessEntries(&totals) }
                 let id: Int64
                 if let partial = body.partial {
                     id = partial.id
@@ -57,6 +58,7 @@ extension Index {
                 if configuration.holdsBodies, !body.isTransient { try hold(id, allocated: body.allocated, &totals) }
                 if let generation = new.generation, !new.isDerived { after = try noted(generation) }
                 let entry = try insert(new, body, id: id, &totals)
+                if !body.isTransient { try holdIfPinned(id, key: new.key, allocated: body.allocated, &totals) }
                 if body.isTransient { _ = try doom(id, &totals) }
                 return entry
             }
@@ -100,7 +102,8 @@ extension Index {
     ) throws(StoreError) -> StoredEntry {
         let now = now
         let sequence = totals.takeSequence()
-        try catalogue().insert(new, body, id: id, created: now, sequence: sequence)
+        let expires = limits.expiry(stored: now, expires: new.expires.map(Self.milliseconds))
+        try catalogue().insert(new, body, id: id, created: now, sequence: sequence, expires: expires)
         return StoredEntry(
             id: id, key: new.key, variant: new.variant, url: new.url, size: body.size, allocated: body.allocated,
             metadata: new.metadata, created: Self.date(now), lastAccess: Self.date(now), accessSequence: sequence,

@@ -44,6 +44,8 @@ extension Index {
         let status = FileStatus(at: "\(paths.root)/\(name)")
         switch name {
         case "lost+found": return true
+        // The user's settings, which may be there before the cache is.
+        case "imgcache.json": return true
         // Recreated empty by processes that run while the directory is deleted.
         case "CACHEDIR.TAG", "locks", "index.sqlite": return status?.size == 0
         case "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal":

@@ -43,6 +43,7 @@ final class Index {
         budget = Budget(capacity: configuration.capacity ?? StoreConfiguration.defaultCapacity)
     }
 
+    var limits: EntryLimits { EntryLimits(configuration) }
     var logger: Logger { configuration.logger }
     var now: Int64 { Self.milliseconds(configuration.clock()) }
 
@@ -94,6 +95,8 @@ final class Index {
         guard let allocated = try catalogue.deleteEntry(id) else { return false }
         try catalogue.insertDoomed(id, allocated: allocated)
         if try !catalogue.holders(of: id).isEmpty { totals.held -= allocated }
+        // Runs keep the file that they were given; a pin keeps what is current.
+        _ = try catalogue.deleteHold(id, run: PinSchema.pinRun)
         totals.entries -= 1
         totals.bodies -= allocated
         totals.doomed += allocated

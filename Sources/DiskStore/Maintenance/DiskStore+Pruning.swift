@@ -20,15 +20,17 @@ extension DiskStore {
     ///   - age: The time since last use beyond which entries are removed in any case; nil: none. By the dates that are
     ///     displayed.
     ///   - dryRun: True to remove nothing and only return the result.
+    ///   - sparingPins: True to keep pinned entries, which count towards the target.
     public func prune(
-        to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false
+        to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false, sparingPins: Bool = true
     ) throws(StoreError) -> PruneResult {
         let before = age.map { Index.milliseconds(configuration.clock()) - $0.components.seconds * 1000 }
         let (victims, result) = try withIndex { (index) throws(StoreError) in
             try index.flush()
             let totals = try index.readTotals()
             return try index.victims(
-                excess: target.map { totals.bodies + totals.partials - max(0, $0) } ?? 0, before: before)
+                excess: target.map { totals.bodies + totals.partials - max(0, $0) } ?? 0, before: before,
+                sparingPins: sparingPins)
         }
         if dryRun { return result }
         var removed = try removeInSteps(victims)
@@ -52,16 +54,22 @@ extension DiskStore {
 
     /// Empties the store, and invalidates everything if everything is removed. Bodies that are being read remain
     /// readable, and are deleted when they have no readers.
+    ///
+    /// - Parameter sparingPins: True to keep pinned entries.
     @discardableResult
-    public func clear(_ what: ClearScope = .everything) throws(StoreError) -> PruneResult {
+    public func clear(_ what: ClearScope = .everything, sparingPins: Bool = false) throws(StoreError) -> PruneResult {
         guard what == .everything else { return try clearFiles(.partials) }
-        return try invalidating(.everything) { () throws(StoreError) in try clearFiles(.everything) }
+        return try invalidating(.everything) { () throws(StoreError) in
+            try clearFiles(.everything, sparingPins: sparingPins)
+        }
     }
 
-    private func clearFiles(_ what: ClearScope) throws(StoreError) -> PruneResult {
+    private func clearFiles(_ what: ClearScope, sparingPins: Bool = false) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
         if what == .everything {
-            let ids = try withIndex { (index) throws(StoreError) in try index.victims(excess: .max, before: nil).ids }
+            let ids = try withIndex { (index) throws(StoreError) in
+                try index.victims(excess: .max, before: nil, sparingPins: sparingPins).ids
+            }
             result = try removeInSteps(ids)
         }
         let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials() }
@@ -105,9 +113,11 @@ extension DiskStore {
 
 extension Index {
     /// The least recently used entries: as many as occupy `excess` bytes, and all last used before a date.
-    func victims(excess: Int64, before: Int64?) throws(StoreError) -> (ids: [Int64], sum: PruneResult) {
+    func victims(excess: Int64, before: Int64?, sparingPins: Bool) throws(StoreError) -> (
+        ids: [Int64], sum: PruneResult
+    ) {
         var selection = PruneSelection(excess: excess, before: before)
-        try catalogue().forEachByUse { selection.consider($0) }
+        try catalogue().forEachByUse(sparingPins: sparingPins) { selection.consider($0) }
         return (selection.ids, PruneResult(entries: selection.ids.count, bytes: selection.bytes))
     }
 

@@ -38,6 +38,12 @@ extension DiskStore {
             }
             try withIndex { (index) throws(StoreError) in try index.countFolder(folder) }
         }
+        var number = Int64.min
+        while let next = try withIndex({ (index) throws(StoreError) in try index.removeTooOld(after: number) }) {
+            number = next
+            try Task.checkCancellation()
+            await Task.yield()
+        }
         let before = result
         return try withIndex { (index) throws(StoreError) in
             var after = before

@@ -6,6 +6,8 @@ public struct StoreStatistics: Sendable, Equatable {
     public let entries: Int64
     /// The space that they occupy.
     public let bodyBytes: Int64
+    /// The space of the pinned ones among them.
+    public let pinnedBytes: Int64
     /// The number of partials, in use or idle.
     public let partials: Int
     /// The space reserved for them.
@@ -27,7 +29,8 @@ extension DiskStore {
             let totals = try index.readTotals()
             let files = [paths.index, paths.log, paths.sharedMemory]
             return try StoreStatistics(
-                entries: totals.entries, bodyBytes: totals.bodies, partials: index.catalogue().partials().count,
+                entries: totals.entries, bodyBytes: totals.bodies,
+                pinnedBytes: index.catalogue().pinnedBytes(), partials: index.catalogue().partials().count,
                 partialBytes: totals.partials, doomedBytes: totals.doomed,
                 indexBytes: files.reduce(0) { $0 + (FileStatus(at: $1)?.allocated ?? 0) },
                 usedBytes: index.usage(totals).used, capacity: index.budget.capacity,

@@ -21,6 +21,8 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     public var key: String?
     /// Additional information, as text or a token (section 2.8).
     public var detail: String?
+    /// Why what is stored was not used, where the origin was asked because of that. Not a part of the field.
+    public var unusedReason: UnusedReason?
 
     public init(
         cache: String, hit: Bool = false, forward: ForwardReason? = nil, forwardStatus: Int? = nil,

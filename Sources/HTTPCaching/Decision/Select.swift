@@ -55,7 +55,7 @@ extension CacheRules {
     /// "the request method associated with the stored response allows it to be used for the presented request": a
     /// response to GET serves GET and HEAD, one to HEAD only HEAD, one to POST both, like one to GET (RFC 9110 section
     /// 9.3.3).
-    private static func methodMatches(_ response: StoredResponse, _ request: CacheRequest) -> Bool {
+    static func methodMatches(_ response: StoredResponse, _ request: CacheRequest) -> Bool {
         if request.method == .get { return response.requestMethod == .get || response.requestMethod == .post }
         if request.method == .head { return response.requestMethod != .query }
         return response.requestMethod == request.method
@@ -69,9 +69,9 @@ extension CacheRules {
         let flags = facts.directives.flags
         // A private and a shared cache may use one directory.
         if mode == .shared, flags.contains(.private) { return false }
+        guard hasVersion(response, of: request) else { return false }
         if let own = request.freshnessOverride, own.applies(to: response.status) {
-            return response.ownVersion == own.version
-                && !CacheRules.clockWentBack(since: response.responseTime, now: now)
+            return !CacheRules.clockWentBack(since: response.responseTime, now: now)
         }
         if flags.contains(.noStore), !flags.contains(.mustUnderstand) { return false }
         return !request.isQuery || hasExplicitFreshness(facts)

@@ -22,7 +22,7 @@ extension CacheRules {
             getRequest.method = .get
             guard isCandidate(old, getRequest, now: responseTime) else { continue }
             var updated: StoredResponse
-            if signatures.isSameResource(old.finalURL, finalURL ?? request.url),
+            if resourceParameters.isSameResource(old.finalURL, finalURL ?? request.url),
                 agrees(response.headerFields, new, with: old, receivedAt: responseTime)
             {
                 updated = freshened(

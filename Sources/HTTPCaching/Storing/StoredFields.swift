@@ -80,7 +80,7 @@ extension CacheRules {
             requestTime: requestTime,
             responseTime: responseTime,
             extent: extent,
-            ownVersion: request.freshnessOverride?.version
+            ownVersion: request.freshnessOverride?.version ?? request.version
         )
     }
 

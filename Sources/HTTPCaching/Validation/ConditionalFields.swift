@@ -25,7 +25,7 @@ extension CacheRules {
             // another resource (a redirect that varies) mean something else there.
             var known = [tag]
             for (index, other) in stored.enumerated() where index != chosen.index {
-                guard signatures.isSameResource(other.finalURL, response.finalURL),
+                guard resourceParameters.isSameResource(other.finalURL, response.finalURL),
                     let tag = tagForUnion(other, request, now: now)?.text
                 else { continue }
                 candidates.append(index)

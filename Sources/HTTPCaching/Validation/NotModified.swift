@@ -43,7 +43,7 @@ extension CacheRules {
     ) -> NotModifiedOutcome {
         let resource = finalURL ?? request.url
         let initial = validation.candidates.filter {
-            stored.indices.contains($0) && signatures.isSameResource(stored[$0].finalURL, resource)
+            stored.indices.contains($0) && resourceParameters.isSameResource(stored[$0].finalURL, resource)
         }
         var identified = identify(response.headerFields, among: initial, of: stored, receivedAt: responseTime)
         let isBare = !ValidatorFields(response.headerFields, receivedAt: responseTime).exists

@@ -36,17 +36,33 @@ public struct SignatureParameters: Sendable, Hashable {
         public let name: String
         /// The parameters that must all be present.
         public let marks: [Mark]
-        /// Further parameters of the signature.
+        /// Further parameters of the signature. A `*` in a name stands for any text.
         public let others: Set<String>
+        /// The hosts whose URLs are signed so; empty: any.
+        public let hosts: [HostPattern]
+        private let patterns: [NamePattern]
 
-        public init(_ name: String, marks: [Mark], others: Set<String> = []) {
+        public init(_ name: String, marks: [Mark], others: Set<String> = [], hosts: [HostPattern] = []) {
             self.name = name
             self.marks = marks
             self.others = others
+            self.hosts = hosts
+            patterns = others.filter(NamePattern.isPattern).sorted().map(NamePattern.init)
         }
 
         /// A single parameter that never identifies the resource.
         public init(parameter name: String) { self.init(name, marks: [Mark(name, .any)]) }
+
+        /// Parameters that never say what is asked for, whatever their values and however often they occur: names, in which a `*`
+        /// stands for any text.
+        public init(ignoring names: Set<String>, hosts: [HostPattern] = []) {
+            self.init("ignored", marks: [], others: names, hosts: hosts)
+        }
+
+        /// Returns true if a parameter belongs to the signature.
+        func has(_ name: String) -> Bool {
+            others.contains(name) || marks.contains { $0.name == name } || patterns.contains { $0.matches(name) }
+        }
     }
 
     /// The schemes that are recognised. Their order is irrelevant; a URL may be signed in several ways.
@@ -62,7 +78,7 @@ public struct SignatureParameters: Sendable, Hashable {
     public func isSameResource(_ one: HTTPURL, _ other: HTTPURL) -> Bool {
         if one.normalized == other.normalized { return true }
         guard one.hasSameOrigin(as: other), one.path.utf8.elementsEqual(other.path.utf8) else { return false }
-        return unsigned(one.query) == unsigned(other.query)
+        return unsigned(one) == unsigned(other)
     }
 
     /// Compares URLs in stored form. A text that is not a URL identifies no resource.
@@ -72,24 +88,29 @@ public struct SignatureParameters: Sendable, Hashable {
         return isSameResource(one, other)
     }
 
-    /// The parameters in their order, byte for byte, without those of signatures; `nil` if there is no query, or
-    /// nothing but a signature in it.
-    private func unsigned(_ query: Substring?) -> [[UInt8]]? {
-        guard let query else { return nil }
-        let parameters = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map(
-            Parameter.init)
-        let present = schemes.filter { $0.isPresent(in: parameters) }
-        guard !present.isEmpty else { return parameters.map(\.bytes) }
+    /// The parameters in their order, byte for byte, without those of signatures; `nil` when there is no query, or nothing but
+    /// a signature in it.
+    package func unsigned(_ url: HTTPURL) -> [QueryParameter]? {
+        guard let query = url.query else { return nil }
+        let parameters = QueryParameter.all(of: query)
+        let host = url.host
+        let present = schemes.filter { $0.applies(at: host) && $0.isPresent(in: parameters) }
+        guard !present.isEmpty else { return parameters }
         let rest = parameters.filter { parameter in !present.contains { $0.has(parameter.name) } }
-        return rest.isEmpty ? nil : rest.map(\.bytes)
+        return rest.isEmpty ? nil : rest
     }
 }
 
-/// One `name=value` pair of a query.
-struct Parameter {
-    let bytes: [UInt8]
+/// `name=value` of a query, as it is spelled there.
+package struct QueryParameter: Sendable, Hashable {
+    package let bytes: [UInt8]
     let name: String
     let value: String
+
+    /// The parameters of a query in their order, empty ones too.
+    static func all(of query: Substring) -> [QueryParameter] {
+        query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map(QueryParameter.init)
+    }
 
     init(_ text: Substring.UTF8View) {
         bytes = Array(text)
@@ -99,16 +120,23 @@ struct Parameter {
     }
 }
 
+extension QueryParameter {
+    /// The order of names, byte by byte.
+    package func precedes(_ other: QueryParameter) -> Bool {
+        name.utf8.lexicographicallyPrecedes(other.name.utf8)
+    }
+}
+
 extension SignatureParameters.Scheme {
     /// Returns true if each mark occurs exactly once: with two, it is undefined which one a server uses.
-    func isPresent(in parameters: [Parameter]) -> Bool {
+    func isPresent(in parameters: [QueryParameter]) -> Bool {
         marks.allSatisfy { mark in
             let named = parameters.filter { $0.name == mark.name }
             return named.count == 1 && named.allSatisfy { mark.form.fits($0.value) }
         }
     }
 
-    func has(_ name: String) -> Bool { others.contains(name) || marks.contains { $0.name == name } }
+    func applies(at host: String) -> Bool { hosts.isEmpty || hosts.contains { $0.matches(host) } }
 }
 
 extension SignatureParameters.Scheme.Mark.Form {

@@ -4,7 +4,7 @@ import HTTPCaching
 extension BlockingOperations {
     /// Removes all variants of a request's URL, the images derived from them, and its partial.
     package func remove(_ request: FileRequest) throws(ImageCacheError) -> RemovalResult {
-        let resolved = try ResolvedRequest(request)
+        let resolved = try ResolvedRequest(request, by: cache.fetcher.rules)
         defer { cache.forgetImages(of: request) }
         return try translating {
             let partials = try store.partial(for: resolved.key) == nil ? 0 : 1
@@ -13,7 +13,7 @@ extension BlockingOperations {
     }
 
     private func removeEntries(of resolved: ResolvedRequest) throws(StoreError) -> PruneResult {
-        try store.remove([resolved.key, resolved.key.ofDerivedImages], invalidating: .resource(resolved.url))
+        try store.remove(resolved.allKeys, invalidating: .resource(resolved.url))
     }
 
     /// Removes the entries, derived images and partials that a target names.
@@ -27,7 +27,8 @@ extension BlockingOperations {
         case .url(let url):
             // Nearly all entries are in the namespace that all share: found without a search.
             let shared = try remove(FileRequest(url))
-            return try shared + removeMatches(target, invalidating: .resource(RemovalTarget.normalized(url)))
+            let key = cache.fetcher.rules.keyURL(of: url)
+            return try shared + removeMatches(.url(key), invalidating: .resource(key))
         case .prefix, .host: return try removeMatches(target, invalidating: .everything)
         }
     }
@@ -64,6 +65,7 @@ extension BlockingOperations {
     package func removeNamespace(of request: FileRequest) throws(ImageCacheError) -> RemovalResult {
         let namespace = ResolvedRequest.owner(of: request, userinfo: nil)
         cache.forgetImages()
+        if let owner = request.owner { try cache.removeRetained(ofOwner: owner) }
         return try translating {
             var keys: [EntryKey] = []
             try store.list { entry in
@@ -78,9 +80,11 @@ extension BlockingOperations {
 
     /// Evicts, the longest unused first.
     package func prune(
-        to size: Int64?, olderThan age: Duration?, dryRun: Bool
+        to size: Int64?, olderThan age: Duration?, dryRun: Bool, includingPins: Bool = false
     ) throws(ImageCacheError) -> RemovalResult {
-        try translating { RemovalResult(try store.prune(to: size, olderThan: age, dryRun: dryRun)) }
+        try translating {
+            RemovalResult(try store.prune(to: size, olderThan: age, dryRun: dryRun, sparingPins: !includingPins))
+        }
     }
 
     /// Evicts what exceeds the capacity, the longest unused first. Entries that runs hold stay.
@@ -92,12 +96,13 @@ extension BlockingOperations {
     package var capacityChange: CapacityChange? { store.capacityChange }
 
     /// Empties a part of the cache.
-    package func clear(_ part: CachePart) throws(ImageCacheError) -> RemovalResult {
+    package func clear(_ part: CachePart, includingPins: Bool = false) throws(ImageCacheError) -> RemovalResult {
         if part != .partials { cache.forgetImages() }
         guard part != .memory else { return RemovalResult() }
         return try translating {
             let before = try store.partials().count
-            let cleared = try store.clear(part == .partials ? .partials : .everything)
+            let cleared = try store.clear(
+                part == .partials ? .partials : .everything, sparingPins: !includingPins)
             return RemovalResult(cleared, partials: try before - store.partials().count)
         }
     }

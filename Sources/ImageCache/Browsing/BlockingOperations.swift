@@ -35,9 +35,14 @@ extension BlockingOperations {
 
     /// The entries and the partial of a URL.
     package func info(for request: FileRequest) throws(ImageCacheError) -> CacheInfo {
-        let resolved = try ResolvedRequest(request)
+        let resolved = try ResolvedRequest(request, by: cache.fetcher.rules)
         return try translating {
-            let entries = try store.entries(for: resolved.key, withAccess: true).map { CacheEntry($0, in: store) }
+            let equivalent = try Set(
+                cache.fetcher.equivalentCandidates(resolved, isNecessary: true).map(\.entry.id))
+            let stored =
+                try store.entries(for: resolved.key, withAccess: true)
+                + store.entries(for: resolved.key.ofSearch, withAccess: true).filter { equivalent.contains($0.id) }
+            let entries = stored.map { CacheEntry($0, in: store) }
             let partial = try store.partial(for: resolved.key).map { partial in
                 CachePartial(
                     received: partial.bytesHeld, total: partial.total, lastUsed: partial.updated,

@@ -11,7 +11,7 @@ public enum RemovalTarget: Sendable, Hashable {
     case prefix(String)
     /// All URLs of one host, whatever their scheme and port.
     case host(String)
-    /// Everything of one owner (``FileRequest/owner``).
+    /// Everything of one owner (``FileRequest/owner``): entries, partial downloads, lists and pins.
     case owner(String)
 }
 
@@ -78,14 +78,17 @@ extension DownloadCache {
     ///   - size: Bytes of bodies and partials that may stay; default: the store's capacity.
     ///   - age: Entries that have not been used for so long are evicted. Default: none for their age.
     ///   - dryRun: Only reports what would be evicted for `size` and `age`.
+    ///   - includingPins: Evicts pinned entries too. Default false.
     @discardableResult
     public func prune(
-        to size: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false
+        to size: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false, includingPins: Bool = false
     ) async throws(ImageCacheError) -> RemovalResult {
         // In this order: on a full disk there is room for a sweep's notes only afterwards.
         let pruned = try await onExecutor { (operations) throws(ImageCacheError) in
             let excess = try size == nil && !dryRun ? operations.evictExcess() : RemovalResult()
-            return try excess + operations.prune(to: size, olderThan: age, dryRun: dryRun)
+            return try excess
+                + operations.prune(
+                    to: size, olderThan: age, dryRun: dryRun, includingPins: includingPins)
         }
         if !dryRun { try await sweep() }
         return pruned
@@ -102,9 +105,15 @@ extension DownloadCache {
     }
 
     /// Removes everything, or all of one part. Files that somebody reads stay readable for them.
+    ///
+    /// - Parameter includingPins: Removes pinned entries too; their sets remain, and are downloaded anew. Default false.
     @discardableResult
-    public func clear(_ part: CachePart = .everything) async throws(ImageCacheError) -> RemovalResult {
-        try await onExecutor { (operations) throws(ImageCacheError) in try operations.clear(part) }
+    public func clear(
+        _ part: CachePart = .everything, includingPins: Bool = false
+    ) async throws(ImageCacheError) -> RemovalResult {
+        try await onExecutor { (operations) throws(ImageCacheError) in
+            try operations.clear(part, includingPins: includingPins)
+        }
     }
 }
 

@@ -16,7 +16,7 @@ final class Forwarder: Sendable {
 
     func answer(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
         guard request.mayBeStored else { return try await pass(request, because: nil) }
-        let resolved = try ResolvedRequest(narrow: request)
+        let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
         let fetcher = fetcher
         let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
             let stored = try fetcher.storedAnswer(resolved)
@@ -165,7 +165,7 @@ final class Forwarder: Sendable {
         var request = request
         // An unsafe request is sent once, even if it could be repeated: only the client can decide to retry it.
         if !isSafe { request.transfer.retry.maxRetries = 0 }
-        let resolved = try ResolvedRequest(passing: request)
+        let resolved = try ResolvedRequest(passing: request, by: fetcher.rules)
         let status = CacheStatus(
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
         let subscription = fetcher.pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {

@@ -71,7 +71,7 @@ final class HotResponses: Sendable {
     // MARK: Serving
 
     func response(for request: FileRequest) -> HotResponse? {
-        guard request.owner == nil, request.transfer.credentials == nil, request.body == nil,
+        guard request.owner == nil, request.transfer.credentials == nil, request.body == nil, request.key == nil,
             let entry = memory.value(for: Key(url: request.url)), .now - entry.lookedAt < Self.lookInterval,
             store.isCurrent(entry.generation)
         else { return nil }
@@ -126,7 +126,7 @@ final class HotResponses: Sendable {
         init(_ request: FileRequest) {
             self = .other
             guard request.method == .get || request.method == .head, request.freshnessOverride == nil,
-                request.sha256 == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
+                request.expectedDigest == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
             else { return }
             var isConditional = false
             for field in request.fields {

@@ -22,6 +22,9 @@ public struct CachedImage: Sendable {
     let derived: DerivedImage
     public let image: DecodedImage
 
+    /// Why what is stored of the original was not used as it is; `nil` when it was, or when the request forbade it.
+    public var unusedReason: UnusedReason? { derived.unusedReason(source) }
+
     init?(_ derived: DerivedImage, _ source: ImageSourceKind) {
         guard case .pixels(let image) = derived.content else { return nil }
         self.derived = derived
@@ -50,6 +53,9 @@ public struct Thumbnail: Sendable {
     /// ``ImageDecoder/allowTruncated`` missing data; `nil`: none.
     public let damage: ImageCodecError?
     let derived: DerivedImage
+
+    /// Why what is stored of the original was not used as it is; `nil` when it was, or when the request forbade it.
+    public var unusedReason: UnusedReason? { derived.unusedReason(source) }
 
     init?(_ derived: DerivedImage, _ source: ImageSourceKind) {
         guard case .encoded(let bytes, let format, let width, let height) = derived.content,
@@ -95,11 +101,14 @@ final class DerivedImage: Sendable {
         let lastModified: String?
         /// The time at which the original was found to be fresh. After a step of the clock to before it, the age is unknown.
         let checked: Date
+        /// Why nothing stored was used for it.
+        let unusedReason: UnusedReason?
 
-        init(_ response: StoredResponse, rules: CacheRules, at now: Date) {
-            freshness = DerivedFreshness(of: response, rules: rules, at: now)
-            lastModified = response.fields[.lastModified]
+        init(_ file: CachedFile, rules: CacheRules, at now: Date) {
+            freshness = DerivedFreshness(of: file.response, rules: rules, at: now)
+            lastModified = file.response.fields[.lastModified]
             checked = now
+            unusedReason = file.unusedReason
         }
     }
 
@@ -123,6 +132,9 @@ final class DerivedImage: Sendable {
         let text = withUnsafeBytes(of: (hash.high64.bigEndian, hash.low64.bigEndian)) { Array($0).hexadecimal }
         return EntityTag(opaque: text, isWeak: false)
     }
+
+    /// Why nothing stored was used when it came from there.
+    func unusedReason(_ source: ImageSourceKind) -> UnusedReason? { source == .memory ? nil : response.unusedReason }
 
     /// The cost in memory, in bytes: width × height × 4 for pixels, its length for a file.
     var cost: Int {

@@ -17,9 +17,9 @@ struct ImageKey: MemoryCacheKey {
             self.owner = owner
         }
 
-        init(_ request: FileRequest) {
+        init(_ request: FileRequest, by rules: CacheRules) {
             let parsed = try? HTTPURL(request.url)
-            url = parsed?.normalized ?? request.url
+            url = rules.keyURL(of: request.key ?? request.url)
             owner = ResolvedRequest.owner(of: request, userinfo: parsed?.userinfo?[...])
         }
     }
@@ -33,8 +33,8 @@ struct ImageKey: MemoryCacheKey {
     private let limits: DecodingLimits
     var recipe: ImageRecipe
 
-    init(_ request: ImageRequest, _ output: ImageRecipe.Output) {
-        original = Original(request.file)
+    init(_ request: ImageRequest, _ output: ImageRecipe.Output, by rules: CacheRules) {
+        original = Original(request.file, by: rules)
         fields = Array(request.file.fields)
         freshnessOverride = request.file.freshnessOverride
         sha256 = request.file.sha256?.lowercased()

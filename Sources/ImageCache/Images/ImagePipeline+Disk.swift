@@ -24,7 +24,7 @@ extension ImagePipeline {
         _ request: ImageRequest, _ recipe: ImageRecipe, _ work: ImageWork
     ) async throws(ImageCacheError) -> Stored? {
         guard !recipe.isOriginal, request.storing != .originalOnly, request.file.policy.mayUseStored else { return nil }
-        let resolved = try ResolvedRequest(request.file)
+        let resolved = try ResolvedRequest(request.file, by: fetcher.rules)
         guard let found = try await blocking.run({ [self] () throws(ImageCacheError) in try find(recipe, resolved) })
         else {
             return nil
@@ -40,7 +40,7 @@ extension ImagePipeline {
             || DerivedImage.Stored(file.body.entry)?.record.original == found.stored.record.original
         guard isUnchanged else { return .outdated(file) }
         let freshUntil = file.freshUntil(fetcher.now(), fetcher.rules, request.file.freshnessOverride)
-        let response = DerivedImage.Response(file.response, rules: fetcher.rules, at: fetcher.now())
+        let response = DerivedImage.Response(file, rules: fetcher.rules, at: fetcher.now())
         let image = try await blocking.run { [self] () throws(ImageCacheError) in
             try open(found.stored, recipe, request, file.generation, freshUntil: freshUntil, response)
         }
@@ -114,6 +114,8 @@ extension ImagePipeline {
             (bytes, width, height, format) = (encoded, pixels.width, pixels.height, encoder.format)
         }
         let original = file.body.entry
+        // Under which of its URLs would it be looked for?
+        if original.key.isOfSearch { return false }
         let response = ResponseRecord(url: original.url, response: file.response)
         let record = DerivedImageRecord(
             original: original.id, width: width, height: height, format: format, damage: image.damage,
@@ -122,11 +124,7 @@ extension ImagePipeline {
         do throws(StoreError) {
             let writer = try fetcher.store.beginBody(for: key)
             try writer.start(header: [], total: Int64(bytes.count))
-            var failure: StoreError?
-            bytes.withUnsafeBytes { bytes in
-                do throws(StoreError) { try writer.write(bytes) } catch { failure = error }
-            }
-            if let failure { throw failure }
+            try writer.writeAll(bytes)
             _ = try writer.commit(
                 NewEntry(
                     key: key, variant: recipe.text(decoder: planned.header.decoderIdentity), url: original.url,
@@ -149,9 +147,19 @@ extension CachePolicy {
     }
 }
 
+extension BodyWriter {
+    func writeAll(_ bytes: [UInt8]) throws(StoreError) {
+        var failure: StoreError?
+        bytes.withUnsafeBytes { bytes in
+            do throws(StoreError) { try write(bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+}
+
 extension StoredBody {
     /// All bytes; `nil` when there are fewer than there should be.
-    fileprivate func all() throws(StoreError) -> [UInt8]? {
+    func all() throws(StoreError) -> [UInt8]? {
         var failure: StoreError?
         let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
             do throws(StoreError) {

@@ -74,7 +74,7 @@ final class ImagePipeline: Sendable {
         guard request.file.method == .get else {
             throw ImageCacheError(.invalidRequest, message: "the method of a request for an image must be GET")
         }
-        let key = ImageKey(request, output)
+        let key = ImageKey(request, output, by: fetcher.rules)
         if let image = inMemory(key, request) { return .inMemory(RenderedImage(image: image, source: .memory)) }
         let epoch = fetcher.store.generation(of: key.original.url).epoch
         let shared = WorkKey(image: key, file: FileKey(request.file, in: epoch), storing: request.storing)
@@ -100,13 +100,7 @@ final class ImagePipeline: Sendable {
 
     /// True if an image in memory may be used without looking up the original.
     private func isUsable(_ image: DerivedImage, for request: FileRequest) -> Bool {
-        switch request.policy {
-        case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true
-        case .useProtocolCachePolicy:
-            !request.fields.contains { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
-                && image.freshUntil > fetcher.now() && image.response.checked <= fetcher.now() + 1
-        default: false
-        }
+        request.mayUseMemory(freshUntil: image.freshUntil, checked: image.response.checked, now: fetcher.now())
     }
 
     // MARK: Rendering

@@ -51,7 +51,7 @@ extension ImageRenderer {
         return DerivedImage(
             content, original: file.body.entry.id, generation: file.generation,
             freshUntil: file.freshUntil(time, rules, planned.job.request.file.freshnessOverride),
-            response: DerivedImage.Response(file.response, rules: rules, at: time), damage: image.damage)
+            response: DerivedImage.Response(file, rules: rules, at: time), damage: image.damage)
     }
 }
 

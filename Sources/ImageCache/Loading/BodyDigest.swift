@@ -1,11 +1,11 @@
 import Digests
 import Glibc
 
-/// SHA-256 of bodies, in the facade's errors.
+/// Digests of bodies, in the facade's errors.
 enum BodyDigest {
     /// Fails with `.digestUnavailable` when libcrypto cannot be opened.
-    static func running() throws(ImageCacheError) -> SHA256 {
-        do throws(DigestUnavailable) { return try SHA256() } catch { throw ImageCacheError(error) }
+    static func running(_ algorithm: DigestAlgorithm = .sha256) throws(ImageCacheError) -> RunningDigest {
+        do throws(DigestUnavailable) { return try RunningDigest(algorithm) } catch { throw ImageCacheError(error) }
     }
 
     static func digest(of bytes: [UInt8]) throws(ImageCacheError) -> [UInt8] {
@@ -15,8 +15,10 @@ enum BodyDigest {
     }
 
     /// The digest of the first `size` bytes of an open file, read with `pread`.
-    static func digest(ofFile descriptor: Int32, size: Int64) throws(ImageCacheError) -> [UInt8] {
-        let hash = try running()
+    static func digest(
+        _ algorithm: DigestAlgorithm = .sha256, ofFile descriptor: Int32, size: Int64
+    ) throws(ImageCacheError) -> [UInt8] {
+        let hash = try running(algorithm)
         let chunk = 1 << 20
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 16)
         defer { buffer.deallocate() }
@@ -26,7 +28,7 @@ enum BodyDigest {
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else {
                 throw ImageCacheError(
-                    .store(.io), message: "reading the body back for its SHA-256 failed at byte \(offset)")
+                    .store(.io), message: "reading the body back for its digest failed at byte \(offset)")
             }
             hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += Int64(count)

@@ -13,7 +13,7 @@ struct ConditionalRequest: Sendable {
     /// The candidate that may be served, stale as it is, when the origin cannot be reached.
     let fallback: Int?
     /// The reason for the request, as `Cache-Status` states it.
-    let status: CacheStatus
+    var status: CacheStatus
 
     /// The final URL of the stored response that it is about.
     var storedURL: String? { validation.map { candidates[$0.candidate].record.finalURL } }

@@ -15,7 +15,7 @@ extension DownloadCache {
         return try await fetcher.pool.subscribe(to: nil, fetch, on: executor) {
             [fetcher] (task) async throws(ImageCacheError) in
             defer { task.context.end() }
-            return try await fetcher.load(try ResolvedRequest(request), task, for: .file)
+            return try await fetcher.load(try ResolvedRequest(request, by: fetcher.rules), task, for: .file)
         }.value()
     }
 }

@@ -26,8 +26,12 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     /// dropped either until this one's body takes its place.
     private var holdsOther = false
     /// The digest of the body's first `digested` bytes; `nil` when bytes went past it.
-    private var digest: SHA256?
+    private var digest: RunningDigest?
     private var digested: Int64 = 0
+    /// The digest that the body must have: the request's, else its response's own (RFC 9530).
+    private var expected: Digest? { resolved.request.expectedDigest ?? announced }
+    /// The digest that the response gave with which the body began: what another mirror says later does not replace it.
+    private var announced: Digest?
 
     init(resolved: ResolvedRequest, rules: CacheRules, writer: BodyWriter, fetch: Fetch) {
         self.fetch = fetch
@@ -44,6 +48,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         }
         isStorable = refusal(to: record.response) == nil
         self.record = record
+        announced = record.response.verifiableDigest
         if !keepsPartial { self.record = nil }
     }
 
@@ -75,7 +80,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     /// Lets those who wait for the same resource follow the body, if it is an answer to them too.
     private func tellFollowers(_ placement: BodyPlacement) {
-        guard isStorable, resolved.request.sha256 == nil, let response = record?.response.withLength(of: placement),
+        guard isStorable, resolved.request.expectedDigest == nil,
+            let response = record?.response.withLength(of: placement),
             response.status == .ok, response.redirects.isEmpty, case .complete(.some) = response.extent
         else { return fetch.followable.fulfill(nil) }
         fetch.followable.fulfill(FollowableResponse(response: response, version: growth.version))
@@ -91,10 +97,10 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         self.record = record
         holdsOther = false
         growth.restart()
-        if resolved.request.sha256 != nil {
-            digest = try BodyDigest.running()
-            digested = 0
-        }
+        announced = record.response.verifiableDigest
+        digest = try expected.map { try BodyDigest.running($0.algorithm) }
+        digested = 0
+        try checkHasDigest()
         try writer.start(header: record.encoded, total: length)
     }
 
@@ -130,30 +136,37 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     // MARK: After the transfer
 
-    /// Fails with `.wrongBytes` when the request names a SHA-256 and the body has another; when its file was changed since it
-    /// was received, with the store's error, which is no fault of the origin's and can be repaired.
+    private func checkHasDigest() throws(ImageCacheError) {
+        guard resolved.request.integrity.requiresDigest, expected?.algorithm.isCollisionResistant != true else {
+            return
+        }
+        throw ImageCacheError(
+            .wrongBytes, url: resolved.url,
+            message: "there is no digest of it: neither was one given, nor has the response one (RFC 9530)")
+    }
+
+    /// Fails with `.wrongBytes` when the body has another digest than it must have; when its file was changed since it was
+    /// received, with the store's error, which is no fault of the origin's and can be repaired.
     func checkDigest() throws(ImageCacheError) {
-        guard let expected = resolved.request.sha256?.lowercased() else { return }
+        try checkHasDigest()
+        guard let expected else { return }
         let actual: [UInt8]
-        let streamDigest = digested == writer.bytesHeld ? digest : nil
+        let streamDigest = digested == writer.bytesHeld && digest?.algorithm == expected.algorithm ? digest : nil
         if let streamDigest {
             actual = streamDigest.finish()
         } else {
             guard let descriptor = writer.readHandle() else {
                 throw ImageCacheError(
-                    .store(.io), url: resolved.url, message: "the body cannot be read back for its SHA-256")
+                    .store(.io), url: resolved.url, message: "the body cannot be read back for its digest")
             }
             defer { close(descriptor) }
-            actual = try BodyDigest.digest(ofFile: descriptor, size: writer.bytesHeld)
+            actual = try BodyDigest.digest(expected.algorithm, ofFile: descriptor, size: writer.bytesHeld)
         }
-        let hex = actual.hexadecimal
-        guard hex == expected else {
+        guard actual == expected.bytes else {
             if streamDigest == nil {
                 do throws(StoreError) { try writer.verifyHeld() } catch { throw ImageCacheError(error) }
             }
-            throw ImageCacheError(
-                .wrongBytes, url: resolved.url,
-                message: "the body's SHA-256 is \(hex), not \(expected); it was not stored")
+            throw .wrong(expected, actual: actual.hexadecimal, url: resolved.url)
         }
     }
 

@@ -23,6 +23,7 @@ struct ResponseKey: Hashable, Sendable {
 /// The properties in which the requests for files are equal that share one fetch.
 struct FileKey: Hashable, Sendable {
     var url: String
+    private var key: String?
     private var owner: String?
     /// One by one: equality of `HTTPFields` takes different bytes that are no text for the same.
     private var fields: [HTTPField]
@@ -33,8 +34,12 @@ struct FileKey: Hashable, Sendable {
     private var isSafeQuery: Bool
     private var transfer: TransferOptions
     private var sha256: String?
+    private var integrity: BodyIntegrity
+    private var mirrors: [Mirror]
+    private var usesAnnouncedMirrors: Bool
     private var resumes: Bool
     private var noStoreBehavior: FileRequest.NoStoreBehavior
+    private var version: String?
     private var goneOriginal: Int64?
     private var awaitsRevalidation: Bool
     /// The resource's when it was asked for: who asks after an invalidation does not join what began before it.
@@ -50,6 +55,7 @@ struct FileKey: Hashable, Sendable {
     init(_ request: FileRequest, in epoch: Generation.Epoch?) {
         self.epoch = epoch
         url = request.url
+        key = request.key
         owner = request.owner
         fields = Array(request.fields)
         policy = request.policy
@@ -59,8 +65,12 @@ struct FileKey: Hashable, Sendable {
         isSafeQuery = request.isSafeQuery
         transfer = request.transfer
         sha256 = request.sha256
+        integrity = request.integrity
+        mirrors = request.mirrors
+        usesAnnouncedMirrors = request.usesAnnouncedMirrors
         resumes = request.resumes
         noStoreBehavior = request.noStoreBehavior
+        version = request.version
         goneOriginal = request.goneOriginal
         awaitsRevalidation = request.awaitsRevalidation
     }

@@ -151,7 +151,7 @@ extension CacheDecision {
 }
 
 /// Takes the answer to HEAD, which has no body.
-private final class NoBody: BodySink {
+final class NoBody: BodySink {
     func held() -> HeldPartial? { nil }
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) {}
     func write(_ bytes: UnsafeRawBufferPointer) -> WriteResult { .accepted }

@@ -63,6 +63,7 @@ extension Fetcher {
         do throws(StoreError) {
             var candidates = try entries(for: resolved).compactMap { Candidate($0, generation) }
             candidates += try candidatesForEverybody(resolved, generation)
+            candidates += try equivalentCandidates(resolved, isNecessary: candidates.isEmpty)
             if let gone = resolved.request.goneOriginal {
                 let made = try store.entries(for: resolved.key.ofDerivedImages).compactMap { DerivedImage.Stored($0) }
                 let standIn = Candidate(
@@ -90,9 +91,8 @@ extension Fetcher {
             throw ImageCacheError(error)
         }
         // The digest is the original's.
-        if let expected = resolved.request.sha256, candidate.made.isEmpty {
-            let digest = try BodyDigest.digest(ofFile: body.descriptor, size: body.size)
-            guard digest.hexadecimal == expected.lowercased() else { return nil }
+        if candidate.made.isEmpty, !(try hasDigest(body, candidate.record.response, for: resolved.request)) {
+            return nil
         }
         do throws(StoreError) {
             try store.touch(candidate.entry)

@@ -12,7 +12,7 @@ extension Fetcher {
 
     /// The stored file for a request, if it may be served as it is without a word to the origin.
     func stored(_ request: FileRequest) throws(ImageCacheError) -> CachedFile? {
-        let resolved = try ResolvedRequest(request)
+        let resolved = try ResolvedRequest(request, by: rules)
         let candidates = try candidates(for: resolved)
         let decision = rules.decide(resolved.cacheRequest, stored: candidates.map(\.record.response), now: now())
         guard case .serve(let served) = decision else { return nil }
@@ -21,6 +21,7 @@ extension Fetcher {
 
     func plan(_ resolved: ResolvedRequest) throws(ImageCacheError) -> Plan {
         var candidates = try candidates(for: resolved)
+        let count = candidates.count
         while true {
             let decision = rules.decide(resolved.cacheRequest, stored: candidates.map(\.record.response), now: now())
             switch decision {
@@ -31,7 +32,7 @@ extension Fetcher {
                 candidates.remove(at: served.candidate)
             case .serveAndRevalidate(let served, let validation):
                 guard revalidatesInBackground, !resolved.request.awaitsRevalidation else {
-                    return .ask(ConditionalRequest(validation, candidates))
+                    return .ask(explained(ConditionalRequest(validation, candidates), resolved, of: count))
                 }
                 let candidate = candidates[served.candidate]
                 guard let file = try open(candidate, for: resolved, served, decision) else {
@@ -40,8 +41,10 @@ extension Fetcher {
                 }
                 revalidateInBackground(resolved)
                 return .serve(file)
-            case .validate(let validation): return .ask(ConditionalRequest(validation, candidates))
-            case .forward(let forward): return .ask(ConditionalRequest(forward, candidates))
+            case .validate(let validation):
+                return .ask(explained(ConditionalRequest(validation, candidates), resolved, of: count))
+            case .forward(let forward):
+                return .ask(explained(ConditionalRequest(forward, candidates), resolved, of: count))
             case .fail:
                 throw Self.notCached(resolved)
             }

@@ -43,7 +43,7 @@ extension Fetcher {
             index = better.flatMap { conditional.staleCandidate(for: resolved, after: $0.head.status, by: self) }
         case .cancelled: index = nil
         case .addressRefused where request.consumer.isFile: index = nil
-        default: index = conditional.fallback
+        default: index = conditional.fallback ?? pinnedFallback(conditional, resolved)
         }
         guard let index,
             let file = try openStale(

@@ -36,7 +36,7 @@ extension Fetcher {
         for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
             hotResponses.forget(url)
-            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofDerivedImages] }
+            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofDerivedImages, $0.ofSearch] }
             let wasCurrent = store.isCurrent(generation.epoch)
             _ = try? store.remove(keys, invalidating: .resource(url))
             if wasCurrent { generation = store.generation(of: resolved.url) }
@@ -82,6 +82,9 @@ extension Fetcher {
             var entry = NewEntry(
                 key: key, variant: variant, url: resolved.url, metadata: record.encoded, generation: generation)
             entry.variantLimit = maxVariants
+            entry.expires = rules.uselessDate(
+                of: record.response, freshnessOverride: resolved.request.freshnessOverride)
+            entry.version = resolved.request.applicationVersion
             let stored: StoredBody? = sink.isStorable ? try commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient() }
             var status = status
@@ -101,7 +104,7 @@ extension Fetcher {
     private func commit(
         _ new: NewEntry, _ record: ResponseRecord, _ writer: BodyWriter
     ) throws(StoreError) -> StoredBody? {
-        var new = new
+        guard var new = try placed(new, record) else { return nil }
         // Each further round is a change by somebody else.
         for _ in 0..<8 {
             do throws(StoreError) { return try writer.commit(new) } catch {
@@ -109,14 +112,18 @@ extension Fetcher {
             }
             let generation = store.generation(of: new.url)
             guard generation.epoch == new.generation?.epoch else { return nil }
-            let inPlace = try store.entries(for: new.key).first { [variant = new.variant] in $0.variant == variant }
-            let later = inPlace.flatMap { ResponseRecord(decoding: $0.metadata)?.response.requestTime }
-            if let later, later > record.response.requestTime, !CacheRules.clockWentBack(since: later, now: now()) {
-                return nil
-            }
+            if try hasLater(than: record, at: new) { return nil }
             new.generation = generation
         }
         return nil
+    }
+
+    /// Returns true if the answer to a later request is in an entry's place.
+    func hasLater(than record: ResponseRecord, at new: NewEntry) throws(StoreError) -> Bool {
+        let inPlace = try store.entries(for: new.key) { _ in new.variant }.first { $0.variant == new.variant }
+        let later = inPlace.flatMap { ResponseRecord(decoding: $0.metadata)?.response.requestTime }
+        guard let later else { return false }
+        return later > record.response.requestTime && !CacheRules.clockWentBack(since: later, now: now())
     }
 
     /// A 304: refreshes what is stored and serves it; `nil` when that is gone.
@@ -157,7 +164,7 @@ extension Fetcher {
         }
         do throws(StoreError) {
             if candidate.made.isEmpty {
-                try note(candidate.entry, candidate.record.encoded, rules.variantKey(of: response))
+                try note(candidate.entry, candidate.record.encoded, variant(of: response, at: candidate.entry))
             }
             for index in candidate.made.indices {
                 candidate.made[index].record.response = candidate.record

@@ -13,6 +13,8 @@ struct Fetcher: Sendable {
     let now: @Sendable () -> Date
     /// The transport to the origins.
     var transport: any HTTPTransport
+    /// The rates at which origins served mirrored requests.
+    let originRates = OriginRates()
     let revalidatesInBackground: Bool
     let maxVariants: Int
     let sweeper: Sweeper?
@@ -64,7 +66,7 @@ struct Fetcher: Sendable {
 
     /// Joins the fetch that brings the file for a request, or starts one.
     func subscribe(to request: FileRequest) -> FetchPool.Subscription {
-        let key = FileKey(request, in: store.generation(of: ImageKey.Original(request).url).epoch)
+        let key = FileKey(request, in: store.generation(of: ImageKey.Original(request, by: rules).url).epoch)
         if request.duplicates == .replace {
             pool.cancel { fetch in
                 if case .file(let other) = fetch.key { other.isEqual(to: key) } else { false }
@@ -74,7 +76,7 @@ struct Fetcher: Sendable {
             (task) async throws(ImageCacheError) in
             defer { task.context.end() }
             do throws(ImageCacheError) {
-                return try await load(try ResolvedRequest(request), task, for: .file)
+                return try await load(try ResolvedRequest(request, by: rules), task, for: .file)
             } catch {
                 throw error.with(url: request.url)
             }
@@ -172,7 +174,7 @@ extension TransferEngine.Configuration {
         maxPerHost = configuration.maxTransfersPerHost
         maxPerClient = configuration.maxTransfersPerClient
         addressPolicy = configuration.addressPolicy
-        signatures = configuration.rules.signatures
+        signatures = configuration.rules.resourceParameters
         now = configuration.now
     }
 }

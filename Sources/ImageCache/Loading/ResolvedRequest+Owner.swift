@@ -34,7 +34,7 @@ extension ResolvedRequest {
     }
 
     /// Apart from the names that credentials bring along: nobody can call themselves another's credentials.
-    private static func namespace(ofOwner owner: String) -> String { "owner:" + owner }
+    static func namespace(ofOwner owner: String) -> String { "owner:" + owner }
 
     /// Whose what is stored under a key is; `nil`: nobody's.
     static func namespace(of key: EntryKey) -> String? {

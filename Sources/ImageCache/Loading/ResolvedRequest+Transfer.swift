@@ -13,6 +13,9 @@ extension ResolvedRequest {
             url: self.request.url, method: self.request.method, fields: self.request.fields, body: self.request.body,
             priority: self.request.priority, client: self.request.client, options: self.request.transfer)
         request.options.reportsHeads = self.request.trace != nil
+        if self.request.integrity.asksForDigest, let name = HTTPField.Name.wantReprDigest {
+            request.fields[name] = DigestFields.wanted
+        }
         var conditions = HTTPFields()
         let stored = conditional?.storedURL
         for field in conditional?.fields ?? HTTPFields() {

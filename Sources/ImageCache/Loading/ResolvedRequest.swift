@@ -9,13 +9,16 @@ struct ResolvedRequest: Sendable {
     /// The request for the whole representation: of one for a part of it, for its head, or for whether it changed, the GET that
     /// answers it.
     let request: FileRequest
-    /// The URL as it is shown and stored: normalised, without fragment and userinfo.
+    /// The URL that the response is stored under, and shown with: normalised, without fragment, userinfo and what the key rules ignore.
     let url: String
+    /// True if ``url`` is the one that the origin is asked for. Otherwise requests for other URLs have the same key.
+    let isKeyOfOwn: Bool
     let key: EntryKey
     /// Where a response to these credentials is kept when it says that it is for everybody; `nil` without credentials, and
     /// for an owner that the caller names.
     let keyForEverybody: EntryKey?
-    private let owner: String?
+    let owner: String?
+    private let rules: CacheRules
     /// The request for the whole representation, as the caching rules see it.
     var cacheRequest: CacheRequest
     /// The request as it was asked, as the caching rules see it.
@@ -28,16 +31,19 @@ struct ResolvedRequest: Sendable {
     var isNarrow: Bool { Self.narrowing.contains { asked.fields.contains($0) } }
 
     /// For a request whose answer is the whole file.
-    init(_ request: FileRequest) throws(ImageCacheError) {
+    init(_ request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         try Self.checkFields(of: request)
+        if let sha256 = request.sha256, Digest(.sha256, hexadecimal: sha256) == nil {
+            throw ImageCacheError(.invalidRequest, message: "a SHA-256 has 64 hexadecimal digits")
+        }
         if request.method == .head {
             throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; use response(for:)")
         }
-        try self.init(passing: request)
+        try self.init(passing: request, by: rules)
     }
 
     /// For a GET or HEAD that may be about a part of a file, its head, or whether it changed.
-    init(narrow request: FileRequest) throws(ImageCacheError) {
+    init(narrow request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         guard request.method == .get || request.method == .head else {
             throw ImageCacheError(.invalidRequest, message: "\(request.method) has no parts; only GET and HEAD have")
         }
@@ -45,20 +51,22 @@ struct ResolvedRequest: Sendable {
         whole.method = .get
         for name in Self.narrowing { whole.fields[name] = nil }
         try Self.checkFields(of: whole)
-        try self.init(whole, asked: request)
+        try self.init(whole, asked: request, by: rules)
     }
 
     /// For any request.
-    init(passing request: FileRequest) throws(ImageCacheError) { try self.init(request, asked: request) }
+    init(passing request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
+        try self.init(request, asked: request, by: rules)
+    }
 
-    private init(_ request: FileRequest, asked: FileRequest) throws(ImageCacheError) {
-        let parsed: HTTPURL
-        do throws(InvalidURL) { parsed = try HTTPURL(request.url) } catch {
-            throw ImageCacheError(
-                .invalidRequest, url: URLText.separatingUserinfo(request.url).url, message: error.description)
-        }
+    private init(_ request: FileRequest, asked: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
+        let parsed = try Self.parsed(request.url)
         self.request = request
-        url = parsed.normalized
+        self.rules = rules
+        url =
+            try request.key.map { key throws(ImageCacheError) in rules.keyURL(of: try Self.parsed(key)) }
+            ?? rules.keyURL(of: parsed)
+        isKeyOfOwn = url == parsed.normalized
         owner = Self.owner(of: request, userinfo: parsed.userinfo.map { $0[...] })
         let digest = request.isSafeQuery ? try request.body.map(BodyDigest.digest(of:))?.hexadecimal : nil
         // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
@@ -68,11 +76,17 @@ struct ResolvedRequest: Sendable {
         keyForEverybody = isOwned ? nil : EntryKey(CacheKey(url: url, method: method, bodyDigest: digest).value)
         cacheRequest = CacheRequest(
             method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
-            freshnessOverride: request.freshnessOverride, isSafeQuery: request.isSafeQuery)
+            freshnessOverride: request.freshnessOverride, isSafeQuery: request.isSafeQuery, version: request.version)
         var askedRequest = cacheRequest
         askedRequest.method = asked.method
         askedRequest.fields = Self.sentFields(asked)
         self.asked = askedRequest
+    }
+
+    private static func parsed(_ url: String) throws(ImageCacheError) -> HTTPURL {
+        do throws(InvalidURL) { return try HTTPURL(url) } catch {
+            throw ImageCacheError(.invalidRequest, url: URLText.separatingUserinfo(url).url, message: error.description)
+        }
     }
 
     /// A file is a whole representation, and its validation is the cache's: these fields would make it something else.
@@ -94,8 +108,12 @@ struct ResolvedRequest: Sendable {
         return fields
     }
 
+    /// All that a removal of the URL takes away: the responses to it and to equivalent URLs, and what was made of them.
+    var allKeys: [EntryKey] { [key, key.ofDerivedImages, key.ofSearch] }
+
     /// Where what is stored for another URL is: the same owner's, and nobody's in particular, which everybody sees.
     func keys(ofURL url: String) -> [EntryKey] {
-        (owner == nil ? [nil] : [owner, nil]).map { EntryKey(CacheKey(url: url, owner: $0).value) }
+        let url = rules.keyURL(of: url)
+        return (owner == nil ? [nil] : [owner, nil]).map { EntryKey(CacheKey(url: url, owner: $0).value) }
     }
 }

@@ -42,7 +42,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     init(_ request: OriginRequest, by fetcher: Fetcher) throws(ImageCacheError) {
         self.fetcher = fetcher
         self.request = request
-        whole = request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.key, by: fetcher)
+        whole =
+            request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.partialKey, by: fetcher)
     }
 
     func attach(_ transfer: any TransferControl) {
@@ -140,6 +141,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         guard case .whole = placement else { return true }
         // A part that nobody asked for is no file, and no answer to whoever comes later.
         guard head.status != .partialContent, request.mayStore(head.status, by: fetcher) else { return false }
+        // A refusal of one token is no response to another.
+        guard resolved.isKeyOfOwn || head.status.kind == .successful else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         let rules = fetcher.rules
         return rules.storability(of: response, to: resolved.cacheRequest, receivedAt: head.responseTime).isStorable

@@ -10,6 +10,7 @@ struct FetchTerms: Hashable, Sendable {
     private let policy: CachePolicy
     private let freshnessOverride: FreshnessOverride?
     private let sha256: String?
+    private let version: String?
     /// Cache-Control and Pragma, one by one: equality of `HTTPFields` takes different bytes that are no text for the same.
     private let directives: [HTTPField]
     private let transfer: TransferOptions
@@ -20,7 +21,8 @@ struct FetchTerms: Hashable, Sendable {
     init(_ resolved: ResolvedRequest) {
         policy = resolved.cacheRequest.policy
         freshnessOverride = resolved.request.freshnessOverride
-        sha256 = resolved.request.sha256?.lowercased()
+        sha256 = resolved.request.expectedDigest?.hexadecimal
+        version = resolved.request.version
         directives = resolved.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
         transfer = resolved.request.transfer
     }
@@ -30,7 +32,8 @@ struct FetchTerms: Hashable, Sendable {
     /// - Parameter length: the body's, in bytes.
     func mayFollow(_ other: FetchTerms, length: Int64) -> Bool {
         policy == .useProtocolCachePolicy && directives.isEmpty && sha256 == nil && other.sha256 == nil
-            && freshnessOverride == other.freshnessOverride && transfer.rateLimit == other.transfer.rateLimit
+            && freshnessOverride == other.freshnessOverride && version == other.version
+            && transfer.rateLimit == other.transfer.rateLimit
             && (other.transfer.maxTime == nil || length <= Self.quickLength)
     }
 }
@@ -38,7 +41,7 @@ struct FetchTerms: Hashable, Sendable {
 extension Fetcher {
     /// Sees to it that what is fetched for an equal request is at least as urgent as this one.
     func raise(_ request: FileRequest) {
-        guard request.priority > .background, let resolved = try? ResolvedRequest(request) else { return }
+        guard request.priority > .background, let resolved = try? ResolvedRequest(request, by: rules) else { return }
         fetches.raise(resolved.key, to: request.priority)
     }
 }

@@ -83,6 +83,8 @@ extension ServerConfiguration {
         cache.rules = CacheRules(mode: .shared)
         cache.rules.alwaysVaryingNames = Set(passedFields.map { $0.lowercased() })
         cache.rules.signatures.schemes += signatureParameters.map { .init(parameter: $0) }
+        if !ignoredParameters.isEmpty { cache.rules.keys.ignored = [.init(ignoring: Set(ignoredParameters))] }
+        cache.rules.keys.signedHosts = signedHosts.map { HostPattern($0) }
         cache.store.capacity = capacity
         cache.maxVariants = maxVariants
         cache.maxDecodesPerClient = decodesPerClient

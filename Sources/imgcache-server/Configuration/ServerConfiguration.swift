@@ -42,6 +42,10 @@ struct ServerConfiguration: Sendable {
     var tellsTiming = false
     /// Query parameters that are part of a signature, in addition to the known ones.
     var signatureParameters: [String] = []
+    /// Query parameters that are left out of the key, `*` for any text.
+    var ignoredParameters: [String] = []
+    /// Hosts whose signed URLs have the key of the URL without its signature.
+    var signedHosts: [String] = []
 
     // Images.
     /// Other hosts of originals: `host` or `host:port`, a leading `*.` for all subdomains.

@@ -87,6 +87,14 @@ extension Setting {
             "signature-parameters", "NAME,…", \.signatureParameters,
             "Query parameters of signatures, in addition to those of S3, GCS, Azure, CloudFront and Akamai: ignored when the final URL of a redirect is compared with that of a stored response."
         ) { $0.utf8.contains { "&=#?".utf8.contains($0) } ? "must be the name of a query parameter" : nil },
+        list(
+            "ignored-parameters", "NAME,…", \.ignoredParameters,
+            "Query parameters that do not say what is asked for: responses are stored without them and answer every value. * stands for any text."
+        ) { $0.utf8.contains { "&=#?".utf8.contains($0) } ? "must be the name of a query parameter" : nil },
+        list(
+            "signed-hosts", "HOST,…", \.signedHosts,
+            "Hosts at which the signatures of S3, GCS, Azure, CloudFront and Akamai are left out of what responses are stored under; *.example.com for all below. Whoever has the rest of such a URL then gets what is stored for it."
+        ) { $0.hasPrefix("[") || !$0.contains(":") ? hostProblem($0) : "must be a host without a port" },
         flag("server-timing", \.tellsTiming, "Add the duration in the cache to responses, in Server-Timing."),
     ]
 

@@ -33,6 +33,9 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output")
     var result: ResultOptions
 
+    @OptionGroup(title: "Data sets")
+    var dataSet: DataSetOptions
+
     @OptionGroup
     var fetching: FetchingOptions
 
@@ -44,6 +47,7 @@ struct FetchCommand: AsyncParsableCommand {
             throw ValidationError("Specify a URL, or a list of URLs with -i.")
         }
         guard output.directory?.isEmpty != true else { throw ValidationError("-d expects a directory.") }
+        try dataSet.validate(urls, batch, output)
         try fetching.validate(urls, batch, output: output.file, takes: "URL")
     }
 

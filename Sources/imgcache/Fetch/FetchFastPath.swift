@@ -40,6 +40,8 @@ struct FetchFastPath: Equatable {
     func printStoredFile() -> Bool {
         var configuration = DownloadCache.Configuration()
         configuration.rules = CachingOptions.rules
+        guard let keys = try? KeyRules(directory: directory ?? DownloadCache.defaultDirectory) else { return false }
+        configuration.rules.keys = keys
         if isQuiet { configuration.logger.logLevel = .critical }
         guard let cache = try? DownloadCache(directory: directory, configuration: configuration),
             let file = try? cache.blocking.storedFile(for: FileRequest(url))

@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import DownloadLists
 import Glibc
 import ImageCache
 import Units
@@ -9,36 +10,67 @@ struct FetchRun: Sendable {
 
     func run() async -> ExitStatus {
         let interruption = Interruption()
-        let urls: [String]
+        let inputs: WorkQueue<FetchInput>
         let session: FetchSession
         let destination: OutputDestination
         do {
-            urls = try options.batch.all(options.urls)
-            destination = try OutputDestination(options.output, for: urls)
+            inputs = try FetchInputs.queue(options)
+            let downloads = inputs.elements.compactMap { input in
+                if case .download(let download) = input { download } else { nil }
+            }
+            destination = try OutputDestination(options.output, options.dataSet, for: downloads)
             session = try FetchSession(
-                options: options.fetching, transfers: options.batch.parallel, destination: destination)
+                options: options.fetching, options.dataSet, transfers: options.batch.parallel, destination: destination,
+                twins: TwinDownloads(of: options.dataSet.dedupe ? downloads : []))
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)
         }
-        let messages = options.fetching.messages
-        let showsProgress = !messages.quiet && !messages.verbose && Output.isTerminal(STDERR_FILENO)
-        let display = showsProgress ? ProgressDisplay(fileCount: urls.count) : nil
+        let display = progressDisplay(inputs)
         let reporter = Reporter<FetchResult>(
             options.result, printsLines: !destination.isStandardOutput, display: display)
-        interruption.onSignal { session.cancelAll() }
-        var status = await reporter.run(urls, width: options.batch.parallel, interruption) { url, id in
-            await session.fetch(url, id: id, display: display)
+        interruption.onSignal {
+            inputs.stop()
+            session.cancelAll()
         }
+        let pins = session.resumePins()
+        defer { pins.cancel() }
+        let sizes = display.map { SizeProbe(session.probe, $0) }
+        sizes?.start(inputs)
+        let record = RunRecord()
+        var status = await reporter.run(inputs, width: options.batch.parallel, interruption) { input, place in
+            let result = await session.fetch(input, id: place, display: display)
+            record.add(result, at: place)
+            if result.exitStatus != .done, !options.dataSet.keepGoing { inputs.stop() }
+            return result
+        }
+        sizes?.stop()
         display?.stop()
         if let missing = session.missingPath() {
             Output.error(missing.message.forTerminal)
             if status == .done { status = missing.status }
         }
-        if status == .interrupted { Self.reportKeptBytes(reporter.ending, requested: urls.count) }
+        if status == .interrupted { Self.reportKeptBytes(reporter.ending, requested: inputs.count.count) }
+        do { try record.write(options.dataSet, inputs.elements, status) } catch {
+            Output.error("\(error)".forTerminal)
+            if status == .done { status = ExitStatus(error) }
+        }
         interruption.isReported()
         await session.close()
         return status
+    }
+
+    /// Lines that are redrawn on a terminal; elsewhere one line now and then for several files.
+    private func progressDisplay(_ inputs: WorkQueue<FetchInput>) -> ProgressDisplay? {
+        let messages = options.fetching.messages
+        let isSeveral = options.batch.inputFile != nil || options.urls.count > 1
+        let isTerminal = Output.isTerminal(STDERR_FILENO)
+        guard !messages.quiet, !messages.verbose, isTerminal || isSeveral else { return nil }
+        let display = ProgressDisplay(isSeveral: isSeveral, isTerminal: isTerminal) { inputs.count }
+        for (place, input) in inputs.elements.enumerated() {
+            if case .download(let download) = input, let size = download.size { display.expect(place, size: size) }
+        }
+        return display
     }
 
     private static func reportKeptBytes(_ ending: (interrupted: [FetchResult], reported: Int), requested: Int) {

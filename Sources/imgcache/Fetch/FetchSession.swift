@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 import DiskStore
+import DownloadLists
 import Glibc
 import ImageCache
 
@@ -11,12 +12,20 @@ struct FetchSession: Sendable {
     private let fallback: FallbackCache?
     private let destination: OutputDestination
     private let template: FileRequest
+    private let dataSet: DataSetOptions
     private let isQuiet: Bool
-    /// The delivered paths in the store.
+    /// Files that several downloads of the run have in common.
+    private let twins: TwinDownloads
+    /// The paths in the store that were handed out.
     private let handedOut = Locked<[(url: String, path: String)]>([])
 
-    init(options: FetchingOptions, transfers: Int, destination: OutputDestination) throws {
+    init(
+        options: FetchingOptions, _ dataSet: DataSetOptions, transfers: Int, destination: OutputDestination,
+        twins: TwinDownloads
+    ) throws {
         self.destination = destination
+        self.dataSet = dataSet
+        self.twins = twins
         let holds = destination.needsStoredFile
         isQuiet = options.messages.quiet
         template = try options.template(mayBeUnstorable: !holds)
@@ -44,49 +53,105 @@ struct FetchSession: Sendable {
         }
     }
 
-    /// True if bytes are written while they arrive, which a checksum to verify forbids.
-    private var streams: Bool { destination.isStandardOutput && template.sha256 == nil }
+    /// Returns true if bytes may be written while they arrive. They may not if a checksum must be verified first.
+    private func streams(_ request: FileRequest) -> Bool {
+        destination.isStandardOutput && request.sha256 == nil && request.integrity.digest == nil
+    }
+
+    /// The length of a download's file, by HEAD; `nil` when nobody says it.
+    @Sendable func probe(_ download: ListedDownload) async -> Int64? {
+        guard let cache else { return nil }
+        var request = template
+        request.url = download.url
+        if let stored = try? cache.blocking.storedFile(for: request) { return stored.size }
+        guard request.policy != .returnCacheDataDontLoad else { return nil }
+        request.method = .head
+        request.sha256 = nil
+        request.priority = .background
+        request.transfer.retry.maxRetries = 0
+        let head = try? await cache.response(for: request).head
+        return head?.headerFields[.contentLength].flatMap { Int64($0) }
+    }
+
+    /// Goes on with pins that a killed run has left, as long as this one takes.
+    func resumePins() -> Task<Void, Never> {
+        Task(priority: .background) { _ = try? await cache?.resumePins() }
+    }
 
     func cancelAll() {
         cache?.cancelAll()
         fallback?.cancelAll()
     }
 
-    func fetch(_ url: String, id: Int, display: ProgressDisplay?) async -> FetchResult {
-        var request = template
-        request.url = url
+    func fetch(_ input: FetchInput, id: Int, display: ProgressDisplay?) async -> FetchResult {
+        guard case .download(let download) = input else {
+            var result = FetchResult(url: input.name)
+            if case .invalid(let error) = input { result.fail(Failure(.usage, "\(error)")) }
+            display?.finish(id)
+            return result
+        }
+        let request = template.getting(download, dataSet, isQuiet: isQuiet)
         var result = FetchResult(url: request.urlWithoutUserinfo)
         await result.timed { result in
-            defer { display?.finish(id) }
+            defer { display?.finish(id, size: result.size) }
             do {
-                try await fetch(request, into: &result, id: id, display)
+                try await twins.share(download.digest) { twin in
+                    if let twin {
+                        try deliver(twin, of: request, download, &result, isFallback: false)
+                        result.isTwin()
+                        return twin
+                    }
+                    return try await fetch(request, download, into: &result, id: id, display)
+                }
             } catch {
                 result.fail(error, told: explained(error))
+                if result.exitStatus != .interrupted, let position = download.position {
+                    result.error = result.error.map { "\(position): \($0)" }
+                }
             }
         }
         return result
     }
 
+    /// Fetches and delivers; damaged bytes of several mirrors are fetched once more, from the beginning.
     private func fetch(
-        _ request: FileRequest, into result: inout FetchResult, id: Int, _ display: ProgressDisplay?
-    ) async throws {
+        _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
+        _ display: ProgressDisplay?
+    ) async throws -> CachedFile? {
+        do {
+            return try await fetchOnce(request, download, into: &result, id: id, display)
+        } catch let error as ImageCacheError
+            where error.code == .wrongBytes && !request.mirrors.isEmpty && result.resumedFrom > 0
+        {
+            return try await fetchOnce(request, download, into: &result, id: id, display)
+        }
+    }
+
+    private func fetchOnce(
+        _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
+        _ display: ProgressDisplay?
+    ) async throws -> CachedFile? {
         if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?
             do {
                 file = try await load(request, from: cache, into: &result, id: id, display)
             } catch let error as ImageCacheError where fallback != nil && Self.isOutOfSpace(error) {
-                // Bytes written to standard output cannot be withdrawn.
-                if streams, result.kept > 0 { throw error }
+                // Bytes written to standard output cannot be taken back.
+                if streams(request), result.kept > 0 { throw error }
                 if !isQuiet { Output.warning("not cached: \(error)".forTerminal) }
                 file = nil
             }
-            if let file { return try deliver(file, of: request, &result, isFallback: false) }
+            if let file {
+                try deliver(file, of: request, download, &result, isFallback: false)
+                return file
+            }
         }
-        guard let fallback else { return }
+        guard let fallback else { return nil }
         let cache = try fallback.opened()
         let file = try await load(request, from: cache, into: &result, id: id, display)
-        try deliver(file, of: request, &result, isFallback: true)
+        try deliver(file, of: request, download, &result, isFallback: true)
         _ = try? cache.blocking.remove(request)
+        return nil
     }
 
     /// The fallback cache, if an earlier run has begun the request there and the store has no response.
@@ -119,13 +184,14 @@ struct FetchSession: Sendable {
         }
         defer { watching?.cancel() }
         do {
-            guard streams else { return try await download.file }
+            guard streams(request) else { return try await download.file }
             BlockingSection.enter()
             defer { BlockingSection.leave() }
             return try await download.copy(toDescriptor: STDOUT_FILENO)
         } catch {
             result.kept = download.latestProgress.received
             result.total = download.latestProgress.total
+            result.resumedFrom = download.latestProgress.resumedFrom
             throw error
         }
     }
@@ -134,13 +200,18 @@ struct FetchSession: Sendable {
     ///
     /// - Parameter isFallback: True if it comes from a cache that is not used again.
     private func deliver(
-        _ file: CachedFile, of request: FileRequest, _ result: inout FetchResult, isFallback: Bool
+        _ file: CachedFile, of request: FileRequest, _ download: ListedDownload, _ result: inout FetchResult,
+        isFallback: Bool
     ) throws {
         let mayBlock = destination.mayBlock
         if mayBlock { BlockingSection.enter() }
         defer { if mayBlock { BlockingSection.leave() } }
-        if !streams { result.output = try destination.deliver(file, of: request.url, moving: isFallback) }
-        result.fill(from: file, sha256: template.sha256)
+        if !streams(request) { result.output = try destination.deliver(file, of: download, moving: isFallback) }
+        result.fill(from: file, sha256: download.sha256 ?? template.sha256)
+        // Its age says nothing of a file that has its digest.
+        if file.source == .stale, request.policy == .returnCacheDataElseLoad, download.digest != nil {
+            result.source = "verified"
+        }
         if destination.needsStoredFile {
             result.path = file.path
             handedOut.withLock { $0.append((result.url, file.path)) }

@@ -9,6 +9,7 @@ extension FetchingOptions {
     func template(mayBeUnstorable: Bool) throws -> FileRequest {
         var template = FileRequest("")
         template.owner = whose.owner
+        template.key = keys.key
         template.fields = RequestOptions.fields(request.headers)
         template.policy = caching.policy
         template.resumes = !caching.noResume
@@ -37,7 +38,7 @@ extension RequestOptions {
         return fields
     }
 
-    fileprivate func transferOptions() throws -> TransferOptions {
+    func transferOptions() throws -> TransferOptions {
         var options = TransferOptions()
         options.userAgent = userAgent
         options.acceptsContentCoding = Self.fields(headers).contains(.acceptEncoding)

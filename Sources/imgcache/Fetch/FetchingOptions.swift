@@ -11,6 +11,9 @@ struct FetchingOptions: ParsableArguments {
     var caching: CachingOptions
 
     @OptionGroup(title: "Cache")
+    var keys: KeyOptions
+
+    @OptionGroup(title: "Cache")
     var whose: OwnerOptions
 
     @OptionGroup(title: "Store")
@@ -33,6 +36,7 @@ struct FetchingOptions: ParsableArguments {
         guard file == nil || isOne else { throw ValidationError("-o allows only one \(noun); use -d DIR for several.") }
         guard file?.isEmpty != true else { throw ValidationError("-o expects a file name.") }
         guard request.sha256 == nil || isOne else { throw ValidationError("--sha256 allows only one URL.") }
+        guard keys.key == nil || isOne else { throw ValidationError("--key allows only one URL.") }
     }
 
     /// Opens the cache configured by the options.
@@ -57,6 +61,7 @@ struct FetchingOptions: ParsableArguments {
         // first, and used if that fails.
         configuration.revalidatesInBackground = false
         configuration.rules = caching.rules
+        configuration.rules.keys = try keys.rules(in: store.directory)
         if messages.quiet { configuration.logger.logLevel = .critical }
         let cache = try DownloadCache(directory: directory ?? store.directory, configuration: configuration)
         if directory == nil { try cache.keepWithinSmallerCapacity(quietly: messages.quiet) }

@@ -1,10 +1,21 @@
 import ConcurrencyPrimitives
+import DownloadLists
 import Glibc
 import ImageCache
 
-/// The files that a run writes into a folder (`-d`, `-O`): each URL has a different name.
+/// The scheme by which files in a folder are named.
+enum FileNaming {
+    /// As their list says, else by Content-Disposition, else by their URL's last segment.
+    case listed
+    /// By their URL's host and path.
+    case tree
+}
+
+/// The files that a run puts into a folder (`-d`, `-O`, `--tree`): no two URLs get one name.
 final class FolderTargets: Sendable {
     let directory: String
+    let linkMode: LinkMode
+    private let naming: FileNaming
     private let overwrite: Bool
     private let state = Locked(State())
     /// Held while the file of a URL is written, which may occur more than once in a run.
@@ -32,21 +43,55 @@ final class FolderTargets: Sendable {
         }
     }
 
-    /// - Throws: ``Failure`` if two of the URLs lead to one file.
-    init(_ directory: String, overwrite: Bool, urls: [String]) throws {
+    /// - Throws: ``Failure`` when two of the downloads lead to one file, or one to the folder of another.
+    init(
+        _ directory: String, _ naming: FileNaming, overwrite: Bool, linkMode: LinkMode, downloads: [ListedDownload]
+    ) throws {
         self.directory = directory
+        self.naming = naming
         self.overwrite = overwrite
+        self.linkMode = linkMode
         var counted: Set<String> = []
         var repeated: Set<String> = []
-        for url in urls where !counted.insert(url).inserted { repeated.insert(url) }
+        for url in downloads.map(\.url) where !counted.insert(url).inserted { repeated.insert(url) }
         self.repeated = repeated
-        try Self.check(urls) { path(OutputName.suggested(contentDisposition: nil, url: $0)) }
+        var targets: [String: String] = [:]
+        for download in downloads { targets[download.url] = name(of: download) }
+        // An invalid URL fails when it is fetched.
+        let named = downloads.filter { $0.output != nil || naming == .tree && !name(of: $0).isEmpty }
+        try Self.checkFolders(named.map { ($0.url, name(of: $0)) })
+        try Self.check(named.map(\.url), allowingQueries: false) { path(targets[$0] ?? "") }
+        if naming == .listed, named.count < downloads.count {
+            try Self.check(downloads.map(\.url)) { path(targets[$0] ?? "") }
+        }
+    }
+
+    /// The file's name below the folder, as far as it is known before the response.
+    private func name(of download: ListedDownload, _ file: CachedFile? = nil) -> String {
+        if naming == .tree { return (try? TreePath.path(of: download.url)) ?? "" }
+        return download.output
+            ?? OutputName.suggested(
+                contentDisposition: file?.response.fields[.contentDisposition],
+                url: file?.finalURL ?? download.url)
+    }
+
+    /// Throws ``Failure`` where one file's name is the folder of another one's.
+    private static func checkFolders(_ names: [(url: String, name: String)]) throws {
+        var folders: [String: String] = [:]
+        for (url, name) in names {
+            for slash in name.indices where name[slash] == "/" { folders[String(name[..<slash])] = url }
+        }
+        for (url, name) in names {
+            guard let below = folders[name] else { continue }
+            let (url, other) = (FileRequest(url).urlWithoutUserinfo, FileRequest(below).urlWithoutUserinfo)
+            throw Failure(.usage, "\(name) is the file of \(url) and a folder of \(other); nothing was fetched")
+        }
     }
 
     /// Throws ``Failure`` if two of the sources lead to one file.
     ///
-    /// URLs that differ in their query only are skipped: their names usually come from Content-Disposition.
-    static func check(_ sources: [String], path: (String) -> String) throws {
+    /// URLs that differ in their query alone are passed over: there the name usually comes from Content-Disposition.
+    static func check(_ sources: [String], allowingQueries: Bool = true, path: (String) -> String) throws {
         var owners: [String: String] = [:]
         for source in sources {
             let target = path(source)
@@ -54,7 +99,7 @@ final class FolderTargets: Sendable {
                 owners[target] = source
                 continue
             }
-            guard other != source, !differOnlyInQuery(other, source) else { continue }
+            guard other != source, !allowingQueries || !differOnlyInQuery(other, source) else { continue }
             throw Failure(.usage, "\(collision(source, other, target)); nothing was fetched")
         }
     }
@@ -71,15 +116,15 @@ final class FolderTargets: Sendable {
 
     private func path(_ name: String) -> String { directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)" }
 
-    /// Writes the file of a URL into the folder, which is created if necessary.
+    /// Puts a download's file into the folder, which is made if need be.
     ///
-    /// - Parameter moving: True to move the file out of a cache that is not used again.
-    /// - Returns: The file's path.
-    func deliver(_ file: CachedFile, of url: String, moving: Bool) throws -> String {
+    /// - Parameter moving: out of a cache that is not used again.
+    /// - Returns: its path.
+    func deliver(_ file: CachedFile, of download: ListedDownload, moving: Bool) throws -> String {
         try OutputDestination.makeFolder(directory)
-        let path = path(
-            OutputName.suggested(
-                contentDisposition: file.response.fields[.contentDisposition], url: file.finalURL))
+        let name = name(of: download, file)
+        try makeFolders(of: name)
+        let (url, path) = (download.url, path(name))
         guard repeated.contains(url) else {
             try write(file, of: url, to: path, moving)
             return path
@@ -90,6 +135,18 @@ final class FolderTargets: Sendable {
             }
         }
         return path
+    }
+
+    /// Makes the folders of a name below the folder. A symbolic link among them could lead out of it.
+    private func makeFolders(of name: String) throws {
+        for slash in name.indices where name[slash] == "/" {
+            let folder = path(String(name[..<slash]))
+            var status = stat()
+            if lstat(folder, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
+                throw Failure(.store, "\(folder): is in the way of a folder, and not one", kind: "exists")
+            }
+            try OutputDestination.makeFolder(folder)
+        }
     }
 
     private func write(_ file: CachedFile, of url: String, to path: String, _ moving: Bool) throws {
@@ -105,11 +162,12 @@ final class FolderTargets: Sendable {
             if moving {
                 try file.blocking.move(to: path, overwrite: overwrite)
             } else {
-                try file.blocking.export(to: path, overwrite: overwrite)
+                try linkMode.put(file, at: path, overwrite: overwrite)
             }
         } catch {
             guard error.code == .store(.exists) else { throw error }
-            throw Failure.exists(path)
+            // As an earlier run left it.
+            guard linkMode.isAt(path, file) else { throw Failure.exists(path) }
         }
         let written = FileIdentity(path)
         state.withLock { state in

@@ -1,28 +1,37 @@
 import DiskStore
+import DownloadLists
 import Glibc
 import ImageCache
 
 /// The destination of fetched files: none (the cached path is printed), a file, a folder, or standard output.
 enum OutputDestination: Sendable {
     case cachedPath
-    case file(String)
+    case file(String, LinkMode)
     case folder(FolderTargets)
     case standardOutput
 
-    /// - Throws: ``Failure`` if the URLs' files cannot be written there, before anything is fetched.
-    init(_ options: OutputOptions, for urls: [String]) throws {
+    /// - Throws: ``Failure`` for what would be in the way of writing the URLs' files, before anything is fetched.
+    init(_ options: OutputOptions, _ dataSet: DataSetOptions, for downloads: [ListedDownload]) throws {
+        func folder(_ directory: String, _ naming: FileNaming) throws -> OutputDestination {
+            .folder(
+                try FolderTargets(
+                    directory, naming, overwrite: options.force, linkMode: dataSet.linkMode, downloads: downloads))
+        }
         if let file = options.file {
             guard file != "-", try ExportTarget(file) != .descriptor(STDOUT_FILENO) else {
                 self = .standardOutput
                 return
             }
             try Self.check(file: file)
-            self = .file(file)
+            self = .file(file, dataSet.linkMode)
         } else if let directory = options.directory {
             try Self.check(folder: directory)
-            self = .folder(try FolderTargets(directory, overwrite: options.force, urls: urls))
+            self = try folder(directory, .listed)
+        } else if let directory = dataSet.tree {
+            try Self.check(folder: directory)
+            self = try folder(directory, .tree)
         } else if options.remoteName {
-            self = .folder(try FolderTargets(".", overwrite: options.force, urls: urls))
+            self = try folder(".", .listed)
         } else {
             self = .cachedPath
         }
@@ -35,18 +44,25 @@ enum OutputDestination: Sendable {
         switch self {
         case .cachedPath, .folder: return false
         case .standardOutput: return true
-        case .file(let path): if case .file? = try? ExportTarget(path) { return false } else { return true }
+        case .file(let path, _): if case .file? = try? ExportTarget(path) { return false } else { return true }
         }
     }
 
-    /// True if the file must be stored, because its path in the store is the only result.
-    var needsStoredFile: Bool { if case .cachedPath = self { true } else { false } }
+    /// True if the file must enter the store, because its path there is all that the user receives.
+    var needsStoredFile: Bool {
+        switch self {
+        case .cachedPath: true
+        case .file(_, let mode): mode == .symlink
+        case .folder(let targets): targets.linkMode == .symlink
+        case .standardOutput: false
+        }
+    }
 
     /// The hidden folder beside the output for the fallback cache; nil for a temporary one.
     var fallbackDirectory: String? {
         switch self {
         case .cachedPath, .standardOutput: return nil
-        case .file(let path):
+        case .file(let path, _):
             guard case .file(let target)? = try? ExportTarget(path) else { return nil }
             return target.lastIndex(of: "/").map { slash in
                 "\(target[...slash]).\(target[target.index(after: slash)...]).imgcache"
@@ -57,21 +73,21 @@ enum OutputDestination: Sendable {
 
     /// Delivers the file and returns the path to print, if any.
     ///
-    /// - Parameter moving: True to move the file out of a cache that is not used again.
-    func deliver(_ file: CachedFile, of url: String, moving: Bool) throws -> String? {
+    /// - Parameter moving: out of a cache that is not used again.
+    func deliver(_ file: CachedFile, of download: ListedDownload, moving: Bool) throws -> String? {
         switch self {
         case .cachedPath: return file.path
-        case .file(let path):
+        case .file(let path, let mode):
             if moving {
                 try file.blocking.move(to: path, overwrite: true)
             } else {
-                try file.blocking.export(to: path, overwrite: true)
+                try mode.put(file, at: path, overwrite: true)
             }
             return path
         case .standardOutput:
             try file.blocking.copy(toDescriptor: STDOUT_FILENO)
             return nil
-        case .folder(let targets): return try targets.deliver(file, of: url, moving: moving)
+        case .folder(let targets): return try targets.deliver(file, of: download, moving: moving)
         }
     }
 

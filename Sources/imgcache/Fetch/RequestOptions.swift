@@ -92,7 +92,9 @@ struct BatchOptions: ParsableArguments {
     @Option(
         name: [.customShort("i"), .customLong("input-file")],
         help: ArgumentHelp(
-            "Also fetch the URLs in this file, one a line, '#' comments; '-' is standard input.", valueName: "file"))
+            "Also get what this list names, '-' for standard input: URLs, one a line, '#' comments; for fetch also aria2 input "
+                + "files, Metalink 4, and checksums with --base-url.",
+            valueName: "file"))
     var inputFile: String?
 
     @Option(

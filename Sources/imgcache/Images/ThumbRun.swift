@@ -42,7 +42,8 @@ struct ThumbRun: Sendable {
         }
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
         let reporter = Reporter<ThumbResult>(options.result, printsLines: !writesToStandardOutput)
-        let status = await reporter.run(sources, width: options.batch.parallel, interruption) { source, _ in
+        let queue = WorkQueue(sources)
+        let status = await reporter.run(queue, width: options.batch.parallel, interruption) { source, _ in
             await make(source)
         }
         if let cache = cache.withLock({ $0 }) { await cache.close() }

@@ -140,6 +140,8 @@ struct StatsCommand: ParsableCommand {
         var directory: String
         var entries: Int64
         var bodies: Int64
+        /// Of these, what is pinned.
+        var pinnedBytes: Int64
         var partials: Int
         var partialBytes: Int64
         var doomedBytes: Int64
@@ -152,6 +154,7 @@ struct StatsCommand: ParsableCommand {
 
         private enum CodingKeys: String, CodingKey {
             case directory, entries, bodies, partials, used, reserved, capacity
+            case pinnedBytes = "pinned_bytes"
             case partialBytes = "partial_bytes"
             case doomedBytes = "doomed_bytes"
             case indexBytes = "index_bytes"
@@ -163,6 +166,7 @@ struct StatsCommand: ParsableCommand {
             let statistics = try cache.blocking.statistics()
             let report = Report(
                 directory: cache.directory, entries: statistics.entries, bodies: statistics.bodyBytes,
+                pinnedBytes: statistics.pinnedBytes,
                 partials: statistics.partials, partialBytes: statistics.partialBytes,
                 doomedBytes: statistics.doomedBytes, indexBytes: statistics.indexBytes,
                 used: statistics.bodyBytes + statistics.partialBytes + statistics.doomedBytes + statistics.indexBytes,
@@ -171,6 +175,7 @@ struct StatsCommand: ParsableCommand {
             var table = Table()
             table.add("directory", report.directory)
             table.add("entries", "\(report.entries) (\(ByteSize(report.bodies)))")
+            if report.pinnedBytes > 0 { table.add("pinned", "\(ByteSize(report.pinnedBytes))") }
             table.add("partials", "\(report.partials) (\(ByteSize(report.partialBytes)))")
             if report.doomedBytes > 0 { table.add("still read", "\(ByteSize(report.doomedBytes))") }
             table.add("index", "\(ByteSize(report.indexBytes))")

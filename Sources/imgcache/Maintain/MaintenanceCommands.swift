@@ -51,6 +51,9 @@ struct PruneCommand: AsyncParsableCommand {
     @Flag(help: "Report the entries to be removed, without removing them.")
     var dryRun = false
 
+    @Flag(name: .customLong("pinned"), help: "Evict what is pinned, too.")
+    var includesPins = false
+
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
@@ -67,7 +70,8 @@ struct PruneCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await withStore(store, for: dryRun ? .readOnly : .createIfNeeded) { cache in
-            let pruned = try await cache.prune(to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun)
+            let pruned = try await cache.prune(
+                to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun, includingPins: includesPins)
             let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
             if format.json { return try Output.json(report) }
             let verb = dryRun ? "would evict" : "evicted"
@@ -83,6 +87,9 @@ struct ClearCommand: ParsableCommand {
 
     @Flag(help: "Remove partial downloads only.")
     var partials = false
+
+    @Flag(name: .customLong("pinned"), help: "Remove what is pinned, too; its sets stay, and are downloaded anew.")
+    var includesPins = false
 
     @OptionGroup(title: "Remove only what belongs to")
     var whose: NamespaceOptions
@@ -102,7 +109,7 @@ struct ClearCommand: ParsableCommand {
             if whose.isGiven {
                 _ = try cache.blocking.removeNamespace(of: whose.request(""))
             } else {
-                _ = try cache.blocking.clear(partials ? .partials : .everything)
+                _ = try cache.blocking.clear(partials ? .partials : .everything, includingPins: includesPins)
             }
             let after = try cache.blocking.statistics()
             let entries = before.entries - after.entries

@@ -3,7 +3,8 @@ import ConcurrencyPrimitives
 import ImageCache
 import Units
 
-/// The progress lines on a terminal's standard error: one for each file in transfer, and a total if there are several.
+/// The progress on standard error. On a terminal one line for all files when there are several, and one for each that is under way below
+/// it; elsewhere the line for all, every 10 seconds.
 ///
 /// Displayed after 200 ms, so that fast downloads leave no output.
 final class ProgressDisplay: Sendable {
@@ -20,14 +21,27 @@ final class ProgressDisplay: Sendable {
         var drawnLines = 0
         var ticker: Task<Void, Never>?
         var overall = RateMeter()
+        /// The lengths of files, as far as they are known.
+        var sizes: [Int: Int64] = [:]
+        var totalSize: Int64 = 0
+
+        mutating func note(_ size: Int64, of id: Int) {
+            totalSize += size - (sizes.updateValue(size, forKey: id) ?? 0)
+        }
     }
 
-    private let fileCount: Int
+    private let isSeveral: Bool
+    private let isTerminal: Bool
+    private let fileCount: @Sendable () -> (count: Int, isComplete: Bool)
     private let isColoured: Bool
     private let state = Locked(State())
     private static let drawEvery = Duration.milliseconds(100)
+    private static let printEvery = Duration.seconds(10)
 
-    init(fileCount: Int) {
+    /// - Parameter fileCount: How many files there are so far, and whether that is all.
+    init(isSeveral: Bool, isTerminal: Bool, fileCount: @escaping @Sendable () -> (count: Int, isComplete: Bool)) {
+        self.isSeveral = isSeveral
+        self.isTerminal = isTerminal
         self.fileCount = fileCount
         // https://no-color.org: present and not empty.
         isColoured = getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
@@ -42,19 +56,36 @@ final class ProgressDisplay: Sendable {
             }
             state.rows[id]?.apply(progress, name: name, at: now)
             if state.ticker == nil {
-                state.ticker = Task { [weak self] in
-                    try? await Task.sleep(for: .milliseconds(200))
+                state.ticker = Task { [weak self, isTerminal] in
+                    try? await Task.sleep(for: isTerminal ? .milliseconds(200) : Self.printEvery)
                     while !Task.isCancelled {
-                        self?.draw()
-                        try? await Task.sleep(for: Self.drawEvery)
+                        if isTerminal { self?.draw() } else { self?.print() }
+                        try? await Task.sleep(for: isTerminal ? Self.drawEvery : Self.printEvery)
                     }
                 }
             }
+            if let total = progress.total { state.note(total, of: id) }
         }
     }
 
-    func finish(_ id: Int) {
+    /// The length of a file that is not under way yet.
+    func expect(_ id: Int, size: Int64) {
         state.withLock { state in
+            if state.sizes[id] == nil { state.note(size, of: id) }
+        }
+    }
+
+    /// Returns true if the file's length is known, or its download is under way.
+    func knows(_ id: Int) -> Bool { state.withLock { $0.sizes[id] != nil || $0.rows[id] != nil } }
+
+    /// - Parameter size: The file's length; `nil`: it failed, and nothing of it is expected any more.
+    func finish(_ id: Int, size: Int64? = nil) {
+        state.withLock { state in
+            state.note(size ?? 0, of: id)
+            if let size {
+                state.rows[id]?.line.received = size
+                if state.rows[id] == nil { state.finishedBytes += size }
+            }
             if let row = state.rows.removeValue(forKey: id) { state.finishedBytes += row.line.received }
             state.order.removeAll { $0 == id }
             state.finishedFiles += 1
@@ -87,11 +118,12 @@ final class ProgressDisplay: Sendable {
         state.withLock { state in
             guard !state.rows.isEmpty else { return }
             var lines = state.order.compactMap { state.rows[$0]?.line.text(width: width - 1) }
-            if fileCount > 1 { lines.append(Self.totalLine(&state, of: fileCount, width: width - 1, at: now)) }
+            if isSeveral { lines.insert(totalLine(&state, at: now).text(width: width - 1), at: 0) }
             var text = state.drawnLines > 0 ? "\r\u{1B}[\(state.drawnLines)A" : ""
             for (index, line) in lines.enumerated() {
-                let isTotal = fileCount > 1 && index == lines.count - 1
-                text += isTotal && isColoured ? "\u{1B}[1m\(line)\u{1B}[0m\u{1B}[K\n" : "\(line)\u{1B}[K\n"
+                text +=
+                    isSeveral && index == 0 && isColoured
+                    ? "\u{1B}[1m\(line)\u{1B}[0m\u{1B}[K\n" : "\(line)\u{1B}[K\n"
             }
             text += "\u{1B}[J"
             state.drawnLines = lines.count
@@ -99,12 +131,21 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    private static func totalLine(_ state: inout State, of count: Int, width: Int, at now: Double) -> String {
-        var total = ProgressLine(name: "total \(state.finishedFiles) of \(count)")
+    /// The line for all, where nothing can be redrawn.
+    private func print() {
+        let now = Self.now
+        let line = state.withLock { totalLine(&$0, at: now) }
+        Output.error(line.plainText)
+    }
+
+    private func totalLine(_ state: inout State, at now: Double) -> ProgressLine {
+        let files = fileCount()
+        var total = ProgressLine(name: "total \(state.finishedFiles) of \(files.count)\(files.isComplete ? "" : "+")")
         total.received = state.finishedBytes + state.rows.values.reduce(0) { $0 + $1.line.received }
+        if files.isComplete, state.sizes.count >= files.count { total.total = state.totalSize }
         state.overall.record(bytes: total.received, at: now)
         total.bytesPerSecond = state.overall.bytesPerSecond
-        return total.text(width: width)
+        return total
     }
 
     private static var now: Double {

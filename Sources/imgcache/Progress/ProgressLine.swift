@@ -24,6 +24,9 @@ struct ProgressLine: Equatable, Sendable {
         return line
     }
 
+    /// The line as long as it is.
+    var plainText: String { ([name] + parts().map { String($0.drop { $0 == " " }) }).joined(separator: ", ") }
+
     private func parts() -> [String] {
         var parts: [String] = []
         if let total, total > 0 {

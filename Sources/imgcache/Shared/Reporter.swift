@@ -60,22 +60,20 @@ final class Reporter<Result: RunResult>: Sendable {
 
     /// Processes all sources, `width` at a time; after an interruption no further one is begun.
     ///
-    /// - Parameter work: Receives a source and its index.
-    /// - Returns: The exit code.
-    func run(
-        _ sources: [String], width: Int, _ interruption: Interruption,
-        _ work: @escaping @Sendable (String, Int) async -> Result
+    /// - Parameter work: gets a source and its place.
+    /// - Returns: the exit code.
+    func run<Source: Sendable>(
+        _ sources: WorkQueue<Source>, width: Int, _ interruption: Interruption,
+        _ work: @escaping @Sendable (Source, Int) async -> Result
     ) async -> ExitStatus {
         await withTaskGroup(of: Void.self) { group in
-            var next = 0
-            func startNext() {
-                guard next < sources.count, !interruption.isSignalled else { return }
-                let index = next
-                next += 1
-                group.addTask { self.add(await work(sources[index], index), at: index) }
+            for _ in 0..<width {
+                group.addTask {
+                    while !interruption.isSignalled, let (source, place) = await sources.next() {
+                        self.add(await work(source, place), at: place)
+                    }
+                }
             }
-            for _ in 0..<width { startNext() }
-            while await group.next() != nil { startNext() }
         }
         return state.withLock { state in
             if state.outOfSpaceFailures > 1 {

@@ -11,6 +11,7 @@ extension StoreOptions {
         configuration.store.capacity = requestedCapacity
         configuration.store.remembersCapacity = use != .readOnly
         configuration.store.createsDirectory = use == .createIfNeeded
+        configuration.rules.keys = try KeyRules(directory: directory)
         do throws(ImageCacheError) {
             let cache = try DownloadCache(directory: directory, configuration: configuration)
             if use == .modifyExisting { try cache.keepWithinSmallerCapacity(quietly: false) }

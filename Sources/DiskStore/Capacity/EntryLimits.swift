@@ -1,0 +1,39 @@
+/// The limits on single entries and their number. They see numbers, no files and no rows.
+struct EntryLimits: Equatable, Sendable {
+    /// In milliseconds.
+    var maxAge: Int64?
+    var maxSize: Int64?
+    var maxEntries: Int64?
+
+    init(maxAge: Int64? = nil, maxSize: Int64? = nil, maxEntries: Int64? = nil) {
+        self.maxAge = maxAge
+        self.maxSize = maxSize
+        self.maxEntries = maxEntries
+    }
+
+    init(_ configuration: StoreConfiguration) {
+        maxAge = configuration.maxAge.map { max(0, $0.components.seconds) * 1000 }
+        maxSize = configuration.maxEntrySize
+        maxEntries = configuration.maxEntries.map { Int64(max(1, $0)) }
+    }
+
+    /// When an entry is of no use any more; nil: never.
+    func expiry(stored: Int64, expires: Int64?) -> Int64? {
+        guard let maxAge else { return expires }
+        return min(stored + maxAge, expires ?? .max)
+    }
+
+    /// Returns true if an entry is too old to be found. One from the future, after a step of the clock backwards, is not.
+    func isOver(stored: Int64, now: Int64) -> Bool { maxAge.map { now - stored > $0 } ?? false }
+
+    /// Returns the number of entries that must go before one more is stored.
+    func excess(of entries: Int64) -> Int64 { maxEntries.map { max(0, entries + 1 - $0) } ?? 0 }
+
+    /// The entries of a step through all, in the order of their numbers, that are too old; and whether later ones may be.
+    ///
+    /// Numbers are given out when a download begins, so dates are in order only nearly: the walk ends at a whole step of young ones.
+    func tooOld(_ step: [(id: Int64, created: Int64)], now: Int64) -> (ids: [Int64], goesOn: Bool) {
+        let ids = step.filter { isOver(stored: $0.created, now: now) }.map(\.id)
+        return (ids, !ids.isEmpty)
+    }
+}

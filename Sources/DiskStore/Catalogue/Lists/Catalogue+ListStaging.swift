@@ -1,0 +1,147 @@
+// The next array of a list, written beside the one that holds.
+
+extension Catalogue {
+    /// An item's row as staging sees it.
+    struct ItemRow {
+        let item: Int64
+        let position: Int64
+        let age: Int64
+        let modified: String
+        let since: Int64
+        let until: Int64
+
+        fileprivate init(_ row: Statement) {
+            item = row.integer(0)
+            position = row.integer(1)
+            age = row.integer(2)
+            modified = row.text(3)
+            since = row.integer(4)
+            until = row.integer(5)
+        }
+    }
+
+    /// The token of the sync that stages now; 0: none, `nil`: the list is gone.
+    func staging(ofList list: Int64) throws(StoreError) -> Int64? {
+        try first("SELECT staging FROM lists WHERE id = ?1", { $0.bind(1, list) }, row: { $0.integer(0) })
+    }
+
+    func saveStaging(_ token: Int64, ofList list: Int64) throws(StoreError) {
+        try run("UPDATE lists SET staging = ?2 WHERE id = ?1") { $0.bind(1, list).bind(2, token) }
+    }
+
+    func itemRows(_ id: String, ofList list: Int64) throws(StoreError) -> [ItemRow] {
+        try all(
+            "SELECT item, position, age, modified, since, until FROM list_items WHERE list = ?1 AND id = ?2",
+            { $0.bind(1, list).bind(2, id) }, row: ItemRow.init)
+    }
+
+    func firstPosition(ofList list: Int64) throws(StoreError) -> Int64? {
+        try first(
+            "SELECT position FROM list_items WHERE list = ?1 ORDER BY position LIMIT 1", { $0.bind(1, list) },
+            row: { $0.integer(0) })
+    }
+
+    func insert(_ item: ListedItem, list: Int64, position: Int64, since: Int64) throws(StoreError) {
+        try run(
+            """
+            INSERT INTO list_items (list, id, numeric, position, age, modified, since, until)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            """
+        ) {
+            $0.bind(1, list).bind(2, item.id).bind(3, item.isNumeric ? 1 : 0).bind(4, position).bind(5, item.age)
+            $0.bind(6, item.modified).bind(7, since).bind(8, ListSchema.open)
+        }
+    }
+
+    func end(_ item: Int64, at revision: Int64) throws(StoreError) {
+        try run("UPDATE list_items SET until = ?2 WHERE item = ?1") { $0.bind(1, item).bind(2, revision) }
+    }
+
+    /// Adds an id to the queue; one that is there already takes the new place.
+    func insertPending(_ item: ListedItem, list: Int64, position: Int64, since: Int64) throws(StoreError) {
+        try run(
+            """
+            INSERT INTO list_pending (list, attempts, age, position, id, since) VALUES (?1, 0, ?2, ?3, ?4, ?5)
+            ON CONFLICT (list, id) DO UPDATE SET age = excluded.age, position = excluded.position
+            """
+        ) { $0.bind(1, list).bind(2, item.age).bind(3, position).bind(4, item.id).bind(5, since) }
+    }
+
+    /// Items that are still listed, in the order of their ids.
+    func openItems(ofList list: Int64, after id: String, limit: Int64) throws(StoreError) -> [(
+        id: String, row: ItemRow
+    )] {
+        try all(
+            """
+            SELECT item, position, age, modified, since, until, id FROM list_items
+            WHERE list = ?1 AND id > ?2 ORDER BY id LIMIT ?3
+            """, { $0.bind(1, list).bind(2, id).bind(3, limit) }, row: { ($0.text(6), ItemRow($0)) })
+    }
+
+    func takeOver(
+        list: Int64, revision: Int64, items: Int64, validator: String, checked: Int64
+    ) throws(StoreError) {
+        try run(
+            "UPDATE lists SET revision = ?2, staging = 0, items = ?3, validator = ?4, checked = ?5 WHERE id = ?1"
+        ) { $0.bind(1, list).bind(2, revision).bind(3, items).bind(4, validator).bind(5, checked) }
+    }
+
+    // MARK: What is left of former arrays
+
+    /// Items that a revision removed, and that no later one has.
+    func removed(
+        fromList list: Int64, at revision: Int64, after item: Int64, limit: Int64
+    ) throws(StoreError) -> [(item: Int64, listed: ListedItem)] {
+        try all(
+            """
+            SELECT i.item, i.id, i.numeric, i.modified, i.age FROM list_items i
+            WHERE i.list = ?1 AND i.until = ?2 AND i.until < 9223372036854775807 AND i.item > ?3
+                AND NOT EXISTS (
+                    SELECT 1 FROM list_items n WHERE n.list = i.list AND n.id = i.id AND n.until = 9223372036854775807)
+            ORDER BY i.item LIMIT ?4
+            """, { $0.bind(1, list).bind(2, revision).bind(3, item).bind(4, limit) },
+            row: {
+                (
+                    $0.integer(0),
+                    ListedItem(
+                        id: $0.text(1), isNumeric: $0.integer(2) != 0, modified: $0.text(3), recency: -$0.integer(4))
+                )
+            })
+    }
+
+    /// Items that no array has any more, up to a revision.
+    func ended(inList list: Int64, upTo revision: Int64, limit: Int64) throws(StoreError) -> [(item: Int64, id: String)]
+    {
+        try all(
+            """
+            SELECT item, id FROM list_items
+            WHERE list = ?1 AND until <= ?2 AND until < 9223372036854775807 ORDER BY until LIMIT ?3
+            """, { $0.bind(1, list).bind(2, revision).bind(3, limit) }, row: { ($0.integer(0), $0.text(1)) })
+    }
+
+    func hasOpenItem(_ id: String, inList list: Int64) throws(StoreError) -> Bool {
+        try first(
+            "SELECT 1 FROM list_items WHERE list = ?1 AND id = ?2 AND until = 9223372036854775807",
+            { $0.bind(1, list).bind(2, id) }, row: { _ in true }) ?? false
+    }
+
+    func deleteItem(_ item: Int64) throws(StoreError) {
+        try run("DELETE FROM list_items WHERE item = ?1") { $0.bind(1, item) }
+    }
+
+    /// Deletes some pending ids of an array that was never taken over. False when none are left.
+    func deletePending(ofList list: Int64, since revision: Int64, limit: Int64) throws(StoreError) -> Bool {
+        try run(
+            """
+            DELETE FROM list_pending WHERE list = ?1
+            AND id IN (SELECT id FROM list_pending WHERE list = ?1 AND since > ?2 LIMIT ?3)
+            """
+        ) { $0.bind(1, list).bind(2, revision).bind(3, limit) }
+        return connection.changes > 0
+    }
+}
+
+extension ListedItem {
+    /// The newest first.
+    var age: Int64 { recency == .min ? .max : -recency }
+}

@@ -1,0 +1,207 @@
+// Lists and the ids that they have.
+
+extension Catalogue {
+    private static let listColumns =
+        "l.id, l.owner, l.list_group, l.name, l.revision, l.change, l.items, l.checked, l.validator"
+
+    // MARK: Lists
+
+    func list(_ name: ListName) throws(StoreError) -> ListState? {
+        try first(
+            "SELECT \(Self.listColumns) FROM lists l WHERE owner = ?1 AND list_group = ?2 AND name = ?3",
+            { $0.bind(1, name.owner).bind(2, name.group).bind(3, name.name) }, row: ListState.init)
+    }
+
+    func list(_ id: Int64) throws(StoreError) -> ListState? {
+        try first("SELECT \(Self.listColumns) FROM lists l WHERE id = ?1", { $0.bind(1, id) }, row: ListState.init)
+    }
+
+    func insertList(_ name: ListName, id: Int64) throws(StoreError) {
+        try run(
+            """
+            INSERT INTO lists (id, owner, list_group, name, revision, staging, change, items, checked, validator)
+            VALUES (?1, ?2, ?3, ?4, 0, 0, 0, 0, 0, '')
+            """
+        ) { $0.bind(1, id).bind(2, name.owner).bind(3, name.group).bind(4, name.name) }
+    }
+
+    /// All lists, by name.
+    func lists() throws(StoreError) -> [ListState] {
+        try all(
+            "SELECT \(Self.listColumns) FROM lists l ORDER BY owner, list_group, name", row: ListState.init)
+    }
+
+    /// The lists of an owner, or of one of its groups.
+    func lists(owner: String, group: String?) throws(StoreError) -> [Int64] {
+        try all(
+            "SELECT id FROM lists WHERE owner = ?1 AND (?2 = '' OR list_group = ?3)",
+            { $0.bind(1, owner).bind(2, group == nil ? "" : "g").bind(3, group ?? "") }, row: { $0.integer(0) })
+    }
+
+    /// Takes a list's name away; its rows are garbage from then on.
+    func discardList(_ id: Int64) throws(StoreError) {
+        try run("DELETE FROM lists WHERE id = ?1") { $0.bind(1, id) }
+        try run("INSERT OR IGNORE INTO list_garbage (list) VALUES (?1)") { $0.bind(1, id) }
+    }
+
+    func saveChecked(_ date: Int64, ofList id: Int64) throws(StoreError) {
+        try run("UPDATE lists SET checked = ?2 WHERE id = ?1") { $0.bind(1, id).bind(2, date) }
+    }
+
+    /// The estimated size of all lists in the index.
+    func listBytes() throws(StoreError) -> Int64 {
+        try first("SELECT bytes FROM list_totals", row: { $0.integer(0) }) ?? 0
+    }
+
+    /// The newest modification time that a list has, as the server wrote it; empty: none.
+    func newestModified(ofList list: Int64) throws(StoreError) -> String {
+        try first(
+            """
+            SELECT i.modified FROM lists l CROSS JOIN list_items i
+            WHERE l.id = ?1 AND i.list = l.id AND i.since <= l.revision AND i.until > l.revision
+            ORDER BY i.age, i.position LIMIT 1
+            """, { $0.bind(1, list) }, row: { $0.text(0) }) ?? ""
+    }
+
+    // MARK: Garbage
+
+    func garbageList() throws(StoreError) -> Int64? {
+        try first("SELECT list FROM list_garbage LIMIT 1", row: { $0.integer(0) })
+    }
+
+    /// Deletes some rows of a list that was removed. False when none are left.
+    func deleteGarbage(ofList id: Int64, limit: Int64) throws(StoreError) -> Bool {
+        for (table, column) in [("list_items", "item"), ("list_records", "record")] {
+            try run("DELETE FROM \(table) WHERE \(column) IN (SELECT \(column) FROM \(table) WHERE list = ?1 LIMIT ?2)")
+            {
+                $0.bind(1, id).bind(2, limit)
+            }
+            if connection.changes > 0 { return true }
+        }
+        try run(
+            "DELETE FROM list_pending WHERE (list, id) IN (SELECT list, id FROM list_pending WHERE list = ?1 LIMIT ?2)"
+        ) {
+            $0.bind(1, id).bind(2, limit)
+        }
+        if connection.changes > 0 { return true }
+        try run("DELETE FROM list_garbage WHERE list = ?1") { $0.bind(1, id) }
+        return false
+    }
+
+    // MARK: Records
+
+    func insertRecord(_ record: NewListRecord, list: Int64, change: Int64) throws(StoreError) {
+        try deleteRecord(record.item.id, ofList: list)
+        try run(
+            "INSERT INTO list_records (list, id, modified, change, sort_key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        ) {
+            $0.bind(1, list).bind(2, record.item.id).bind(3, record.item.modified).bind(4, change)
+            $0.bind(5, record.sortKey.bytes).bind(6, record.body)
+        }
+    }
+
+    func deleteRecord(_ id: String, ofList list: Int64) throws(StoreError) {
+        try run("DELETE FROM list_records WHERE list = ?1 AND id = ?2") { $0.bind(1, list).bind(2, id) }
+    }
+
+    func saveChange(_ change: Int64, ofList list: Int64) throws(StoreError) {
+        try run("UPDATE lists SET change = ?2 WHERE id = ?1") { $0.bind(1, list).bind(2, change) }
+    }
+
+    /// The records that were stored after a change, in the order in which they were.
+    func records(ofList list: Int64, afterChange change: Int64, limit: Int64) throws(StoreError) -> [StoredListRecord] {
+        try all(
+            """
+            SELECT r.id, i.numeric, r.modified, r.body, r.change FROM lists l CROSS JOIN list_records r CROSS JOIN list_items i
+            WHERE l.id = ?1 AND r.list = l.id AND r.change > ?2
+                AND i.list = r.list AND i.id = r.id AND i.since <= l.revision AND i.until > l.revision
+            ORDER BY r.change LIMIT ?3
+            """, { $0.bind(1, list).bind(2, change).bind(3, limit) }, row: StoredListRecord.init)
+    }
+
+    // MARK: Pending
+
+    func pendingCount(ofList list: Int64) throws(StoreError) -> Int64 {
+        try first(
+            """
+            SELECT count(*) FROM lists l JOIN list_pending p ON p.list = l.id AND p.since <= l.revision WHERE l.id = ?1
+            """, { $0.bind(1, list) }, row: { $0.integer(0) }) ?? 0
+    }
+
+    func pending(ofList list: Int64, after place: PendingPlace, limit: Int64) throws(StoreError) -> [PendingItem] {
+        try all(
+            """
+            SELECT p.attempts, p.age, p.position, p.id, i.numeric, i.modified
+            FROM lists l CROSS JOIN list_pending p CROSS JOIN list_items i
+            WHERE l.id = ?1 AND p.list = l.id AND (p.attempts, p.age, p.position, p.id) > (?2, ?3, ?4, ?5)
+                AND p.since <= l.revision
+                AND i.list = p.list AND i.id = p.id AND i.since <= l.revision AND i.until > l.revision
+            ORDER BY p.attempts, p.age, p.position, p.id LIMIT ?6
+            """,
+            {
+                $0.bind(1, list).bind(2, place.attempts).bind(3, place.age).bind(4, place.position).bind(5, place.id)
+                $0.bind(6, limit)
+            }, row: PendingItem.init)
+    }
+
+    /// The listed id as it is now; `nil` when it is listed no longer.
+    func listedItem(_ id: String, ofList list: Int64) throws(StoreError) -> ListedItem? {
+        try first(
+            """
+            SELECT i.id, i.numeric, i.modified, i.age FROM lists l JOIN list_items i
+            ON i.list = l.id AND i.id = ?2 AND i.since <= l.revision AND i.until > l.revision WHERE l.id = ?1
+            """, { $0.bind(1, list).bind(2, id) },
+            row: {
+                ListedItem(
+                    id: $0.text(0), isNumeric: $0.integer(1) != 0, modified: $0.text(2), recency: -$0.integer(3))
+            })
+    }
+
+    func deletePending(_ id: String, ofList list: Int64) throws(StoreError) {
+        try run("DELETE FROM list_pending WHERE list = ?1 AND id = ?2") { $0.bind(1, list).bind(2, id) }
+    }
+
+    /// Puts an id behind those that were tried less often.
+    func notePendingAttempt(_ id: String, ofList list: Int64) throws(StoreError) {
+        try run("UPDATE list_pending SET attempts = attempts + 1 WHERE list = ?1 AND id = ?2") {
+            $0.bind(1, list).bind(2, id)
+        }
+    }
+
+    /// Some ids that were tried before count as untried again. False when there are none.
+    func forgetAttempts(ofList list: Int64, limit: Int64) throws(StoreError) -> Bool {
+        try run(
+            """
+            UPDATE list_pending SET attempts = 0 WHERE list = ?1
+            AND id IN (SELECT id FROM list_pending WHERE list = ?1 AND attempts > 0 LIMIT ?2)
+            """
+        ) { $0.bind(1, list).bind(2, limit) }
+        return connection.changes > 0
+    }
+}
+
+extension ListState {
+    fileprivate init(_ row: Statement) {
+        self.init(
+            list: row.integer(0), name: ListName(owner: row.text(1), group: row.text(2), name: row.text(3)),
+            revision: row.integer(4), change: row.integer(5), items: row.integer(6), checked: row.integer(7),
+            validator: row.text(8))
+    }
+}
+
+extension StoredListRecord {
+    init(_ row: Statement) {
+        self.init(
+            id: row.text(0), isNumeric: row.integer(1) != 0, modified: row.text(2), body: row.bytes(3),
+            change: row.integer(4))
+    }
+}
+
+extension PendingItem {
+    fileprivate init(_ row: Statement) {
+        item = ListedItem(
+            id: row.text(3), isNumeric: row.integer(4) != 0, modified: row.text(5), recency: -row.integer(1))
+        place = PendingPlace(
+            attempts: row.integer(0), age: row.integer(1), position: row.integer(2), id: row.text(3))
+    }
+}

@@ -1,0 +1,165 @@
+// Sets of pins and their members.
+
+extension Catalogue {
+    private static let setColumns = "s.id, s.owner, s.name, s.list, s.max_stale, s.interval, s.is_new"
+    private static let isPresent = "EXISTS (SELECT 1 FROM entries e WHERE e.key_hash = p.key_hash AND e.key = p.key)"
+
+    // MARK: Sets
+
+    func pinSet(owner: String, name: String) throws(StoreError) -> PinSetState? {
+        try first(
+            "SELECT \(Self.setColumns) FROM pin_sets s WHERE owner = ?1 AND list = 0 AND name = ?2",
+            { $0.bind(1, owner).bind(2, name) }, row: PinSetState.init)
+    }
+
+    func pinSet(_ id: Int64) throws(StoreError) -> PinSetState? {
+        try first("SELECT \(Self.setColumns) FROM pin_sets s WHERE id = ?1", { $0.bind(1, id) }, row: PinSetState.init)
+    }
+
+    /// The set of the files that a list's records name.
+    func pinSet(ofList list: Int64) throws(StoreError) -> Int64? {
+        try first("SELECT id FROM pin_sets WHERE list = ?1 AND list > 0", { $0.bind(1, list) }, row: { $0.integer(0) })
+    }
+
+    func pinSets() throws(StoreError) -> [PinSetState] {
+        try all("SELECT \(Self.setColumns) FROM pin_sets s ORDER BY owner, list, name", row: PinSetState.init)
+    }
+
+    func pinSets(owner: String) throws(StoreError) -> [Int64] {
+        try all("SELECT id FROM pin_sets WHERE owner = ?1", { $0.bind(1, owner) }, row: { $0.integer(0) })
+    }
+
+    func insertPinSet(_ set: NewPinSet, list: Int64) throws(StoreError) {
+        try run(
+            """
+            INSERT INTO pin_sets (owner, list, name, max_stale, interval, is_new) VALUES (?1, ?2, ?3, ?4, ?5, 1)
+            ON CONFLICT (owner, list, name) DO UPDATE SET max_stale = excluded.max_stale, interval = excluded.interval
+            """
+        ) {
+            $0.bind(1, set.owner).bind(2, list).bind(3, set.name).bind(4, set.maxStale).bind(5, set.interval)
+        }
+    }
+
+    func deletePinSet(_ id: Int64) throws(StoreError) {
+        try run("DELETE FROM pin_sets WHERE id = ?1") { $0.bind(1, id) }
+    }
+
+    func notePinSetComplete(_ id: Int64) throws(StoreError) {
+        try run("UPDATE pin_sets SET is_new = 0 WHERE id = ?1") { $0.bind(1, id) }
+    }
+
+    /// Returns the set with its members, and those that are there, counted.
+    func count(_ set: PinSetState) throws(StoreError) -> PinSetState {
+        var set = set
+        let id = set.set
+        let entry = "FROM entries e WHERE e.key_hash = p.key_hash AND e.key = p.key"
+        let counts = try first(
+            """
+            SELECT count(*), sum(\(Self.isPresent)), sum((SELECT max(size) \(entry))), sum((SELECT sum(allocated) \(entry)))
+            FROM pins p WHERE p.pin_set = ?1
+            """, { $0.bind(1, id) },
+            row: { [$0.integer(0), $0.integer(1), $0.integer(2), $0.integer(3)] })
+        if let counts {
+            (set.total, set.present, set.bytes, set.allocated) = (counts[0], counts[1], counts[2], counts[3])
+        }
+        return set
+    }
+
+    // MARK: Members
+
+    func insertPin(_ pin: NewPin, set: Int64, record: String) throws(StoreError) {
+        try run(
+            """
+            INSERT INTO pins (pin_set, record, key_hash, key, url, request, checked, error)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, '')
+            """
+        ) {
+            $0.bind(1, set).bind(2, record).bind(3, keyHash(pin.key)).bind(4, pin.key.value).bind(5, pin.url)
+            $0.bind(6, pin.request)
+        }
+    }
+
+    /// Members of a set, in the order in which they were added.
+    func pins(ofSet set: Int64, after pin: Int64, limit: Int64) throws(StoreError) -> [PinMember] {
+        try all(
+            """
+            SELECT p.pin, p.key, p.url, p.request, p.checked, p.error, \(Self.isPresent), p.record FROM pins p
+            WHERE p.pin_set = ?1 AND p.pin > ?2 ORDER BY p.pin LIMIT ?3
+            """, { $0.bind(1, set).bind(2, pin).bind(3, limit) }, row: PinMember.init)
+    }
+
+    /// Members that failed when they were last tried.
+    func failedPins(ofSet set: Int64) throws(StoreError) -> [PinMember] {
+        try all(
+            """
+            SELECT p.pin, p.key, p.url, p.request, p.checked, p.error, \(Self.isPresent), p.record FROM pins p
+            WHERE p.pin_set = ?1 AND p.error <> '' ORDER BY p.pin
+            """, { $0.bind(1, set) }, row: PinMember.init)
+    }
+
+    func save(checked: Int64?, error: String, ofPin pin: Int64) throws(StoreError) {
+        try run("UPDATE pins SET checked = ifnull(nullif(?2, -1), checked), error = ?3 WHERE pin = ?1") {
+            $0.bind(1, pin).bind(2, checked ?? -1).bind(3, error)
+        }
+    }
+
+    /// Deletes members, and returns the keys that they had.
+    func deletePins(ofSet set: Int64, record: String? = nil) throws(StoreError) -> [EntryKey] {
+        let keys =
+            if let record {
+                try all(
+                    "DELETE FROM pins WHERE pin_set = ?1 AND record = ?2 RETURNING key",
+                    { $0.bind(1, set).bind(2, record) }, row: { EntryKey($0.text(0)) })
+            } else {
+                try all(
+                    "DELETE FROM pins WHERE pin_set = ?1 RETURNING key", { $0.bind(1, set) },
+                    row: { EntryKey($0.text(0)) })
+            }
+        return keys
+    }
+
+    func deletePin(_ pin: Int64) throws(StoreError) { try run("DELETE FROM pins WHERE pin = ?1") { $0.bind(1, pin) } }
+
+    // MARK: Keys
+
+    func isPinned(_ key: EntryKey) throws(StoreError) -> Bool {
+        try first(
+            "SELECT 1 FROM pins WHERE key_hash = ?1 AND key = ?2 LIMIT 1",
+            { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: { _ in true }) ?? false
+    }
+
+    /// For how long what is stored under a key may be stale, by the most generous of its sets, in seconds; -1: not at all.
+    func pinnedMaxStale(_ key: EntryKey) throws(StoreError) -> Int64 {
+        try first(
+            "SELECT max(s.max_stale) FROM pins p JOIN pin_sets s ON s.id = p.pin_set WHERE p.key_hash = ?1 AND p.key = ?2",
+            { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: { $0.isNull(0) ? -1 : $0.integer(0) }) ?? -1
+    }
+
+    /// Returns the number of bytes that pinned entries occupy on disk.
+    func pinnedBytes() throws(StoreError) -> Int64 {
+        try first(
+            "SELECT ifnull(sum(allocated), 0) FROM holds WHERE run = ?1", { $0.bind(1, PinSchema.pinRun) },
+            row: { $0.integer(0) }) ?? 0
+    }
+
+    func deleteHold(_ id: Int64, run: Int64) throws(StoreError) -> Bool {
+        try self.run("DELETE FROM holds WHERE entry = ?1 AND run = ?2") { $0.bind(1, id).bind(2, run) }
+        return connection.changes > 0
+    }
+}
+
+extension PinSetState {
+    fileprivate init(_ row: Statement) {
+        self.init(
+            set: row.integer(0), owner: row.text(1), name: row.text(2), list: row.integer(3), maxStale: row.integer(4),
+            interval: row.integer(5), isNew: row.integer(6) != 0)
+    }
+}
+
+extension PinMember {
+    fileprivate init(_ row: Statement) {
+        self.init(
+            pin: row.integer(0), key: EntryKey(row.text(1)), url: row.text(2), request: row.bytes(3),
+            checked: row.integer(4), error: row.text(5), isPresent: row.integer(6) != 0, record: row.text(7))
+    }
+}

@@ -1,0 +1,179 @@
+/// The next array of a list, as it is received: written beside the one that holds, in small transactions, and taken over in one when
+/// it is whole. One that is not taken over leaves the list as it was.
+///
+/// Used by one thread at a time. Two syncs that stage one list at once disturb each other, and nothing else: the one that began
+/// first fails with ``StoreError/Code/taken``.
+package final class ListStaging {
+    private let store: DiskStore
+    private let list: Int64
+    private let token = Int64.random(in: 1..<Int64.max)
+    private let revision: Int64
+    private let former: ListState
+    /// Only ids that are new or changed come; the others stay as they are.
+    private let isPartial: Bool
+
+    private var plan: PositionPlan
+    private var window: [Seen] = []
+    private var windowIDs: Set<String> = []
+    private var seen = ItemSet()
+    private var difference = ListDifference()
+    private var nextNew: Int64
+
+    /// Ids that are looked at together, and those of them that are then written.
+    private static let windowSize = 2000
+    private static let batch = 1000
+
+    private struct Seen {
+        let item: ListedItem
+        let row: Catalogue.ItemRow?
+    }
+
+    /// - Parameter isPartial: The array has only what changed; nothing is removed but what ``remove(_:)`` names.
+    package init(_ list: ListState, isPartial: Bool, in store: DiskStore) throws(StoreError) {
+        self.store = store
+        self.list = list.list
+        self.isPartial = isPartial
+        former = list
+        revision = list.revision + 1
+        let token = token
+        try store.withIndex { (index) throws(StoreError) in try index.beginStaging(list, token) }
+        let first = try store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().firstPosition(ofList: list.list)
+        }
+        plan = PositionPlan(former: first)
+        nextNew = (first ?? 0) - PositionPlan.frontRoom
+    }
+
+    /// Takes the next id of the array. One that has come before is left out.
+    package func add(_ item: ListedItem) throws(StoreError) {
+        guard windowIDs.insert(item.id).inserted else { return }
+        let list = list
+        let rows = try store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().itemRows(item.id, ofList: list)
+        }
+        // A row that this staging wrote belongs to an earlier item with the same id.
+        if rows.contains(where: { $0.since == revision || $0.until == revision }) { return }
+        let row = rows.first { $0.until == ListSchema.open }
+        if let row, !seen.insert(row.item) { return }
+        window.append(Seen(item: item, row: row))
+        if window.count >= Self.windowSize { try write(Self.batch) }
+    }
+
+    /// Removes an id that a partial array names as deleted.
+    package func remove(_ id: String) throws(StoreError) {
+        let (list, token, revision) = (list, token, revision)
+        let isRemoved = try store.withIndex { (index) throws(StoreError) in
+            try index.change { (_) throws(StoreError) in
+                let catalogue = try index.catalogue()
+                try index.checkStaging(list, token)
+                guard let row = try catalogue.itemRows(id, ofList: list).first(where: { $0.until == ListSchema.open })
+                else { return false }
+                try catalogue.end(row.item, at: revision)
+                return true
+            }
+        }
+        if isRemoved { difference.removed += 1 }
+    }
+
+    /// Takes the array over, now that it is whole: the ids, the removals and the queue in one transaction.
+    ///
+    /// - Parameter validator: What the caller wants to know of this array later.
+    package func finish(validator: String) throws(StoreError) -> ListDifference {
+        try write(window.count)
+        if !isPartial, seen.count < former.items { try endUnseen() }
+        let (list, token, revision, former, difference) = (list, token, revision, former, difference)
+        try store.withIndex { (index) throws(StoreError) in
+            try index.change { (_) throws(StoreError) in
+                try index.checkStaging(list, token)
+                try index.catalogue().takeOver(
+                    list: list, revision: revision, items: former.items + difference.added - difference.removed,
+                    validator: validator, checked: index.now)
+            }
+        }
+        return difference
+    }
+
+    // MARK: Writing
+
+    private func write(_ count: Int) throws(StoreError) {
+        if count == 0 { return }
+        let positions: [Int64]
+        if isPartial {
+            positions = window.prefix(count).map { seen in
+                if let row = seen.row { return row.position }
+                defer { nextNew += 1 << 10 }
+                return nextNew
+            }
+        } else {
+            positions = plan.assign(window.map { $0.row?.position }, count: count)
+        }
+        var changes: [Change] = []
+        for (seen, position) in zip(window, positions) {
+            let isChanged = seen.row.map { $0.modified != seen.item.modified } ?? true
+            if seen.row == nil { difference.added += 1 } else if isChanged { difference.changed += 1 }
+            if let row = seen.row, !isChanged, row.position == position { continue }
+            changes.append(Change(item: seen.item, former: seen.row?.item, position: position, isPending: isChanged))
+        }
+        for seen in window.prefix(count) { windowIDs.remove(seen.item.id) }
+        window.removeFirst(count)
+        let (list, token, revision) = (list, token, revision)
+        var start = 0
+        while start < changes.count {
+            let begin = start
+            start += try store.withIndex { (index) throws(StoreError) in
+                let part = changes[begin..<min(changes.count, begin + Int(index.listBatch))]
+                try index.stage(part, list, token, revision)
+                return part.count
+            }
+        }
+    }
+
+    struct Change: Sendable {
+        let item: ListedItem
+        let former: Int64?
+        let position: Int64
+        let isPending: Bool
+    }
+
+    /// Ends the items that the new array does not have.
+    private func endUnseen() throws(StoreError) {
+        let (list, token, revision) = (list, token, revision)
+        var last = ""
+        while true {
+            let after = last
+            let rows = try store.withIndex { (index) throws(StoreError) in
+                try index.catalogue().openItems(ofList: list, after: after, limit: index.listBatch)
+            }
+            guard let end = rows.last else { return }
+            last = end.id
+            let unseen = rows.map(\.row).filter {
+                $0.until == ListSchema.open && $0.since < revision && !seen.contains($0.item)
+            }.map(\.item)
+            if unseen.isEmpty { continue }
+            difference.removed += Int64(unseen.count)
+            try store.withIndex { (index) throws(StoreError) in
+                try index.change { (_) throws(StoreError) in
+                    try index.checkStaging(list, token)
+                    for item in unseen { try index.catalogue().end(item, at: revision) }
+                }
+            }
+        }
+    }
+}
+
+/// The numbers of rows, a bit each.
+private struct ItemSet {
+    private var words: [Int64: UInt64] = [:]
+    private(set) var count: Int64 = 0
+
+    mutating func insert(_ item: Int64) -> Bool {
+        let bit = UInt64(1) << UInt64(item & 63)
+        let word = words[item >> 6, default: 0]
+        if word & bit != 0 { return false }
+        words[item >> 6] = word | bit
+        count += 1
+        return true
+    }
+
+    func contains(_ item: Int64) -> Bool { (words[item >> 6] ?? 0) >> UInt64(item & 63) & 1 == 1 }
+}

@@ -1,0 +1,99 @@
+/// The name of a list: one of a group's, which is one of an owner's. Empty texts stand for nobody's and no group.
+package struct ListName: Hashable, Sendable {
+    package var owner: String
+    package var group: String
+    package var name: String
+
+    package init(owner: String, group: String, name: String) {
+        self.owner = owner
+        self.group = group
+        self.name = name
+    }
+}
+
+/// A list's row, as it was read.
+package struct ListState: Sendable, Equatable {
+    package let list: Int64
+    package let name: ListName
+    /// The array of ids that holds; 0 before the first one.
+    package let revision: Int64
+    /// The number of the record that was stored last.
+    package let change: Int64
+    /// The ids that the array has.
+    package let items: Int64
+    /// When the array was last received or confirmed, in milliseconds since 1970; 0: never.
+    package let checked: Int64
+    /// The caller's note about the array, from when it was taken over.
+    package let validator: String
+}
+
+/// An id that a server lists.
+package struct ListedItem: Sendable, Equatable {
+    package var id: String
+    /// The id is a JSON number.
+    package var isNumeric: Bool
+    /// The modification time as the server wrote it, as JSON; empty: none.
+    package var modified: String
+    /// The same as a number that grows with time; 0: none.
+    package var recency: Int64
+
+    package init(id: String, isNumeric: Bool, modified: String = "", recency: Int64 = 0) {
+        self.id = id
+        self.isNumeric = isNumeric
+        self.modified = modified
+        self.recency = recency
+    }
+}
+
+/// A listed id whose record is to be fetched.
+package struct PendingItem: Sendable, Equatable {
+    package let item: ListedItem
+    package let place: PendingPlace
+}
+
+/// A place in the queue of pending ids.
+package struct PendingPlace: Sendable, Equatable {
+    package let attempts: Int64
+    let age: Int64
+    let position: Int64
+    let id: String
+
+    /// Before all that were tried so often.
+    package static func first(ofAttempt attempts: Int64) -> PendingPlace {
+        PendingPlace(attempts: attempts, age: .min, position: .min, id: "")
+    }
+}
+
+/// A record to be stored.
+package struct NewListRecord: Sendable {
+    package var item: ListedItem
+    package var sortKey: ListSortKey
+    package var body: [UInt8]
+    /// The files that the record names, to be pinned while the record is there.
+    package var files: [NewPin]
+
+    package init(item: ListedItem, sortKey: ListSortKey, body: [UInt8], files: [NewPin] = []) {
+        self.item = item
+        self.sortKey = sortKey
+        self.body = body
+        self.files = files
+    }
+}
+
+/// A stored record.
+package struct StoredListRecord: Sendable, Equatable {
+    package let id: String
+    package let isNumeric: Bool
+    /// The modification time that the record was fetched for, as JSON; empty: none.
+    package let modified: String
+    package let body: [UInt8]
+    /// The number of the change that stored it.
+    package let change: Int64
+}
+
+/// The difference between two arrays of a list.
+package struct ListDifference: Sendable, Equatable {
+    package var added: Int64 = 0
+    package var changed: Int64 = 0
+    package var removed: Int64 = 0
+}

@@ -1,0 +1,94 @@
+/// Gives the ids of a new array their positions, and lets as many as possible keep the one that they have: so an array of a million
+/// ids with ten new ones changes ten rows.
+///
+/// Positions are numbers with room between them. Ids are looked at in windows, so that memory does not grow with the array.
+struct PositionPlan {
+    /// The room between two positions that are given at the end.
+    static let spacing: Int64 = 1 << 20
+    /// The room before the first kept position, for new ids that come before it: four millions of them.
+    static let frontRoom: Int64 = 1 << 42
+
+    /// The position of the id before; `nil` at the front.
+    private(set) var last: Int64?
+    /// The first position of the former array; `nil`: it has none.
+    private let former: Int64?
+
+    init(former: Int64?) { self.former = former }
+
+    /// The positions of the first `count` ids of a window.
+    ///
+    /// - Parameter window: The former positions of the ids, in the new order; `nil` for new ids. It is longer than `count` unless the
+    ///   array ends with it: an id that was moved far away is told by those that follow it.
+    mutating func assign(_ window: [Int64?], count: Int) -> [Int64] {
+        var kept = Self.ascending(window, above: last)
+        var positions: [Int64] = []
+        positions.reserveCapacity(count)
+        var index = 0
+        while index < count {
+            if kept[index], let position = window[index] {
+                positions.append(position)
+                last = position
+                index += 1
+                continue
+            }
+            let end = endOfRun(from: index, in: window, &kept)
+            let run = place(end - index, before: end < window.count ? window[end] : nil)
+            for position in run.prefix(count - index) {
+                positions.append(position)
+                last = position
+            }
+            index = end
+        }
+        return positions
+    }
+
+    /// The next id that keeps its position, with room before it for those between. Others before it give theirs up.
+    private func endOfRun(from start: Int, in window: [Int64?], _ kept: inout [Bool]) -> Int {
+        var end = start
+        while end < window.count {
+            if kept[end], let position = window[end] {
+                let room = last.map { position - $0 - 1 } ?? Int64.max
+                if room >= Int64(end - start) { return end }
+                kept[end] = false
+            }
+            end += 1
+        }
+        return end
+    }
+
+    /// Positions for so many ids between the last one and the next that keeps its own.
+    private func place(_ count: Int, before next: Int64?) -> [Int64] {
+        let count = Int64(count)
+        guard let next else {
+            let first = last.map { $0 + Self.spacing } ?? former.map { $0 - Self.frontRoom } ?? 0
+            return (0..<count).map { first + $0 * Self.spacing }
+        }
+        guard let last else { return (0..<count).map { next - (count - $0) * Self.spacing } }
+        let step = (next - last) / (count + 1)
+        return (0..<count).map { last + ($0 + 1) * max(1, step) }
+    }
+
+    /// The members of a longest strictly ascending subsequence of those above a bound.
+    static func ascending(_ values: [Int64?], above bound: Int64?) -> [Bool] {
+        var member = [Bool](repeating: false, count: values.count)
+        // The index that ends the best subsequence of each length, and the one before each index.
+        var ends: [(index: Int, value: Int64)] = []
+        var before = [Int](repeating: -1, count: values.count)
+        for (index, value) in values.enumerated() {
+            guard let value, bound.map({ value > $0 }) ?? true else { continue }
+            var (low, high) = (0, ends.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if ends[middle].value < value { low = middle + 1 } else { high = middle }
+            }
+            if low > 0 { before[index] = ends[low - 1].index }
+            if low == ends.count { ends.append((index, value)) } else { ends[low] = (index, value) }
+        }
+        var index = ends.last?.index ?? -1
+        while index >= 0 {
+            member[index] = true
+            index = before[index]
+        }
+        return member
+    }
+}

@@ -1,0 +1,44 @@
+/// Paths that a list names: relative, and never out of the folder that they are put into.
+enum RelativePath {
+    /// Folders in one path.
+    private static let mostComponents = 64
+
+    /// The path with its parts joined by single slashes.
+    static func checked(_ path: some StringProtocol) throws(Defect) -> String {
+        guard !path.isEmpty else { throw Defect("the file has an empty name") }
+        guard !path.hasPrefix("/") else { throw Defect("'\(shown(path))' is an absolute path") }
+        guard path.unicodeScalars.allSatisfy(isHarmless) else {
+            throw Defect("'\(shown(path))' has control characters")
+        }
+        var parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        // As `find . | xargs sha256sum` writes it.
+        while parts.count > 1, parts.first == "." { parts.removeFirst() }
+        for part in parts {
+            if part == ".." { throw Defect("'\(shown(path))' leads out of the folder") }
+            if part.isEmpty || part == "." { throw Defect("'\(shown(path))' is not the path of a file") }
+            if part.utf8.count > 255 { throw Defect("'\(shown(path))' has a part of more than 255 bytes") }
+        }
+        if parts.count > mostComponents { throw Defect("'\(shown(path))' has more than \(mostComponents) parts") }
+        // Files that do not fit into the store are downloaded into this folder.
+        if parts[0] == ".imgcache" { throw Defect("'\(shown(path))': .imgcache is the command's own folder") }
+        return parts.joined(separator: "/")
+    }
+
+    struct Defect: Error {
+        let message: String
+
+        fileprivate init(_ message: String) { self.message = message }
+    }
+
+    /// No C0 or C1 control, and none of the marks that reorder text on a terminal.
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: false
+        default: true
+        }
+    }
+
+    private static func shown(_ path: some StringProtocol) -> String {
+        String(String.UnicodeScalarView(path.unicodeScalars.prefix(80).map { isHarmless($0) ? $0 : "\u{FFFD}" }))
+    }
+}

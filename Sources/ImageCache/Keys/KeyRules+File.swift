@@ -1,0 +1,129 @@
+import FoundationEssentials
+import Glibc
+public import HTTPCaching
+
+/// The file of key rules in a cache directory.
+///
+///     {"keys": {
+///         "ignore": [{"parameters": ["token", "utm_*"], "hosts": ["cdn.example.com"]}],
+///         "unordered": ["*.example.com"],
+///         "signed": ["bucket.example.com"],
+///         "recognizeSignatures": true
+///     }}
+extension KeyRules {
+    /// `imgcache.json`
+    public static let fileName = "imgcache.json"
+
+    /// Bytes that the file may have.
+    private static let sizeLimit = 1 << 20
+
+    /// The rules that `imgcache.json` in a cache directory gives; the default ones where there is no such file.
+    ///
+    /// ``DownloadCache`` reads no file by itself: pass the rules on in ``DownloadCache/Configuration/rules``. All processes on a
+    /// directory should have the same rules, or they look for one URL in different places.
+    ///
+    /// - Throws: ``ImageCacheError`` with code `invalidRequest`, the file's path and the member that is wrong.
+    public init(directory: String) throws(ImageCacheError) {
+        self.init()
+        let path = "\(directory)/\(Self.fileName)"
+        guard access(path, F_OK) == 0 else { return }
+        let file: RulesFile
+        do {
+            let data = try Data(contentsOf: URL(filePath: path))
+            guard data.count <= Self.sizeLimit else { throw RulesFile.Problem("is larger than 1 MiB") }
+            file = try JSONDecoder().decode(RulesFile.self, from: data)
+        } catch {
+            throw ImageCacheError(.invalidRequest, path: path, message: "\(path): \(Self.problem(error))", cause: error)
+        }
+        guard let keys = file.keys else { return }
+        ignored = (keys.ignore ?? []).map { rule in
+            .init(ignoring: Set(rule.parameters), hosts: (rule.hosts ?? []).map { HostPattern($0) })
+        }
+        unorderedHosts = (keys.unordered ?? []).map { HostPattern($0) }
+        signedHosts = (keys.signed ?? []).map { HostPattern($0) }
+        recognizesSignatures = keys.recognizeSignatures ?? true
+    }
+
+    private static func problem(_ error: any Error) -> String {
+        switch error {
+        case let error as RulesFile.Problem: error.text
+        case DecodingError.dataCorrupted(let context):
+            context.codingPath.isEmpty ? "is not JSON" : "\(context.codingPath.words) \(context.debugDescription)"
+        case DecodingError.keyNotFound(let key, let context): "\((context.codingPath + [key]).words) is missing"
+        case DecodingError.typeMismatch(let type, let context), DecodingError.valueNotFound(let type, let context):
+            "\(context.codingPath.words) must be of type \(type)"
+        default: "cannot be read: \(error)"
+        }
+    }
+}
+
+extension [any CodingKey] {
+    fileprivate var words: String { map(\.stringValue).joined(separator: ".") }
+}
+
+/// The contents of the file. A member that is none of these is a mistake in its name, and refused.
+private struct RulesFile: Decodable {
+    struct Problem: Error {
+        let text: String
+        init(_ text: String) { self.text = text }
+    }
+
+    struct Keys: Decodable {
+        var ignore: [Rule]?
+        var unordered: [String]?
+        var signed: [String]?
+        var recognizeSignatures: Bool?
+
+        enum CodingKeys: String, CodingKey, CaseIterable { case ignore, unordered, signed, recognizeSignatures }
+
+        init(from decoder: any Decoder) throws {
+            try decoder.refuseUnknownMembers(Set(CodingKeys.allCases.map(\.rawValue)))
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            ignore = try members.decodeIfPresent([Rule].self, forKey: .ignore)
+            unordered = try members.decodeIfPresent([String].self, forKey: .unordered)
+            signed = try members.decodeIfPresent([String].self, forKey: .signed)
+            recognizeSignatures = try members.decodeIfPresent(Bool.self, forKey: .recognizeSignatures)
+        }
+    }
+
+    struct Rule: Decodable {
+        var parameters: [String]
+        var hosts: [String]?
+
+        enum CodingKeys: String, CodingKey, CaseIterable { case parameters, hosts }
+
+        init(from decoder: any Decoder) throws {
+            try decoder.refuseUnknownMembers(Set(CodingKeys.allCases.map(\.rawValue)))
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            parameters = try members.decode([String].self, forKey: .parameters)
+            hosts = try members.decodeIfPresent([String].self, forKey: .hosts)
+        }
+    }
+
+    var keys: Keys?
+
+    enum CodingKeys: String, CodingKey, CaseIterable { case keys }
+
+    init(from decoder: any Decoder) throws {
+        try decoder.refuseUnknownMembers(Set(CodingKeys.allCases.map(\.rawValue)))
+        keys = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Keys.self, forKey: .keys)
+    }
+}
+
+private struct AnyMember: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
+extension Decoder {
+    fileprivate func refuseUnknownMembers(_ known: Set<String>) throws {
+        let unknown = try container(keyedBy: AnyMember.self).allKeys.map(\.stringValue).sorted().first {
+            !known.contains($0)
+        }
+        guard let unknown else { return }
+        throw RulesFile.Problem("\((codingPath + [AnyMember(stringValue: unknown)]).words) is not known")
+    }
+}

@@ -1,0 +1,37 @@
+import ConcurrencyPrimitives
+import DiskStore
+
+extension DownloadCache {
+    /// A list of a server's, by its name.
+    ///
+    /// Lists of one name under two owners, or in two groups, have nothing in common. Nothing is read or asked for here.
+    ///
+    /// - Parameters:
+    ///   - name: The list's name.
+    ///   - group: A group of lists, such as an account, that can be removed together.
+    ///   - owner: Whose it is; also the owner of the requests of the source, unless they name one.
+    ///   - source: Where it comes from; `nil`: it is only read.
+    /// - Throws: ``ImageCacheError`` with code `invalidRequest` for an empty name.
+    public func list(
+        _ name: String, group: String? = nil, owner: String? = nil, source: JSONListSource? = nil
+    ) throws(ImageCacheError) -> RecordList {
+        guard !name.isEmpty else { throw ImageCacheError(.invalidRequest, message: "a list needs a name") }
+        return RecordList(
+            cache: self, listName: ListName(owner: owner ?? "", group: group ?? "", name: name), source: source)
+    }
+
+    /// Removes the lists of a group, with their records, and unpins their files.
+    public func removeLists(inGroup group: String, owner: String? = nil) async throws(ImageCacheError) {
+        try await executor.run { [self] () throws(ImageCacheError) in
+            try blocking.translating { try blocking.store.removeLists(owner: owner ?? "", group: group) }
+        }
+    }
+
+    /// Removes the lists and the pins of an owner.
+    func removeRetained(ofOwner owner: String) throws(ImageCacheError) {
+        try blocking.translating {
+            try blocking.store.removeLists(owner: owner)
+            try blocking.store.removePinSets(owner: owner)
+        }
+    }
+}

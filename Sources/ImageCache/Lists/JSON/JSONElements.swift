@@ -1,0 +1,115 @@
+/// One element of the array, or member of the object, that a JSON text is.
+struct JSONElement {
+    /// The member's name; `nil` in an array.
+    var name: String?
+    /// The value, as it was written.
+    var value: [UInt8]
+    var place: JSONPlace
+}
+
+/// A place in a text.
+struct JSONPlace: Equatable, CustomStringConvertible {
+    /// Counted from 1.
+    var line = 1
+    /// Counted from 0.
+    var byte: Int64 = 0
+
+    var description: String { "line \(line), byte \(byte)" }
+}
+
+/// A text that is not the JSON that was expected, and where.
+struct JSONFault: Error, CustomStringConvertible {
+    var reason: String
+    var place: JSONPlace
+
+    var description: String { "\(place): \(reason)" }
+}
+
+/// Takes an array or object apart while it arrives. Memory holds one element at a time.
+struct JSONElements {
+    /// An element may have so many bytes.
+    static let largest = 16 << 20
+
+    private var validator = JSONValidator()
+    private var place = JSONPlace()
+    private var isArray = true
+    private var name: [UInt8] = []
+    private var value: [UInt8] = []
+    private var began = JSONPlace()
+    private var isInElement = false
+
+    /// Takes the next bytes of the text, and gives the elements that end in them.
+    mutating func append(
+        _ bytes: UnsafeRawBufferPointer, _ element: (JSONElement) throws -> Void
+    ) throws {
+        for byte in bytes {
+            var isTaken = false
+            while !isTaken { isTaken = try take(byte, element) }
+            place.byte += 1
+            if byte == 0x0A { place.line += 1 }
+        }
+    }
+
+    /// Ends the text.
+    mutating func end() throws {
+        if place.byte == 0 { throw JSONFault(reason: "the text is empty", place: place) }
+        if !validator.end() { throw JSONFault(reason: "the text ends in the middle of a value", place: place) }
+    }
+
+    /// False when the byte is to be given once more.
+    private mutating func take(_ byte: UInt8, _ element: (JSONElement) throws -> Void) throws -> Bool {
+        let depth = validator.depth
+        let wasInKey = validator.isInKey
+        let event: JSONValidator.Event
+        do { event = try validator.next(byte) } catch { throw fault(error) }
+        switch event {
+        case .valueBegan where depth == 0:
+            isArray = byte == UInt8(ascii: "[")
+            if !isArray, byte != UInt8(ascii: "{") {
+                throw JSONFault(reason: "an array or an object is expected", place: place)
+            }
+            return true
+        case .valueBegan where depth == 1:
+            isInElement = true
+            began = place
+        case .valueEndedBefore where depth == 1:
+            try finish(element)
+            return false
+        case .valueEndedBefore: return false
+        default: break
+        }
+        if isInElement {
+            guard value.count < Self.largest else { throw JSONFault(reason: "an element is too large", place: began) }
+            value.append(byte)
+            if event == .valueEnded, validator.depth == 1 { try finish(element) }
+        } else if depth == 1, wasInKey || validator.isInKey {
+            if !wasInKey { name = [] }
+            name.append(byte)
+        }
+        return true
+    }
+
+    private mutating func finish(_ element: (JSONElement) throws -> Void) throws {
+        defer {
+            value.removeAll(keepingCapacity: true)
+            isInElement = false
+        }
+        var text: String?
+        if !isArray {
+            guard let name = JSONText.string(name) else { throw JSONFault(reason: "a name is not UTF-8", place: began) }
+            text = name
+        }
+        try element(JSONElement(name: text, value: value, place: began))
+    }
+
+    private func fault(_ fault: JSONValidator.Fault) -> JSONFault {
+        switch fault {
+        case .tooDeep: JSONFault(reason: "too many nested values", place: place)
+        case .unexpected(let byte):
+            JSONFault(
+                reason: byte > 0x20 && byte < 0x7F
+                    ? "'\(Character(UnicodeScalar(byte)))' is not expected here"
+                    : "byte 0x\(String(byte, radix: 16)) is not expected here", place: place)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/// A place in a JSON value (RFC 6901), such as `/image/url`.
+public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
+    private let tokens: [String]
+
+    /// - Returns: `nil` when the text is no pointer: it is neither empty nor begins with `/`, or a `~` is not followed by 0 or 1.
+    public init?(_ text: String) {
+        guard text.isEmpty || text.hasPrefix("/") else { return nil }
+        var tokens: [String] = []
+        for part in text.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+            guard let token = Self.unescaped(part) else { return nil }
+            tokens.append(token)
+        }
+        self.tokens = tokens
+    }
+
+    private static func unescaped(_ part: Substring) -> String? {
+        var token = ""
+        var rest = part[...]
+        while let character = rest.popFirst() {
+            guard character == "~" else {
+                token.append(character)
+                continue
+            }
+            switch rest.popFirst() {
+            case "0": token.append("~")
+            case "1": token.append("/")
+            default: return nil
+            }
+        }
+        return token
+    }
+
+    public var description: String {
+        tokens.map { token in
+            "/" + token.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
+        }.joined()
+    }
+
+    /// The value at the place, as it is written; `nil` when there is none.
+    public func value(in json: [UInt8]) -> [UInt8]? {
+        var value = json
+        for token in tokens {
+            if let members = JSONText.members(value) {
+                // Of members with one name the last one counts, as most readers have it.
+                guard let member = members.last(where: { $0.name == token }) else { return nil }
+                value = member.value
+            } else if let elements = JSONText.elements(value), let index = Self.index(token), index < elements.count {
+                value = elements[index]
+            } else {
+                return nil
+            }
+        }
+        return value
+    }
+
+    /// An array's index: digits without a leading zero.
+    private static func index(_ token: String) -> Int? {
+        guard token == "0" || !token.hasPrefix("0"), token.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
+            return nil
+        }
+        return Int(token)
+    }
+}

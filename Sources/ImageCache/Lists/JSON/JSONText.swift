@@ -1,0 +1,50 @@
+import FoundationEssentials
+
+/// Small pieces of JSON that are known to be valid.
+package enum JSONText {
+    /// A string's text; `nil` when it is no string, or not UTF-8.
+    static func string(_ json: some Collection<UInt8>) -> String? {
+        guard json.first == UInt8(ascii: "\"") else { return nil }
+        let inner = json.dropFirst().dropLast()
+        if !inner.contains(UInt8(ascii: "\\")) { return String(validating: inner, as: UTF8.self) }
+        return try? JSONDecoder().decode(String.self, from: Data(json))
+    }
+
+    /// A text as a JSON string.
+    package static func encoded(_ text: String) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
+    }
+
+    /// An id of a list as JSON.
+    package static func id(_ text: String, isNumeric: Bool) -> String { isNumeric ? text : encoded(text) }
+
+    static func isNumber(_ json: some Collection<UInt8>) -> Bool {
+        json.first.map { $0 == UInt8(ascii: "-") || ($0 >= 0x30 && $0 <= 0x39) } ?? false
+    }
+
+    /// The members of an object; `nil` when it is none.
+    static func members(_ json: [UInt8]) -> [(name: String, value: [UInt8])]? {
+        guard json.first == UInt8(ascii: "{") else { return nil }
+        var members: [(String, [UInt8])] = []
+        var elements = JSONElements()
+        do {
+            try json.withUnsafeBytes { try elements.append($0) { members.append(($0.name ?? "", $0.value)) } }
+            try elements.end()
+        } catch { return nil }
+        return members
+    }
+
+    /// The elements of an array; `nil` when it is none.
+    static func elements(_ json: [UInt8]) -> [[UInt8]]? {
+        guard json.first == UInt8(ascii: "[") else { return nil }
+        var values: [[UInt8]] = []
+        var elements = JSONElements()
+        do {
+            try json.withUnsafeBytes { try elements.append($0) { values.append($0.value) } }
+            try elements.end()
+        } catch { return nil }
+        return values
+    }
+}

@@ -1,0 +1,243 @@
+import ConcurrencyPrimitives
+import DiskStore
+import FoundationEssentials
+import HTTPSemantics
+import Transfer
+
+/// One sync of a list: its lock, the array of ids, the pages, the files.
+struct ListSync: Sendable {
+    let cache: DownloadCache
+    let name: ListName
+    let source: JSONListSource
+    let send: @Sendable (RecordListChange) async -> Void
+
+    func run() async throws(ImageCacheError) {
+        let known = try translating { try cache.blocking.store.list(name) }
+        let lock = try await lock(following: known)
+        defer { lock?.release() }
+        var summary = RecordListSummary()
+        var list = try translating {
+            try cache.blocking.store.collectListGarbage()
+            return try cache.blocking.store.openList(name)
+        }
+        try translating { try cache.blocking.store.forgetAttempts(of: list) }
+        if isDue(list) {
+            summary.askedServer = true
+            summary.removed = try await takeArray(of: &list)
+        }
+        let pages = ListPages(sync: self, list: list)
+        try await pages.fetch(&summary)
+        try await downloadFiles(of: list, &summary)
+        summary.pending = Int(try translating { try cache.blocking.store.pendingCount(of: list) })
+        await send(.finished(summary))
+    }
+
+    func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
+        try cache.blocking.translating(body)
+    }
+
+    /// Returns true if the array is to be asked for. A date that lies in the future was written before the clock was set back.
+    private func isDue(_ list: ListState) -> Bool {
+        let now = cache.fetcher.now().timeIntervalSince1970 * 1000
+        let age = now - Double(list.checked)
+        return list.checked == 0 || age < 0 || age >= source.minimumInterval.inSeconds * 1000
+    }
+
+    // MARK: One sync at a time
+
+    /// The list's lock. While another sync has it, its changes are told as this one's.
+    ///
+    /// - Returns: `nil` when the other one makes no progress within the time-outs of the source: the lock saves work and guards nothing.
+    private func lock(following known: ListState?) async throws(ImageCacheError) -> KeyLock? {
+        let key = EntryKey(
+            "list \(name.owner.utf8.count):\(name.owner) \(name.group.utf8.count):\(name.group) \(name.name)")
+        var patience = KeyPatience(.untilStalled, source.ids.transfer, now: .now)
+        var follower = ListFollower(sync: self, known: known)
+        var wait = Duration.milliseconds(10)
+        while true {
+            if let lock = try translating({ try cache.blocking.store.tryLock(key) }) {
+                try await follower.tellNews()
+                return lock
+            }
+            try await follower.tellNews()
+            guard patience.lasts(at: .now, progress: follower.progress) else { return nil }
+            do { try await Task.sleep(for: wait) } catch { throw .cancelled }
+            wait = min(wait * 3 / 2, .milliseconds(200))
+        }
+    }
+
+    // MARK: The array of ids
+
+    /// Asks for the array, and takes it over when it is another one.
+    ///
+    /// - Returns: How many ids it removed.
+    private func takeArray(of list: inout ListState) async throws(ImageCacheError) -> Int {
+        let isPartial = source.ids.url.contains("{since}")
+        let file = try await cache.file(for: arrayRequest(list, isPartial: isPartial))
+        if file.source == .stale {
+            throw ImageCacheError(
+                .unreachable, url: source.ids.urlWithoutUserinfo, message: "the list could not be asked for")
+        }
+        // The path names the very body that was parsed.
+        let validator = file.isStored ? file.path : ""
+        let isSame = file.source == .revalidated && validator == list.validator && list.revision > 0
+        if file.size == 0 || isSame {
+            try translating { try cache.blocking.store.noteListChecked(list) }
+            return 0
+        }
+        let before = list
+        let difference = try stage(file, list, isPartial: isPartial, validator: validator)
+        guard let after = try translating({ try cache.blocking.store.list(name) }), after.list == before.list else {
+            throw ImageCacheError(.cancelled, message: "the list \(name.name) was removed meanwhile")
+        }
+        list = after
+        if difference.removed > 0 { try await tellRemoved(from: after, at: after.revision, deletingRecords: true) }
+        return Int(difference.removed)
+    }
+
+    private func arrayRequest(_ list: ListState, isPartial: Bool) throws(ImageCacheError) -> FileRequest {
+        var request = requestOfList(source.ids)
+        request.policy = .reloadRevalidatingCacheData
+        guard isPartial else { return request }
+        let newest = try translating { try cache.blocking.store.newestModified(of: list) }
+        let since = ListRecord.text(ofModified: newest) ?? ""
+        request.url = request.url.split(separator: "{since}", omittingEmptySubsequences: false).joined(
+            separator: PercentEncoding.encodedComponent(since))
+        return request
+    }
+
+    /// A request of the source: the list's owner's, unless it names one.
+    func requestOfList(_ request: FileRequest) -> FileRequest {
+        var request = request
+        if request.owner == nil, !name.owner.isEmpty { request.owner = name.owner }
+        request.noStoreBehavior = .deliver
+        return request
+    }
+
+    private func stage(
+        _ file: CachedFile, _ list: ListState, isPartial: Bool, validator: String
+    ) throws(ImageCacheError) -> ListDifference {
+        do {
+            let staging = try ListStaging(list, isPartial: isPartial, in: cache.blocking.store)
+            var elements = JSONElements()
+            var isArray: Bool?
+            try file.forEachChunk { chunk in
+                if isArray == nil, let first = chunk.first(where: { !" \n\r\t".utf8.contains($0) }) {
+                    isArray = first == UInt8(ascii: "[")
+                    if isArray == false { throw JSONFault(reason: "an array of ids is expected", place: JSONPlace()) }
+                }
+                if Task.isCancelled { throw ImageCacheError.cancelled }
+                try elements.append(chunk) { element in
+                    let listed = try ListedElement(element)
+                    if isPartial, listed.isDeleted {
+                        try staging.remove(listed.item.id)
+                    } else if !listed.isDeleted {
+                        try staging.add(listed.item)
+                    }
+                }
+            }
+            try elements.end()
+            return try staging.finish(validator: validator)
+        } catch let fault as JSONFault {
+            throw ImageCacheError(
+                .wrongBytes, url: source.ids.urlWithoutUserinfo, message: "the list of ids is wrong at \(fault)")
+        } catch {
+            throw ImageCacheError(any: error)
+        }
+    }
+
+    /// Tells the ids that a revision removed.
+    ///
+    /// - Parameter deletingRecords: And deletes their records, which nobody finds any more.
+    func tellRemoved(
+        from list: ListState, at revision: Int64, deletingRecords: Bool
+    ) async throws(ImageCacheError) {
+        var last: Int64 = 0
+        while true {
+            let after = last
+            let rows = try translating {
+                try cache.blocking.store.removed(from: list, at: revision, after: after, limit: 500)
+            }
+            guard let end = rows.last else { return }
+            last = end.item
+            if deletingRecords {
+                try translating { try cache.blocking.store.deleteRecords(rows.map(\.listed.id), of: list) }
+            }
+            await send(
+                .removed(rows.map { RemovedRecord(id: $0.listed.id, isNumericID: $0.listed.isNumeric) }))
+        }
+    }
+
+    // MARK: Files
+
+    /// Downloads the files that the records name and that are not there.
+    private func downloadFiles(of list: ListState, _ summary: inout RecordListSummary) async throws(ImageCacheError) {
+        guard source.files != nil, let set = try translating({ try cache.blocking.store.pinSet(of: list) }) else {
+            return
+        }
+        let failures = try await PinDownload(cache: cache, set: set).run()
+        guard !failures.isEmpty else { return }
+        summary.failed += failures.count
+        var failed: [FailedRecord] = []
+        for failure in failures {
+            let record = try translating { try cache.blocking.store.record(failure.record, of: list) }
+            failed.append(
+                FailedRecord(
+                    id: failure.record, isNumericID: record?.isNumeric ?? false, file: failure.url,
+                    message: failure.message))
+        }
+        await send(.failed(failed))
+    }
+}
+
+/// Tells the changes of a sync that runs elsewhere.
+struct ListFollower {
+    let sync: ListSync
+    /// The list as it was told last.
+    var known: ListState?
+
+    /// Grows with what the other sync has done.
+    var progress: Int64 { (known?.change ?? 0) &+ (known?.revision ?? 0) &+ (known?.checked ?? 0) }
+
+    mutating func tellNews() async throws(ImageCacheError) {
+        guard let now = try sync.translating({ try sync.cache.blocking.store.list(sync.name) }) else { return }
+        let isSame = known?.list == now.list
+        for revision in (isSame ? known?.revision ?? 0 : 0)..<now.revision {
+            try await sync.tellRemoved(from: now, at: revision + 1, deletingRecords: false)
+        }
+        var change = isSame ? known?.change ?? 0 : 0
+        while change < now.change {
+            let after = change
+            let records = try sync.translating {
+                try sync.cache.blocking.store.records(of: now, afterChange: after, limit: 100)
+            }
+            guard let last = records.last else { break }
+            change = last.change
+            await sync.send(.records(records.map { ListRecord($0) }))
+        }
+        known = now
+    }
+}
+
+extension CachedFile {
+    /// Calls `body` with the file's bytes, piece by piece.
+    func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while offset < size {
+            let count = try self.body.read(into: buffer, at: offset)
+            guard count > 0 else {
+                throw ImageCacheError(.wrongBytes, path: path, message: "the file ends before its length")
+            }
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
+    }
+}
+
+extension Duration {
+    var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

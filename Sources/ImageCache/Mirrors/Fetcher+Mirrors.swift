@@ -1,0 +1,32 @@
+import Digests
+import DiskStore
+import HTTPSemantics
+
+extension Fetcher {
+    /// This fetcher, with a transport that asks the request's mirrors and verifies its pieces, if it has any.
+    func reachingMirrors(of request: FileRequest) -> Fetcher {
+        let integrity = request.integrity
+        guard
+            !request.mirrors.isEmpty || request.usesAnnouncedMirrors || integrity.pieces != nil || integrity.size != nil
+        else { return self }
+        var fetcher = self
+        fetcher.transport = MirroringTransport(
+            base: transport, mirrors: request.mirrors, integrity: integrity, digest: request.expectedDigest,
+            usesAnnouncedMirrors: request.usesAnnouncedMirrors, rates: originRates, signatures: rules.signatures,
+            tell: request.mirrorEvents ?? { _ in })
+        return fetcher
+    }
+}
+
+extension ResolvedRequest {
+    /// The key of what has arrived of the body.
+    ///
+    /// Bytes of several origins may stand in it where a digest proves the whole. So it is found by that digest alone: a request without
+    /// it would continue it by the validator of one of them.
+    var partialKey: EntryKey {
+        guard !request.mirrors.isEmpty, request.isIdentifiedByDigest, let digest = request.expectedDigest else {
+            return key
+        }
+        return EntryKey("\(digest.algorithm.rawValue)=\(digest.hexadecimal) \(key.value)")
+    }
+}

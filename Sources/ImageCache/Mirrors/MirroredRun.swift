@@ -1,0 +1,267 @@
+import Digests
+import HTTPSemantics
+import HTTPTypes
+import Transfer
+
+/// One mirrored transfer: asks the sources in turn until one of them has served the rest.
+///
+/// Used by one task.
+final class MirroredRun {
+    /// Bad pieces after which a source is asked no more.
+    private static let mostBadPieces = 3
+
+    private let transport: MirroringTransport
+    private let request: TransferRequest
+    private let sink: CheckingSink
+    private let events: @Sendable (TransferEvent) -> Void
+    private var sources: [Mirror]
+    /// Sources that will not serve the file.
+    private var refused: Set<String> = []
+    /// Sources that failed in this round.
+    private var failed: Set<String> = []
+    private var badPieces: [String: Int] = [:]
+    private var round = 0
+    /// The sources whose bytes are in the body under way.
+    private var contributors: Set<String> = []
+    /// True if sources may still be joined; false after a body joined from several sources failed verification as a whole.
+    private var joins = true
+    private var received: Int64 = 0
+    private var attempts = 0
+    private let heldAtFirst: Int64
+    /// True if the response that the body began with has a digest that can be verified.
+    private var hasAnnouncedDigest = false
+    /// The outcome when no source is left.
+    private var last: Result<TransferResult, TransferError>?
+
+    init(
+        _ transport: MirroringTransport, _ request: TransferRequest, _ sink: any BodySink,
+        _ events: @escaping @Sendable (TransferEvent) -> Void
+    ) {
+        self.transport = transport
+        self.request = request
+        self.events = events
+        // A single source is verified at the end by whoever stores the body.
+        self.sink = CheckingSink(
+            sink, transport.integrity, digest: transport.mirrors.isEmpty ? nil : transport.digest)
+        let own = transport.mirrors.contains { $0.url == request.url } ? [] : [Mirror(request.url)]
+        sources = own + transport.mirrors
+        heldAtFirst = sink.held()?.heldBytes ?? 0
+    }
+
+    func outcome() async throws(TransferError) -> TransferResult {
+        while let source = try await nextSource() {
+            do throws(TransferError) {
+                let result = try await transfer(from: source)
+                guard result.outcome == .status, hasOthers(than: source) else { return finished(result) }
+                let isFinal = !RetryState.isRetryable(status: result.head.status.code)
+                putAside(source, "answered \(result.head.status.code)", forGood: isFinal, .success(result))
+            } catch {
+                try await judge(error, of: source)
+            }
+        }
+        switch last {
+        case .success(let result): return finished(result)
+        case .failure(let error): throw completed(error)
+        case nil: throw TransferError(.invalidRequest, url: request.url, "there is no source")
+        }
+    }
+
+    // MARK: Sources
+
+    /// The source to ask now; `nil`: none is left.
+    private func nextSource() async throws(TransferError) -> Mirror? {
+        if let source = candidates.first { return source }
+        guard sources.count > 1, sources.contains(where: { !refused.contains($0.url) }),
+            round < request.options.retry.maxRetries, case .failure? = last
+        else { return nil }
+        round += 1
+        failed = []
+        let pause = request.options.retry.delay(beforeRetry: round, random: .random(in: 0..<1))
+        do { try await Task.sleep(for: pause) } catch {
+            throw completed(TransferError(.cancelled, url: request.url, "the transfer was cancelled"))
+        }
+        return candidates.first
+    }
+
+    private var candidates: [Mirror] {
+        let left = sources.filter { !refused.contains($0.url) && !failed.contains($0.url) }
+        let ordered = transport.rates.ordered(left)
+        // A partial or stored body is continued or confirmed at its own resource, unless a digest verifies the whole.
+        guard let url = request.conditions?.url ?? (proves ? nil : sink.held()?.url),
+            let first = ordered.firstIndex(where: { transport.signatures.isSameResource($0.url, url) })
+        else { return ordered }
+        return [ordered[first]] + ordered[..<first] + ordered[(first + 1)...]
+    }
+
+    private func hasOthers(than source: Mirror) -> Bool {
+        sources.contains { $0.url != source.url && !refused.contains($0.url) && !failed.contains($0.url) }
+    }
+
+    /// True if bytes of several sources may be joined, because the resulting body is verified.
+    private var proves: Bool {
+        guard joins else { return false }
+        // A joined body is kept under the digest of the request, or of the response in its record.
+        if !transport.mirrors.isEmpty, let digest = transport.digest { return digest.algorithm.isCollisionResistant }
+        return hasAnnouncedDigest
+    }
+
+    private func putAside(
+        _ source: Mirror, _ reason: String, forGood: Bool, _ outcome: Result<TransferResult, TransferError>
+    ) {
+        last = outcome
+        if forGood { refused.insert(source.url) } else { failed.insert(source.url) }
+        if hasOthers(than: source) {
+            transport.tell(.putAside(url: URLText.withoutUserinfo(source.url), reason: reason))
+        }
+    }
+
+    /// Adds the mirrors that the response under way announced.
+    private func takeAnnounced() {
+        guard transport.usesAnnouncedMirrors, let head = sink.head else { return }
+        if head.status == .ok {
+            let digest = DigestFields.digest(in: head.fields, of: head.status)
+            hasAnnouncedDigest = digest.flatMap { try? RunningDigest($0.algorithm) } != nil
+        }
+        for mirror in DuplicateLinks.mirrors(in: head.fields, base: head.finalURL)
+        where !sources.contains(where: { $0.url == mirror.url }) {
+            // Behind those that were named.
+            sources.append(Mirror(mirror.url, priority: 1_000_000 + mirror.priority))
+        }
+    }
+
+    // MARK: One transfer
+
+    private func transfer(from source: Mirror) async throws(TransferError) -> TransferResult {
+        let isAlone = sources.count == 1
+        let addressed = request.addressed(to: source.url, isAlone: isAlone)
+        try await findBasis(at: source, addressed)
+        let clock = ContinuousClock()
+        let start = clock.now
+        transport.rates.begin(source.url)
+        let beginnings = sink.beginnings
+        defer {
+            if sink.beginnings != beginnings { contributors = [] }
+            contributors.insert(source.url)
+        }
+        do throws(TransferError) {
+            let result = try await transport.base.run(addressed, into: sink, events: events)
+            attempts += result.attempts
+            received += result.bytesReceived
+            let isFault = result.outcome == .status && RetryState.isRetryable(status: result.head.status.code)
+            note(source, result.bytesReceived, clock.now - start, failed: isFault)
+            takeAnnounced()
+            return result
+        } catch {
+            attempts += error.attempts
+            received += error.bytesReceived
+            let isFault = error.code != .refusedBySink && error.code != .cancelled
+            note(source, error.bytesReceived, clock.now - start, failed: isFault)
+            takeAnnounced()
+            throw error
+        }
+    }
+
+    private func note(_ source: Mirror, _ bytes: Int64, _ time: Duration, failed: Bool) {
+        let (seconds, attoseconds) = time.components
+        transport.rates.end(
+            source.url, bytes: bytes, seconds: Double(seconds) + Double(attoseconds) / 1e18, failed: failed)
+    }
+
+    /// Finds out by which validator another source continues what is held.
+    private func findBasis(at source: Mirror, _ addressed: TransferRequest) async throws(TransferError) {
+        sink.basis = nil
+        guard sources.count > 1, proves, let held = sink.held(),
+            !transport.signatures.isSameResource(held.url, source.url)
+        else { return }
+        var head = addressed
+        head.method = .head
+        let result: TransferResult
+        do throws(TransferError) {
+            result = try await transport.base.run(head, into: NoBody())
+        } catch {
+            if error.code == .cancelled { throw error }
+            return
+        }
+        guard result.head.status == .ok, let validator = result.head.resumeValidator, let total = held.total,
+            result.head.fields[.contentLength] == "\(total)"
+        else { return }
+        sink.basis = HeldPartial(
+            validator: validator, lastModified: result.head.validators.strongLastModified, total: total,
+            missing: held.missing, url: result.head.finalURL)
+    }
+
+    // MARK: Failures
+
+    private func judge(_ error: TransferError, of source: Mirror) async throws(TransferError) {
+        guard error.code == .refusedBySink else {
+            if error.code == .cancelled || !hasOthers(than: source) && sources.count == 1 { throw completed(error) }
+            return putAside(source, error.message, forGood: !error.isRetryable, .failure(error))
+        }
+        guard let defect = error.cause as? BodyDefect else { throw completed(error) }
+        let failure = refusal(defect, of: source)
+        if case .digest = defect, contributors.count > 1 {
+            // Whose bytes were wrong is not known: each source for itself from here on.
+            joins = false
+            last = .failure(failure)
+            return
+        }
+        guard case .piece(let index, let range) = defect else {
+            return putAside(source, failure.message, forGood: true, .failure(failure))
+        }
+        last = .failure(failure)
+        transport.tell(.badPiece(url: URLText.withoutUserinfo(source.url), index: index, range))
+        badPieces[source.url, default: 0] += 1
+        if badPieces[source.url, default: 0] >= Self.mostBadPieces { refused.insert(source.url) }
+        if try await repair(index, range, besides: source) { return }
+        // Nobody has it right now.
+        refused.insert(source.url)
+    }
+
+    private func refusal(_ defect: BodyDefect, of source: Mirror) -> TransferError {
+        let error = ImageCacheError(defect, url: URLText.withoutUserinfo(source.url))
+        return TransferError(
+            .refusedBySink, url: request.url, "\(URLText.withoutUserinfo(source.url)): \(error.message)", cause: error)
+    }
+
+    /// Fetches a piece by itself: from the other sources first, then once more from the one that sent it wrong.
+    private func repair(_ index: Int, _ range: Range<Int64>, besides bad: Mirror) async throws(TransferError) -> Bool {
+        guard let total = sink.total else { return false }
+        let others = transport.rates.ordered(sources.filter { $0.url != bad.url && !refused.contains($0.url) })
+        for source in others + [bad] {
+            var piece = request.addressed(to: source.url, isAlone: true)
+            piece.conditions = nil
+            piece.fields[.range] = "bytes=" + ByteRange(range).text
+            piece.options.forwardsErrorResponses = true
+            let target = PieceSink(range, of: total)
+            do throws(TransferError) {
+                let result = try await transport.base.run(piece, into: target)
+                received += result.bytesReceived
+            } catch {
+                received += error.bytesReceived
+                if error.code == .cancelled { throw completed(error) }
+                continue
+            }
+            guard target.isWhole, (try? sink.replace(piece: index, range, by: target.bytes)) == true else { continue }
+            transport.tell(.repairedPiece(url: URLText.withoutUserinfo(source.url), index: index))
+            return true
+        }
+        return false
+    }
+
+    // MARK: Ends
+
+    private func finished(_ result: TransferResult) -> TransferResult {
+        var result = result
+        result.bytesReceived = received
+        result.attempts = attempts
+        result.resumedFrom = min(result.resumedFrom, heldAtFirst)
+        return result
+    }
+
+    private func completed(_ error: TransferError) -> TransferError {
+        var error = error
+        error.bytesReceived = received
+        error.attempts = attempts
+        return error
+    }
+}

@@ -1,0 +1,129 @@
+import DiskStore
+import FoundationEssentials
+import Transfer
+
+/// Downloads the members of a set that are not there, several at a time, behind everything else.
+struct PinDownload: Sendable {
+    let cache: DownloadCache
+    let set: PinSetState
+    /// Members that are there are confirmed too.
+    var refreshes = false
+    /// Requests of the members by key, where they are known better than the index knows them: with credentials.
+    var requests: [EntryKey: FileRequest] = [:]
+    var width = 4
+
+    /// A member that failed.
+    struct Failure: Sendable {
+        var record: String
+        var url: String
+        var message: String
+        var error: ImageCacheError
+    }
+
+    private enum Outcome: Sendable {
+        case present
+        case failed(Failure)
+        case noRoom(ImageCacheError)
+        case cancelled
+    }
+
+    /// Tries each member once.
+    ///
+    /// - Throws: `store(full)` when a new set does not fit beside what else is pinned; it is then unpinned. `cancelled`.
+    func run() async throws(ImageCacheError) -> [Failure] {
+        var failures: [Failure] = []
+        var stop: ImageCacheError?
+        var hasNoRoom = false
+        await withTaskGroup(of: Outcome.self) { group in
+            var members: [PinMember] = []
+            var last: Int64 = 0
+            var running = 0
+            func next() throws(ImageCacheError) -> PinMember? {
+                if members.isEmpty {
+                    let after = last
+                    members = try cache.blocking.translating {
+                        try cache.blocking.store.pins(of: set, after: after, limit: 200)
+                    }
+                    .reversed()
+                    last = members.first?.pin ?? last
+                }
+                return members.popLast()
+            }
+            func start() {
+                while stop == nil, running < width, !Task.isCancelled {
+                    do throws(ImageCacheError) {
+                        guard let member = try next() else { return }
+                        guard isDue(member) else { continue }
+                        running += 1
+                        group.addTask(executorPreference: cache.executor) { await load(member) }
+                    } catch { stop = error }
+                }
+            }
+            start()
+            while let outcome = await group.next() {
+                running -= 1
+                switch outcome {
+                case .present: break
+                case .failed(let failure): failures.append(failure)
+                case .noRoom(let error):
+                    hasNoRoom = true
+                    stop = stop ?? error
+                case .cancelled: stop = stop ?? .cancelled
+                }
+                start()
+            }
+        }
+        if let stop { throw hasNoRoom ? refused(stop) : stop }
+        if Task.isCancelled { throw .cancelled }
+        if failures.isEmpty { try cache.blocking.translating { try cache.blocking.store.notePinSetComplete(set) } }
+        return failures
+    }
+
+    private func isDue(_ member: PinMember) -> Bool {
+        guard member.isPresent, member.checked > 0, !refreshes else { return true }
+        guard set.interval >= 0 else { return false }
+        let age = cache.fetcher.now().timeIntervalSince1970 - Double(member.checked) / 1000
+        return age < 0 || age >= Double(set.interval)
+    }
+
+    private func load(_ member: PinMember) async -> Outcome {
+        do throws(ImageCacheError) {
+            guard var request = requests[member.key] ?? PinRequest.request(of: member) else {
+                throw ImageCacheError(
+                    .invalidRequest, url: member.url, message: "it needs credentials, which are not kept: pin it again")
+            }
+            request.priority = .background
+            request.noStoreBehavior = .fail
+            if member.isPresent, member.checked > 0 { request.policy = .reloadRevalidatingCacheData }
+            _ = try await cache.file(for: request)
+            try cache.blocking.translating { try cache.blocking.store.note(member, error: nil) }
+            return .present
+        } catch {
+            if error.code == .cancelled { return .cancelled }
+            if set.isNew, set.list == 0, isLackOfRoom(error) { return .noRoom(error) }
+            // The failure is reported even if it cannot be noted in the store.
+            try? cache.blocking.store.note(member, error: error.message)
+            return .failed(Failure(record: member.record, url: member.url, message: error.message, error: error))
+        }
+    }
+
+    private func isLackOfRoom(_ error: ImageCacheError) -> Bool {
+        guard let cause = error.cause as? StoreError else { return false }
+        return [.held, .full, .tooLarge].contains(cause.code)
+    }
+
+    /// Takes the set back, because it cannot all be there, and says how much room it lacks.
+    private func refused(_ error: ImageCacheError) -> ImageCacheError {
+        let now = (try? cache.blocking.store.pinSet(set.set)) ?? nil
+        let statistics = try? cache.blocking.store.statistics()
+        try? cache.blocking.store.removePinSet(set)
+        var message = "the set \(set.name) does not fit, and is not pinned: "
+        if let now, let statistics {
+            let others = max(0, statistics.pinnedBytes - now.allocated)
+            message +=
+                "\(now.present) of its \(now.total) files take \(now.allocated) bytes, other pins \(others) bytes, of a "
+                + "capacity of \(statistics.capacity) bytes; "
+        }
+        return ImageCacheError(.store(.full), path: error.path, message: message + error.message, cause: error.cause)
+    }
+}

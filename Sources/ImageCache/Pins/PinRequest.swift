@@ -1,0 +1,35 @@
+import DiskStore
+import FoundationEssentials
+import HTTPTypes
+
+/// A pinned request as the index keeps it, for the process that goes on with it. Nothing secret stands in it.
+struct PinRequest: Codable {
+    var url: String
+    var owner: String?
+    var accept: String?
+
+    private init(_ request: FileRequest) {
+        url = request.urlWithoutUserinfo
+        owner = request.owner
+        accept = request.fields[.accept]
+    }
+
+    /// The pin of a request.
+    static func pin(for request: FileRequest) throws(ImageCacheError) -> NewPin {
+        let resolved = try ResolvedRequest(request)
+        guard let bytes = try? JSONEncoder().encode(PinRequest(request)) else {
+            throw ImageCacheError(.invalidRequest, url: resolved.url, message: "the request cannot be kept")
+        }
+        return NewPin(key: resolved.key, url: resolved.url, request: Array(bytes))
+    }
+
+    /// The request of a member; `nil` when it needs credentials, which are not kept.
+    static func request(of member: PinMember) -> FileRequest? {
+        guard let pinned = try? JSONDecoder().decode(PinRequest.self, from: Data(member.request)) else { return nil }
+        var request = FileRequest(pinned.url)
+        request.owner = pinned.owner
+        if let accept = pinned.accept { request.fields[.accept] = accept }
+        guard let resolved = try? ResolvedRequest(request), resolved.key == member.key else { return nil }
+        return request
+    }
+}

@@ -1,0 +1,146 @@
+import ConcurrencyPrimitives
+import DiskStore
+public import FoundationEssentials
+import HTTPCaching
+import Logging
+public import MemoryCache
+
+extension DownloadCache {
+    /// The value that the response to a request holds: from memory, where it is kept as it was decoded, from the store, or from the
+    /// origin, by the same rules as ``file(for:)``.
+    ///
+    ///     let users = try await cache.value(for: "https://api.example.com/users", as: [User].self, version: "3") { body in
+    ///         try JSONDecoder().decode([User].self, from: body.data)
+    ///     }
+    ///
+    /// A body stored for another version counts as absent, and goes when the new response is stored. The same holds for another
+    /// ``Configuration/applicationVersion``, whose entries are also removed when the cache is opened.
+    ///
+    /// - Parameters:
+    ///   - request: The request; an answer of more than ``Configuration/maxValueSize`` bytes is an error.
+    ///   - type: The value's type. In memory a value is found by request, type and version: give another version where the same
+    ///     type is decoded in another way.
+    ///   - version: The version of the value's format. Default: any.
+    ///   - cost: The bytes that a value counts in memory, given the body's length. Default: that.
+    ///   - decode: Makes the value of the body. When it throws for a stored body, the origin is asked once for a new one.
+    /// - Throws: As ``file(for:)``; ``ImageCacheError/Code/undecodableValue`` with the decoder's error as its cause.
+    public func value<Value: Sendable>(
+        for request: FileRequest, as type: Value.Type = Value.self, version: String? = nil,
+        cost: @Sendable (_ value: Value, _ bytes: Int) -> Int = { $1 },
+        decode: @escaping @Sendable (ValueData) throws -> Value
+    ) async throws(ImageCacheError) -> CachedValue<Value> {
+        var request = request
+        setVersion(version, of: &request)
+        let key = ValueMemory.Key(request, as: type, by: fetcher.rules)
+        if let value = values.held(key, for: request)?.value as? Value {
+            return CachedValue(value: value, source: .memory, unusedReason: nil)
+        }
+        var file = try await file(for: request)
+        var reason = file.unusedReason
+        var decoded = try await decodedBody(file, decode)
+        if case .failure = decoded, file.isFromStore {
+            request.policy = .reloadIgnoringLocalCacheData
+            file = try await self.file(for: request)
+            reason = .damaged
+            decoded = try await decodedBody(file, decode)
+        }
+        switch decoded {
+        case .success(let value):
+            keep(value, of: file, request, key, cost: cost(value, Int(clamping: file.size)))
+            return CachedValue(value: value, source: .response(file.source), unusedReason: reason)
+        case .failure(let error):
+            throw ImageCacheError(
+                .undecodableValue, url: request.urlWithoutUserinfo, message: "the body cannot be decoded: \(error)",
+                cause: error)
+        }
+    }
+
+    /// The value that a JSON response holds; see ``value(for:as:version:cost:decode:)``.
+    public func value<Value: Decodable & Sendable>(
+        for request: FileRequest, as type: Value.Type = Value.self, version: String? = nil
+    ) async throws(ImageCacheError) -> CachedValue<Value> {
+        try await value(for: request, as: type, version: version) { body in
+            try JSONDecoder().decode(type, from: body.data)
+        }
+    }
+
+    /// The text of a response, by its charset: see ``TextDecoding``.
+    public func text(for request: FileRequest) async throws(ImageCacheError) -> CachedValue<String> {
+        try await value(for: request, as: String.self) { try $0.text() }
+    }
+
+    /// The bytes of a response. Those of at most 256 KiB are kept in memory, within the limits of ``Configuration/values``.
+    public func data(for request: FileRequest) async throws(ImageCacheError) -> CachedValue<Data> {
+        try await value(
+            for: request, as: Data.self, cost: { $1 <= Int(ValueMemory.fileSizeLimit) ? $1 : .max }, decode: { $0.data }
+        )
+    }
+
+    /// The decoded values, and small files, that are in memory.
+    public var valueStatistics: MemoryCacheStatistics { values.statistics }
+
+    // MARK: Parts
+
+    /// Removes what other versions of the application have stored, in the background.
+    func removeOtherVersions() {
+        guard let version = configuration.applicationVersion, !configuration.store.isReadOnly else { return }
+        let (store, logger) = (fetcher.store, configuration.logger)
+        Task(executorPreference: executor, priority: .background) {
+            do throws(StoreError) {
+                let count = try store.removeVersions(except: version)
+                if count > 0 { logger.info("removed \(count) values of other versions of the application") }
+            } catch  where error.code != .closed {
+                logger.warning("values of other versions of the application cannot be removed: \(error)")
+            } catch {}
+        }
+    }
+
+    /// Sets the version that the stored response must have: the application's, the value's and the own lifetime's together.
+    private func setVersion(_ version: String?, of request: inout FileRequest) {
+        let parts = [configuration.applicationVersion, version, request.freshnessOverride?.version]
+        guard parts.contains(where: { $0 != nil }) else { return }
+        let text = parts.map { $0.map { "\($0.utf8.count):\($0)" } ?? "-" }.joined(separator: " ")
+        request.version = text
+        request.applicationVersion = configuration.applicationVersion
+        request.freshnessOverride?.version = text
+    }
+
+    private func decodedBody<Value: Sendable>(
+        _ file: CachedFile, _ decode: @escaping @Sendable (ValueData) throws -> Value
+    ) async throws(ImageCacheError) -> Result<Value, any Error> {
+        let limit = configuration.maxValueSize
+        guard file.size <= limit else {
+            throw ImageCacheError(
+                .store(.tooLarge), url: file.finalURL,
+                message: "a body of \(file.size) bytes is larger than the \(limit) that a value may be made of")
+        }
+        return try await executor.run { () throws(ImageCacheError) in
+            let bytes: [UInt8]?
+            do throws(StoreError) { bytes = try file.body.all() } catch { throw ImageCacheError(error) }
+            return Result {
+                guard let bytes else {
+                    throw ImageCacheError(.wrongBytes, path: file.path, message: "the body was cut")
+                }
+                return try decode(ValueData(data: Data(bytes), response: file.response))
+            }
+        }
+    }
+
+    private func keep<Value: Sendable>(
+        _ value: Value, of file: CachedFile, _ request: FileRequest, _ key: ValueMemory.Key, cost: Int
+    ) {
+        guard file.isStored, request.method == .get, cost < .max else { return }
+        let now = fetcher.now()
+        let freshUntil = file.freshUntil(now, fetcher.rules, request.freshnessOverride)
+        let held = ValueMemory.Held(value, file.generation, file.body.entry, freshUntil: freshUntil, checked: now)
+        values.keep(held, for: key, cost: cost)
+    }
+}
+
+extension CachedFile {
+    /// True if its body was there before the request.
+    fileprivate var isFromStore: Bool { source == .disk || source == .stale || source == .revalidated }
+
+    /// Why what is stored was not used as it is; `nil` when it was, or when the request forbade it.
+    public var unusedReason: UnusedReason? { cacheStatus.unusedReason }
+}

@@ -1,0 +1,57 @@
+import FoundationEssentials
+import HTTPCaching
+
+/// The store's record of a value that the application has stored.
+struct ValueRecord: Equatable {
+    /// Bumped when the format changes; records of an unknown version count as damaged.
+    private static let formatVersion: UInt8 = 1
+
+    /// Seconds since 1970.
+    var stored: Double
+    /// Seconds; `nil`: until it is evicted.
+    var lifetime: Double?
+    var version: String?
+    var applicationVersion: String?
+
+    var expires: Date? { lifetime.map { Date(timeIntervalSince1970: stored + $0) } }
+
+    /// Why the value may not be used; `nil`: it may.
+    func unusedReason(version: String?, applicationVersion: String?, now: Date) -> UnusedReason? {
+        if self.version != version || self.applicationVersion != applicationVersion { return .version }
+        if CacheRules.clockWentBack(since: Date(timeIntervalSince1970: stored), now: now) { return .clock }
+        if let expires, expires <= now { return .stale }
+        return nil
+    }
+
+    var encoded: [UInt8] {
+        var writer = FieldWriter()
+        writer.write(Self.formatVersion)
+        writer.write(stored)
+        writer.write(lifetime ?? -1)
+        writer.write(version)
+        writer.write(applicationVersion)
+        return writer.bytes
+    }
+
+    init(stored: Date, lifetime: Duration?, version: String?, applicationVersion: String?) {
+        self.stored = stored.timeIntervalSince1970
+        self.lifetime = lifetime.map {
+            max(0, Double($0.components.seconds) + Double($0.components.attoseconds) / 1e18)
+        }
+        self.version = version
+        self.applicationVersion = applicationVersion
+    }
+
+    /// `nil` for bytes that are damaged or of another format.
+    init?(decoding bytes: [UInt8]) {
+        var reader = FieldReader(bytes)
+        guard reader.readByte() == Self.formatVersion, let stored = reader.readDouble(), stored.isFinite,
+            let lifetime = reader.readDouble(), !lifetime.isNaN, let version = reader.readOptionalString(),
+            let applicationVersion = reader.readOptionalString(), reader.isAtEnd
+        else { return nil }
+        self.stored = stored
+        self.lifetime = lifetime < 0 ? nil : lifetime
+        self.version = version
+        self.applicationVersion = applicationVersion
+    }
+}

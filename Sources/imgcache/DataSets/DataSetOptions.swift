@@ -1,0 +1,71 @@
+import ArgumentParser
+
+/// The options of `fetch` that are about sets of files: their lists, mirrors and checksums, and where they go.
+struct DataSetOptions: ParsableArguments {
+    @Option(
+        name: .customLong("base-url"),
+        help: ArgumentHelp(
+            "The list given with -i is one of checksums, as sha256sum writes it; its names are below this URL.",
+            valueName: "url"))
+    var baseURL: String?
+
+    @Option(
+        name: .customLong("mirror"),
+        help: ArgumentHelp(
+            "Another URL of the same file, asked when the ones before it fail; may be repeated.", valueName: "url"))
+    var mirrors: [String] = []
+
+    @Flag(help: "Refuse a file of which neither the list nor the response has a SHA-2 digest (exit code 5).")
+    var requireDigest = false
+
+    @Option(
+        help: ArgumentHelp("Put the files into this folder, each under its URL's host and path.", valueName: "dir"))
+    var tree: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How files get into folders and -o: clone (shared blocks where the file system can, else a copy), copy, or symlink to the "
+                + "store's file, which eviction may take after the run.",
+            valueName: "mode"))
+    var linkMode = LinkMode.clone
+
+    @Flag(help: "Download files that the list gives the same digest once, and store them once.")
+    var dedupe = false
+
+    @Flag(inversion: .prefixedNo, help: "Go on with the other files when one has failed.")
+    var keepGoing = true
+
+    @Option(
+        help: ArgumentHelp("Write the files that failed, or were not begun, here, as a list for -i.", valueName: "file")
+    )
+    var failed: String?
+
+    @Option(help: ArgumentHelp("Write a summary of the run here, as JSON.", valueName: "file"))
+    var report: String?
+
+    func validate() throws {
+        guard tree?.isEmpty != true else { throw ValidationError("--tree takes a folder.") }
+        if let baseURL, !baseURL.isWebURL || baseURL.contains("?") {
+            throw ValidationError("--base-url takes the http or https URL of a folder, without a query.")
+        }
+        for mirror in mirrors where !mirror.isWebURL { throw ValidationError("--mirror takes an http or https URL.") }
+    }
+
+    /// Refuses options that do not go with the others of the command.
+    func validate(_ urls: [String], _ several: BatchOptions, _ output: OutputOptions) throws {
+        guard tree == nil || output.file == nil && output.directory == nil && !output.remoteName else {
+            throw ValidationError("--tree does not go with -o, -d or -O.")
+        }
+        guard baseURL == nil || several.inputFile != nil else {
+            throw ValidationError("--base-url goes with -i.")
+        }
+        guard mirrors.isEmpty || urls.count == 1 && several.inputFile == nil else {
+            throw ValidationError("--mirror takes one URL; lists name the mirrors of each file themselves.")
+        }
+    }
+}
+
+/// The method by which a stored file is placed at its destination.
+enum LinkMode: String, ExpressibleByArgument, CaseIterable {
+    case clone, copy, symlink
+}

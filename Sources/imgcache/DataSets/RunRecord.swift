@@ -1,0 +1,43 @@
+import ConcurrencyPrimitives
+
+/// The outcome of each input of a run, for the report and the list of failed inputs.
+final class RunRecord: Sendable {
+    private struct State {
+        var report = RunReport()
+        var done: Set<Int> = []
+        var errors: [Int: String] = [:]
+    }
+
+    private let state = Locked(State())
+    private let start = ContinuousClock.now
+
+    func add(_ result: FetchResult, at place: Int) {
+        state.withLock { state in
+            state.report.add(result)
+            if result.exitStatus == .done {
+                state.done.insert(place)
+            } else {
+                state.errors[place] = result.error ?? "failed"
+            }
+        }
+    }
+
+    /// Writes the files that the options name.
+    ///
+    /// - Throws: ``Failure`` when one of them cannot be written.
+    func write(_ options: DataSetOptions, _ inputs: [FetchInput], _ status: ExitStatus) throws {
+        let state = state.withLock { $0 }
+        if let path = options.failed {
+            let text = FailedList.text(inputs, done: state.done, errors: state.errors)
+            try AtomicFile.write(Array(text.utf8), to: path, overwrite: true)
+        }
+        if let path = options.report {
+            var report = state.report
+            report.files = inputs.count
+            report.notBegun = inputs.count - report.arrived - report.failed
+            report.seconds = (ContinuousClock.now - start).inSeconds
+            report.exitCode = status.rawValue
+            try AtomicFile.write(report.text, to: path, overwrite: true)
+        }
+    }
+}

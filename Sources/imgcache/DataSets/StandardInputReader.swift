@@ -1,0 +1,83 @@
+import ConcurrencyPrimitives
+import DownloadLists
+import Glibc
+
+/// Reads the list on standard input on a thread of its own, and hands on each download as soon as it is complete.
+///
+/// An option of a download stands on a line after its URL. So the last URL waits for the next line, but not longer than half a second:
+/// whoever writes URLs one at a time gets each fetched at once.
+final class StandardInputReader: Sendable {
+    private static let name = "standard input"
+    private static let patience: Int32 = 500
+
+    private let queue: WorkQueue<FetchInput>
+    private let base: String?
+
+    init(_ queue: WorkQueue<FetchInput>, base: String?) {
+        self.queue = queue
+        self.base = base
+    }
+
+    func start() throws(SystemThread.Failure) {
+        try SystemThread { [self] in
+            read()
+            queue.complete()
+        }.detach()
+    }
+
+    private func read() {
+        var reader = DownloadListReader(file: Self.name, base: base)
+        var rest: [UInt8] = []
+        var isFirst = true
+        while true {
+            if !isFirst, !waits(Self.patience) { give { () throws(ListError) in try reader.finish() } }
+            guard let chunk = chunk(), !chunk.isEmpty else { break }
+            rest += chunk
+            if isFirst, DownloadList.isMetalink(rest) { return readMetalink(rest) }
+            isFirst = false
+            var start = rest.startIndex
+            while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                let line = rest[start..<end]
+                give { () throws(ListError) in try reader.take(line) }
+                start = end + 1
+            }
+            rest.removeSubrange(..<start)
+        }
+        if !rest.isEmpty { give { () throws(ListError) in try reader.take(rest) } }
+        give { () throws(ListError) in try reader.finish() }
+    }
+
+    private func give(_ next: () throws(ListError) -> ListedDownload?) {
+        do throws(ListError) {
+            if let download = try next() { queue.add(.download(download)) }
+        } catch {
+            queue.add(.invalid(error))
+        }
+    }
+
+    private func readMetalink(_ beginning: [UInt8]) {
+        var document = beginning
+        while let chunk = chunk(), !chunk.isEmpty { document += chunk }
+        do throws(ListError) {
+            for download in try Metalink.downloads(in: document, file: Self.name) { queue.add(.download(download)) }
+        } catch {
+            queue.add(.invalid(error))
+        }
+    }
+
+    /// Returns true if input, or its end, is available within the given number of milliseconds.
+    private func waits(_ milliseconds: Int32) -> Bool {
+        var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        return poll(&descriptor, 1, milliseconds) != 0
+    }
+
+    /// The next bytes; none at the end, `nil` when it cannot be read.
+    private func chunk() -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+            if count < 0 && errno == EINTR { continue }
+            return count < 0 ? nil : Array(bytes[..<count])
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Digests
+import HTTPSemantics
+
+/// The path of a URL's file under `--tree`: its host, with the port where it is not the scheme's own, its path and its query.
+///
+/// No two URLs of one scheme have the same path, but for `…/` and `…/index.html`; none leads out of the folder. Segments are decoded
+/// where the result is a harmless name; what would not be one stays percent-encoded.
+enum TreePath {
+    static func path(of url: String) throws(InvalidURL) -> String {
+        let url = try HTTPURL(url)
+        var parts = [String(url.authority)]
+        var segments = url.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
+        let last = segments.popLast() ?? ""
+        // An empty one would vanish; a lone percent sign stands for nothing else.
+        parts += segments.map { $0.isEmpty ? "%" : name($0) }
+        let file = last.isEmpty ? "index.html" : name(last)
+        parts.append(url.query.map { "\(file)?\(queryName($0))" } ?? file)
+        return parts.map(fitted).joined(separator: "/")
+    }
+
+    /// A query holds slashes that are none of a path; so that they differ from escaped ones, all escapes are escaped.
+    private static func queryName(_ query: Substring) -> String {
+        var result: [UInt8] = []
+        for byte in query.utf8 {
+            if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "%") {
+                PercentEncoding.append(byte, to: &result)
+            } else {
+                result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func name(_ segment: String) -> String {
+        let decoded = PercentEncoding.decoded(segment.utf8)
+        guard let text = String(validating: decoded, as: UTF8.self), text.unicodeScalars.allSatisfy(isHarmless),
+            text != ".", text != "..", text != ".imgcache"
+        else { return encoded(segment) }
+        return text
+    }
+
+    /// Returns false for a scalar that must stay percent-encoded: decoded, it would be a separator, an escape or invisible.
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: false
+        case 0x2F, 0x25, 0x3F: false
+        default: true
+        }
+    }
+
+    private static func encoded(_ segment: String) -> String {
+        var result: [UInt8] = []
+        for byte in segment.utf8 {
+            switch byte {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"), 0..<0x20, 0x7F...: PercentEncoding.append(byte, to: &result)
+            default: result.append(byte)
+            }
+        }
+        // Of dots alone: the URL's own dot segments are gone by now.
+        if result.allSatisfy({ $0 == UInt8(ascii: ".") }) || result.elementsEqual(".imgcache".utf8) {
+            result.replaceSubrange(0..<1, with: "%2E".utf8)
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// At most the 255 bytes that file systems take; what is longer ends with its hash.
+    private static func fitted(_ part: String) -> String {
+        guard part.utf8.count > 255 else { return part }
+        let beginning = String(decoding: part.utf8.prefix(180), as: UTF8.self).filter { $0 != "\u{FFFD}" }
+        return beginning + "%" + Array(ShortSHA256.digest(of: part.utf8).prefix(8)).hexadecimal
+    }
+}

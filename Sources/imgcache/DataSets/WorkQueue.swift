@@ -1,0 +1,77 @@
+import ConcurrencyPrimitives
+
+/// Elements that workers take in order, while others may still be added.
+final class WorkQueue<Element: Sendable>: Sendable {
+    typealias Item = (element: Element, place: Int)
+
+    private struct State {
+        var elements: [Element]
+        var next = 0
+        var isComplete: Bool
+        var isStopped = false
+        var waiting: [CheckedContinuation<Item?, Never>] = []
+
+        mutating func take() -> Item? {
+            guard !isStopped, next < elements.count else { return nil }
+            defer { next += 1 }
+            return (elements[next], next)
+        }
+
+        var isOver: Bool { isStopped || isComplete && next == elements.count }
+    }
+
+    private let state: Locked<State>
+
+    /// - Parameter isComplete: Whether nothing is added any more.
+    init(_ elements: [Element] = [], isComplete: Bool = true) {
+        state = Locked(State(elements: elements, isComplete: isComplete))
+    }
+
+    /// The next element and its place; `nil` when there is none any more.
+    func next() async -> Item? {
+        await withCheckedContinuation { continuation in
+            let item: Item?? = state.withLock { state in
+                if let item = state.take() { return item }
+                if state.isOver { return .some(nil) }
+                state.waiting.append(continuation)
+                return nil
+            }
+            if let item { continuation.resume(returning: item) }
+        }
+    }
+
+    func add(_ element: Element) {
+        let taken = state.withLock { state -> (CheckedContinuation<Item?, Never>, Item)? in
+            state.elements.append(element)
+            guard let waiter = state.waiting.first, let item = state.take() else { return nil }
+            state.waiting.removeFirst()
+            return (waiter, item)
+        }
+        if let taken { taken.0.resume(returning: taken.1) }
+    }
+
+    /// Nothing is added any more.
+    func complete() { end { $0.isComplete = true } }
+
+    /// Nobody gets another element.
+    func stop() { end { $0.isStopped = true } }
+
+    private func end(_ change: (inout State) -> Void) {
+        let waiting = state.withLock { state in
+            change(&state)
+            guard state.isOver else { return [CheckedContinuation<Item?, Never>]() }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for waiter in waiting { waiter.resume(returning: nil) }
+    }
+
+    /// The number of elements added so far, and a flag that is true if no more will be added.
+    var count: (count: Int, isComplete: Bool) { state.withLock { ($0.elements.count, $0.isComplete) } }
+
+    /// The element that was added as that one.
+    subscript(place: Int) -> Element { state.withLock { $0.elements[place] } }
+
+    /// All that have been added so far.
+    var elements: [Element] { state.withLock { $0.elements } }
+}

@@ -1,0 +1,42 @@
+import ConcurrencyPrimitives
+import DownloadLists
+import ImageCache
+
+/// Asks for the lengths of files that are not under way yet, by HEAD, a few at a time, so that the progress has an end.
+///
+/// Begins after a while: a short run needs no forecast.
+final class SizeProbe: Sendable {
+    private static let delay = Duration.seconds(3)
+    private static let width = 2
+
+    private let size: @Sendable (ListedDownload) async -> Int64?
+    private let display: ProgressDisplay
+    private let tasks = Locked<[Task<Void, Never>]>([])
+
+    /// - Parameter size: The length of a download's file, or `nil`.
+    init(_ size: @escaping @Sendable (ListedDownload) async -> Int64?, _ display: ProgressDisplay) {
+        self.size = size
+        self.display = display
+    }
+
+    func start(_ inputs: WorkQueue<FetchInput>) {
+        let next = Locked(0)
+        let tasks = (0..<Self.width).map { _ in
+            Task { [self] in
+                try? await Task.sleep(for: Self.delay)
+                while !Task.isCancelled {
+                    let place = next.withLock { next in
+                        defer { next += 1 }
+                        return next
+                    }
+                    guard place < inputs.count.count else { return }
+                    guard case .download(let download) = inputs[place], !display.knows(place) else { continue }
+                    if let size = await size(download) { display.expect(place, size: size) }
+                }
+            }
+        }
+        self.tasks.withLock { $0 = tasks }
+    }
+
+    func stop() { for task in tasks.withLock({ $0 }) { task.cancel() } }
+}

@@ -1,0 +1,43 @@
+import Testing
+
+@testable import imgcache
+
+/// The queue that the workers of a run take from.
+@Suite(.timeLimit(.minutes(20))) struct WorkQueueTests {
+    @Test func `elements come in order, also to those who wait for them`() async {
+        let queue = WorkQueue<Int>(isComplete: false)
+        await withTaskGroup(of: [Int].self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    var taken: [Int] = []
+                    while let (element, place) = await queue.next() {
+                        #expect(element == place)
+                        taken.append(element)
+                    }
+                    return taken
+                }
+            }
+            for element in 0..<1000 {
+                queue.add(element)
+                if element % 100 == 0 { await Task.yield() }
+            }
+            queue.complete()
+            var all: [Int] = []
+            for await taken in group {
+                #expect(taken == taken.sorted())
+                all += taken
+            }
+            #expect(all.sorted() == Array(0..<1000))
+        }
+    }
+
+    @Test func `a queue that is stopped gives nothing more`() async {
+        let queue = WorkQueue([1, 2, 3], isComplete: false)
+        #expect(await queue.next()?.element == 1)
+        async let waiting = queue.next()
+        queue.stop()
+        _ = await waiting
+        #expect(await queue.next() == nil)
+        #expect(queue.elements == [1, 2, 3])
+    }
+}

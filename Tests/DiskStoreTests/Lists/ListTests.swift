@@ -1,0 +1,168 @@
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+/// A list in a store of its own.
+struct ListUnderTest {
+    let test: StoreUnderTest
+    var name = ListName(owner: "ann", group: "", name: "inbox")
+    var store: DiskStore { test.store }
+
+    init() throws { test = try StoreUnderTest() }
+
+    var state: ListState { get throws { try store.openList(name) } }
+
+    @discardableResult
+    func takeOver(_ ids: [(String, Int64)], isPartial: Bool = false, finishes: Bool = true) throws -> ListDifference? {
+        let staging = try ListStaging(state, isPartial: isPartial, in: store)
+        for (id, version) in ids {
+            try staging.add(ListedItem(id: id, isNumeric: false, modified: "\(version)", recency: version))
+        }
+        return finishes ? try staging.finish(validator: "v") : nil
+    }
+
+    func pending(_ limit: Int = 10_000) throws -> [String] {
+        try store.pending(of: state, after: .first(ofAttempt: 0), limit: limit).map(\.item.id)
+    }
+
+    /// Stores the records of all that is pending: each says its id and version.
+    func settleAll() throws {
+        let pending = try store.pending(of: state, after: .first(ofAttempt: 0), limit: 100_000)
+        for start in stride(from: 0, to: pending.count, by: 500) {
+            let part = pending[start..<min(pending.count, start + 500)]
+            _ = try store.settle(part.map { record($0.item) }, missing: [], of: state)
+        }
+    }
+
+    func record(_ item: ListedItem) -> NewListRecord {
+        NewListRecord(
+            item: item, sortKey: .number(Double(item.recency)), body: Array("\(item.id)@\(item.modified)".utf8))
+    }
+
+    func records(_ order: ListOrder = .array) throws -> [String] {
+        try store.records(of: state, ListPageRequest(order: order, limit: 100_000)).map {
+            String(decoding: $0.record.body, as: UTF8.self)
+        }
+    }
+}
+
+@Suite("A list in the index") struct ListTests {
+    private let list: ListUnderTest
+
+    init() throws { list = try ListUnderTest() }
+
+    @Test func `new and changed ids are pending, the newest first`() throws {
+        try list.takeOver([("a", 1), ("b", 3), ("c", 2)])
+        #expect(try list.pending() == ["b", "c", "a"])
+        try list.settleAll()
+        #expect(try list.pending() == [])
+        #expect(try list.records() == ["a@1", "b@3", "c@2"])
+        let difference = try list.takeOver([("d", 9), ("a", 1), ("c", 5)])
+        #expect(difference == ListDifference(added: 1, changed: 1, removed: 1))
+        #expect(try list.pending() == ["d", "c"])
+        #expect(try list.records() == ["a@1", "c@2"])
+        #expect(try list.records(.newest) == ["c@2", "a@1"])
+        #expect(try list.state.items == 3)
+    }
+
+    @Test func `an array that was not taken over changes nothing`() throws {
+        try list.takeOver([("a", 1), ("b", 2)])
+        try list.settleAll()
+        try list.takeOver((0..<5000).map { ("x\($0)", 1) } + [("b", 7), ("a", 1)], finishes: false)
+        #expect(try list.records() == ["a@1", "b@2"] && list.pending() == [])
+        let difference = try list.takeOver([("b", 2), ("a", 1)])
+        #expect(difference == ListDifference())
+        #expect(try list.records() == ["b@2", "a@1"] && list.pending() == [])
+        #expect(try list.state.items == 2)
+    }
+
+    @Test func `what is pending is merged with what is new, without duplicates`() throws {
+        try list.takeOver((0..<10).map { ("\($0)", 10 - $0) })
+        _ = try list.store.settle(
+            list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: 3).map { list.record($0.item) },
+            missing: [], of: list.state)
+        try list.takeOver([("new", 20)] + (0..<10).map { ("\($0)", $0 == 5 ? 15 : 10 - $0) })
+        #expect(try list.pending() == ["new", "5", "3", "4", "6", "7", "8", "9"])
+    }
+
+    @Test func `a sync that another one took over fails, and the other one counts`() throws {
+        let staging = try ListStaging(list.state, isPartial: false, in: list.store)
+        try staging.add(ListedItem(id: "old", isNumeric: false))
+        try list.takeOver([("new", 1)])
+        let error = #expect(throws: StoreError.self) { _ = try staging.finish(validator: "") }
+        #expect(error?.code == .taken)
+        #expect(try list.pending() == ["new"])
+    }
+
+    @Test func `a list that is removed takes all of its rows with it`() throws {
+        let state = try list.state
+        try list.takeOver((0..<3000).map { ("\($0)", 1) })
+        try list.settleAll()
+        #expect(try list.store.withIndex { (index) throws(StoreError) in try index.catalogue().listBytes() } > 0)
+        try list.store.removeLists(owner: "ann")
+        #expect(try list.store.list(list.name) == nil)
+        #expect(try list.store.withIndex { (index) throws(StoreError) in try index.catalogue().listBytes() } == 0)
+        #expect(throws: StoreError.self) {
+            try list.store.settle([list.record(ListedItem(id: "1", isNumeric: false))], missing: [], of: state)
+        }
+    }
+
+    @Test func `pages follow one another in every order, and a page costs a search in an index`() throws {
+        try list.takeOver((0..<50).map { ("\($0)", ($0 * 37) % 11) })
+        try list.settleAll()
+        for order in [ListOrder.array, .newest, .id, .key] {
+            for isDescending in [false, true] {
+                var request = ListPageRequest(order: order, limit: 7)
+                request.isDescending = isDescending
+                var all: [String] = []
+                while true {
+                    let page = try list.store.records(of: list.state, request)
+                    all += page.map(\.record.id)
+                    guard let last = page.last else { break }
+                    request.after = last.place
+                }
+                #expect(all.count == 50 && Set(all).count == 50, "\(order)")
+                try expectSearches(request)
+            }
+        }
+    }
+
+    private func expectSearches(_ request: ListPageRequest) throws {
+        let sql = "EXPLAIN QUERY PLAN " + Catalogue.pageQuery(request)
+        try list.store.withIndex { (index) throws(StoreError) in
+            let plan = try index.catalogue().connection.prepare(sql)
+            defer { plan.finalize() }
+            while try plan.step() {
+                let step = plan.text(3)
+                #expect(step.hasPrefix("SEARCH"), "\(request.order): \(step)")
+            }
+        }
+    }
+
+    @Test func `random arrays, cuts and pages leave what the server listed last`() throws {
+        var generator = SeededGenerator(for: "ListTests")
+        var listed: [(String, Int64)] = []
+        for round in 0..<60 {
+            for _ in 0..<Int.random(in: 0...8, using: &generator) {
+                let place = Int.random(in: 0...listed.count, using: &generator)
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0 where !listed.isEmpty: listed.remove(at: place % listed.count)
+                case 1 where !listed.isEmpty: listed[place % listed.count].1 += 100
+                case 2 where !listed.isEmpty: listed.insert(listed.remove(at: place % listed.count), at: 0)
+                default:
+                    listed.insert(
+                        ("\(round).\(place).\(UInt32.random(in: 0...99_999, using: &generator))", Int64(round)),
+                        at: place)
+                }
+            }
+            let isCut = Int.random(in: 0..<4, using: &generator) == 0
+            try list.takeOver(isCut ? Array(listed.prefix(listed.count / 2)) : listed, finishes: !isCut)
+            if isCut { try list.takeOver(listed) }
+            if Bool.random(using: &generator) { try list.settleAll() }
+        }
+        try list.settleAll()
+        #expect(try list.records() == listed.map { "\($0.0)@\($0.1)" })
+        #expect(try list.state.items == Int64(listed.count))
+    }
+}

@@ -1,0 +1,118 @@
+import Digests
+import DownloadLists
+import Testing
+
+/// Lists of URLs, aria2 input files and lists of checksums.
+struct DownloadListTests {
+    private func downloads(_ text: String, base: String? = nil) throws -> [ListedDownload] {
+        try DownloadList.downloads(in: Array(text.utf8), file: "list", base: base)
+    }
+
+    private static let sum = String(repeating: "0f", count: 32)
+    private static let digest = Digest(.sha256, hexadecimal: sum)
+
+    @Test func `a plain list is one URL a line`() throws {
+        let list = try downloads("\u{FEFF}https://a/1\r\n\n# comment\n  https://a/2?x=1  \nno-url\nhttps://a/3")
+        #expect(
+            list.map { $0.sources.map(\.url) } == [["https://a/1"], ["https://a/2?x=1"], ["no-url"], ["https://a/3"]])
+        #expect(list.map { $0.position?.line } == [1, 4, 5, 6])
+    }
+
+    @Test func `an aria2 input file has mirrors and options`() throws {
+        let list = try downloads(
+            "http://a/x\thttp://b/x\tftp://c/x\n  dir=sub\n\tout=x y\n  checksum=sha-256=\(Self.sum)\n  split=5\n"
+                + "  header=A: b\nhttp://a/y\n out=y\n")
+        #expect(list.count == 2)
+        #expect(list[0].sources.map(\.url) == ["http://a/x", "http://b/x"])
+        #expect(list[0].output == "sub/x y")
+        #expect(list[0].digest == Self.digest)
+        #expect(list[0].fields == [.init("A", "b")])
+        #expect(list[1].output == "y" && list[1].digests.isEmpty)
+    }
+
+    @Test func `what is written of failures is read as the same downloads`() throws {
+        var download = ListedDownload("http://a/x", position: ListPosition("list", line: 2))
+        download.sources.append(.init("http://b/x"))
+        download.output = "s/x"
+        download.digests = [try #require(Self.digest)]
+        download.fields = [.init("A", "b")]
+        let text = LineList.lines(for: download, comment: "cut\nand more")
+        #expect(try downloads(text) == [download])
+    }
+
+    @Test func `a list of checksums takes its names from the base URL`() throws {
+        let list = try downloads(
+            "\(Self.sum)  a b/ü.bin\n\n# x\n\(Self.sum) *./c\nSHA512 (d (1).bin) = \(Self.sum)\(Self.sum)\n\\\(Self.sum)  e\\\\f\r\n",
+            base: "https://a.example/set")
+        #expect(
+            list.map { $0.sources[0].url } == [
+                "https://a.example/set/a%20b/%C3%BC.bin", "https://a.example/set/c",
+                "https://a.example/set/d%20%281%29.bin",
+                "https://a.example/set/e%5Cf",
+            ])
+        #expect(list.map(\.output) == ["a b/ü.bin", "c", "d (1).bin", "e\\f"])
+        #expect(list.map { $0.digest?.algorithm } == [.sha256, .sha256, .sha512, .sha256])
+    }
+
+    @Test(arguments: [
+        ("http://a/x\n out=../x", 2), ("http://a/x\n out=/etc/x", 2), ("http://a/x\n dir=/tmp\n out=x", 2),
+        ("http://a/x\n out=a/../../x", 2), ("http://a/x\n out=a//b", 2), ("http://a/x\n out=.imgcache/x", 2),
+        ("http://a/x\n checksum=sha-256=12", 2), ("http://a/x\n checksum=crc=12", 2), ("http://a/x\n checksum=1", 2),
+        (" out=x", 1), ("http://a/x\n header=secret", 2), ("http://a/\u{0}\n\n out=a\u{7}b", 3),
+        ("\(sum)  a", 1),
+    ])
+    func `a line that makes no sense is an error with its place`(text: String, line: Int) throws {
+        let error = try #require(throws: ListError.self) { try downloads(text) }
+        #expect(error.position == ListPosition("list", line: line), "\(error)")
+        #expect(error.description.hasPrefix("list:\(line): "))
+        #expect(!error.description.contains("secret"))
+    }
+
+    @Test(arguments: [
+        "0f  short", "\(sum) name", "\(sum)", "\(sum)  ", "\(sum)  ../x", "\(sum)  /x", "zz\(sum.dropFirst(2))  x",
+        "http://a/x", "SHA256 (x = \(sum)", "\\\(sum)  a\\nb", "\(sum)  a\u{202E}b",
+    ])
+    func `a checksum line that is none is an error with its place`(text: String) throws {
+        let error = try #require(throws: ListError.self) {
+            try downloads("\(Self.sum)  fine\n\(text)\n", base: "http://a")
+        }
+        #expect(error.position.line == 2, "\(error)")
+    }
+
+    @Test func `bytes that are no text are an error with their place`() throws {
+        let error = try #require(throws: ListError.self) {
+            try DownloadList.downloads(in: Array("http://a/\n".utf8) + [0xFF, 0xFE], file: "list")
+        }
+        #expect(error.position.line == 2)
+    }
+
+    @Test func `lines come one at a time`() throws {
+        var reader = DownloadListReader(file: "-", base: nil)
+        #expect(try reader.take(Array("http://a/1".utf8)) == nil)
+        #expect(try reader.take(Array(" out=x".utf8)) == nil)
+        #expect(try reader.take(Array("http://a/2".utf8))?.output == "x")
+        #expect(try reader.finish()?.sources[0].url == "http://a/2")
+        #expect(try reader.finish() == nil)
+        #expect(throws: ListError.self) { try reader.take(Array(" out=late".utf8)) }
+    }
+
+    @Test func `a download of which an option makes no sense is not had without it`() throws {
+        var reader = DownloadListReader(file: "-", base: nil)
+        #expect(try reader.take(Array("http://a/1".utf8)) == nil)
+        #expect(throws: ListError.self) { try reader.take(Array(" checksum=sha-256=12".utf8)) }
+        #expect(try reader.take(Array(" out=x".utf8)) == nil)
+        #expect(try reader.take(Array("http://a/2".utf8)) == nil)
+        #expect(try reader.finish()?.sources[0].url == "http://a/2")
+    }
+
+    @Test func `random bytes are a list or an error`() {
+        var generator = SystemRandomNumberGenerator()
+        let alphabet = Array("http://a\t\n =#<>sum./\\0f".utf8) + [0xC3, 0x00, 0xFF]
+        for _ in 0..<2000 {
+            let bytes = (0..<Int.random(in: 0..<60, using: &generator)).map { _ in
+                alphabet.randomElement(using: &generator) ?? 0
+            }
+            for base in [nil, "http://a/"] { _ = try? DownloadList.downloads(in: bytes, file: "list", base: base) }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import ConcurrencyPrimitives
+import Foundation
+import HTTPTypes
+import ImageCache
+import ImageCacheTesting
+import TestSupport
+import Testing
+import Transfer
+
+/// `RecordList` over a scripted transport.
+@Suite(.timeLimit(.minutes(20))) struct ListSyncTests {
+    private let array = Locked(#"[{"id":3,"modified":30},{"id":2,"modified":20},{"id":1,"modified":10}]"#)
+    private let bench: Bench
+
+    init() throws {
+        bench = try Bench { [array] request in
+            if request.path == "/ids" {
+                let text = array.withLock { $0 }
+                return ScriptedRepresentation(Array(text.utf8), etag: "\"\(text.count)-\(text.hashValue)\"").response(
+                    to: request)
+            }
+            let ids = request.url.split(separator: "=").last?.split(separator: ",") ?? []
+            let body = ids.map { "\"\($0)\":{\"n\":\($0),\"name\":\"record \($0)\"}" }.joined(separator: ",")
+            return ScriptedRepresentation(Array("{\(body)}".utf8), etag: nil).response(to: request)
+        }
+    }
+
+    private func source(_ change: (inout JSONListSource) -> Void = { _ in }) -> JSONListSource {
+        var source = JSONListSource(
+            ids: "http://origin.example/ids",
+            page: { FileRequest("http://origin.example/page?ids=\($0.joined(separator: ","))") })
+        source.retryDelay = .zero
+        change(&source)
+        return source
+    }
+
+    private struct Row: Decodable, Equatable {
+        var n: Int
+        var name: String
+    }
+
+    @Test func `records come page by page, the newest first, and can be decoded and read`() async throws {
+        let list = try bench.cache.list(
+            "inbox", owner: "ann",
+            source: source { source in
+                source.pageSize = 2
+                source.pagesAtOnce = 1
+                source.sortKey = JSONPointer("/n")
+            })
+        var pages: [[String]] = []
+        var summary: RecordListSummary?
+        for try await change in list.sync() {
+            switch change {
+            case .records(let records): pages.append(records.map(\.id))
+            case .finished(let all): summary = all
+            default: break
+            }
+        }
+        #expect(pages.map(Set.init) == [["3", "2"], ["1"]])
+        #expect(summary?.records == 3 && summary?.pending == 0 && summary?.askedServer == true)
+        #expect(bench.transport.requests.count == 3)
+        let page = try await list.records(limit: 2)
+        #expect(page.records.map(\.id) == ["3", "2"])
+        #expect(try page.records[0].decoded(as: Row.self) == Row(n: 3, name: "record 3"))
+        #expect(page.records[0].json == #"{"id":3,"modified":30,"record":{"n":3,"name":"record 3"}}"#)
+        #expect(try await list.records(limit: 2, after: page.next).records.map(\.id) == ["1"])
+        let range = ClosedRecordRange(from: .number(1.5))
+        #expect(try await list.records(sortedBy: .key, in: range, limit: 9).records.map(\.id) == ["2", "3"])
+        await #expect(throws: ImageCacheError.self) {
+            try await list.records(sortedBy: .id, limit: 1, after: page.next)
+        }
+    }
+
+    @Test func `the array is asked for once in the interval, by the clock, also when it is set back`() async throws {
+        let list = try bench.cache.list("inbox", source: source())
+        #expect(try await list.sync().finish().askedServer)
+        #expect(try await !list.sync().finish().askedServer)
+        bench.advance(seconds: 299)
+        #expect(try await !list.sync().finish().askedServer)
+        bench.advance(seconds: 2)
+        #expect(try await list.sync().finish().askedServer)
+        bench.advance(seconds: -1000)
+        #expect(try await list.sync().finish().askedServer)
+    }
+
+    @Test func `an array of what changed since removes nothing but what it names as deleted`() async throws {
+        let list = try bench.cache.list(
+            "inbox",
+            source: source { source in
+                source.ids.url = "http://origin.example/ids?since={since}"
+                source.minimumInterval = .zero
+            })
+        #expect(try await list.sync().finish().records == 3)
+        array.withLock { $0 = #"[{"id":4,"modified":40},{"id":1,"modified":41},{"id":2,"deleted":true}]"# }
+        let summary = try await list.sync().finish()
+        #expect(summary.records == 2 && summary.removed == 1)
+        #expect(bench.transport.requests.filter { $0.path == "/ids" }.map(\.url).last?.hasSuffix("since=30") == true)
+        #expect(try await list.records(sortedBy: .newest, limit: 9).records.map(\.id) == ["1", "4", "3"])
+    }
+
+    @Test func `lists of two groups have nothing in common, and go with their group`() async throws {
+        let one = try bench.cache.list("inbox", group: "work", owner: "ann", source: source())
+        let other = try bench.cache.list("inbox", group: "home", owner: "ann", source: source())
+        try await one.sync().finish()
+        #expect(try await other.status() == nil)
+        try await other.sync().finish()
+        try await bench.cache.removeLists(inGroup: "work", owner: "ann")
+        #expect(try await one.status() == nil)
+        #expect(try await other.status()?.total == 3)
+        try await bench.cache.remove(.owner("ann"))
+        #expect(try await other.status() == nil)
+    }
+
+    @Test func `a sync that is dropped loses nothing`() async throws {
+        let list = try bench.cache.list("inbox", source: source { $0.pageSize = 1 })
+        for try await change in list.sync() {
+            if case .records = change { break }
+        }
+        try await list.sync().finish()
+        #expect(try await list.status()?.pending == 0)
+        #expect(try await list.records(limit: 9).records.count == 3)
+    }
+
+    @Test func `a pinned file is served when its origin cannot be reached, as its set allows`() async throws {
+        let isDown = Locked(false)
+        let bench = try Bench { request in
+            var response = ScriptedRepresentation([1, 2, 3], [.cacheControl: "max-age=60, must-revalidate"]).response(
+                to: request)
+            if isDown.withLock({ $0 }) { response.failure = .connect }
+            return response
+        }
+        let set = try await bench.cache.pin(
+            [bench.request()], as: "trip", options: PinOptions(maxStale: .seconds(86_400)))
+        #expect(set.isComplete && set.bytes == 3)
+        isDown.withLock { $0 = true }
+        bench.advance(seconds: 3600)
+        #expect(try await bench.cache.file(for: bench.request()).source == .stale)
+        bench.advance(seconds: 100_000)
+        await #expect(throws: ImageCacheError.self) { try await bench.cache.file(for: bench.request()) }
+        #expect(try await bench.cache.unpin("trip"))
+        #expect(try await bench.cache.pins().isEmpty)
+    }
+}

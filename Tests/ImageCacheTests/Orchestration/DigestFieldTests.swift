@@ -1,0 +1,61 @@
+import Digests
+import Foundation
+import ImageCacheTesting
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// Digests in the fields of responses (RFC 9530).
+@Suite(.timeLimit(.minutes(20))) struct DigestFieldTests {
+    private static let bytes = ScriptedRepresentation.bytes(300_000)
+    private static let sum = Data((try? RunningDigest.digest(.sha256, of: bytes)) ?? []).base64EncodedString()
+    private static let other = Data([UInt8](repeating: 1, count: 32)).base64EncodedString()
+
+    private func bench(_ name: String, _ value: String, cut: Int? = nil) throws -> Bench {
+        let field = try #require(HTTPField.Name(name))
+        return try Bench { request in
+            let representation = ScriptedRepresentation(Self.bytes, [.cacheControl: "max-age=60", field: value])
+            let response = representation.response(to: request)
+            return request.number == 1 ? cut.map { response.cut(after: $0) } ?? response : response
+        }
+    }
+
+    @Test(arguments: ["Repr-Digest", "Content-Digest"], [nil, 270_000])
+    func `a digest that the response has is verified`(name: String, cut: Int?) async throws {
+        let right = try bench(name, "unknown=:AAAA:, sha-256=:\(Self.sum):", cut: cut)
+        #expect(try await right.get(.file).body == Body(Self.bytes))
+        let wrong = try bench(name, "sha-256=:\(Self.other):", cut: cut)
+        #expect(await wrong.failure(.file) == .wrongBytes)
+        #expect(try await wrong.cache.storedFile(for: wrong.request()) == nil)
+    }
+
+    @Test(arguments: ["sha-256=abc", "sha-256=:AAAA:", "md5=:AAAA:", "sha-256", ":::", ""])
+    func `what is no digest says nothing`(value: String) async throws {
+        let bench = try bench("Repr-Digest", value)
+        #expect(try await bench.get(.file).body == Body(Self.bytes))
+        #expect(await bench.failure(.file) { $0.integrity.requiresDigest = true } == .wrongBytes)
+    }
+
+    @Test func `a digest is asked for, and demanded, where the request says so`() async throws {
+        let bench = try Bench(ScriptedRepresentation(Self.bytes))
+        #expect(await bench.failure(.file) { $0.integrity.requiresDigest = true } == .wrongBytes)
+        #expect(try await bench.get(.file) { $0.integrity.asksForDigest = true }.body == Body(Self.bytes))
+        let want = try #require(HTTPField.Name("Want-Repr-Digest"))
+        #expect(bench.transport.requests.map { $0.fields[want] != nil } == [false, true])
+        let announced = try self.bench("Repr-Digest", "sha-256=:\(Self.sum):")
+        for _ in 0..<2 {
+            #expect(try await announced.get(.file) { $0.integrity.requiresDigest = true }.body == Body(Self.bytes))
+        }
+        #expect(announced.sent.count == 1)
+    }
+
+    @Test(arguments: DigestAlgorithm.allCases)
+    func `a body is verified by any algorithm`(algorithm: DigestAlgorithm) async throws {
+        let bench = try Bench(ScriptedRepresentation(Self.bytes))
+        let digest = try #require(Digest(algorithm, try RunningDigest.digest(algorithm, of: Self.bytes)))
+        #expect(try await bench.get(.file) { $0.integrity.digest = digest }.body == Body(Self.bytes))
+        let wrong = try #require(Digest(algorithm, [UInt8](repeating: 7, count: algorithm.byteCount)))
+        #expect(await bench.failure(.file) { $0.integrity.digest = wrong } == .wrongBytes)
+    }
+}

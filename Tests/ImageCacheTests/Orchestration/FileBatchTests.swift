@@ -1,0 +1,80 @@
+import Foundation
+import ImageCache
+import ImageCacheTesting
+import TestSupport
+import Testing
+
+/// Several files with one progress.
+@Suite(.timeLimit(.minutes(20)))
+struct FileBatchTests {
+    private static func requests(_ count: Int) -> [FileRequest] {
+        (0..<count).map { number in
+            var request = FileRequest("http://origin.example/\(number)")
+            request.transfer.retry.maxRetries = 0
+            return request
+        }
+    }
+
+    private func bench(failing: Set<String> = []) throws -> Bench {
+        try Bench(script: { request in
+            if failing.contains(request.path) { return ScriptedResponse(.notFound) }
+            let size = 1000 + (Int(request.path.dropFirst()) ?? 0)
+            return ScriptedRepresentation(ScriptedRepresentation.bytes(size)).response(to: request)
+        })
+    }
+
+    @Test func `all files come in the order of their requests, and the progress ends with all bytes`() async throws {
+        let bench = try bench()
+        let batch = bench.cache.files(for: Self.requests(20), width: 3)
+        let files = try await batch.files()
+        #expect(files.map(\.size) == (0..<20).map { Int64(1000 + $0) })
+        let sum = files.reduce(0) { $0 + $1.size }
+        let end = batch.latestProgress
+        #expect([end.requested, end.loaded, end.failed] == [20, 20, 0])
+        #expect([end.received, end.total] == [sum, sum])
+        var last: BatchProgress?
+        for await progress in batch.progress { last = progress }
+        #expect(last == end)
+    }
+
+    @Test func `a failure is the failing request's alone`() async throws {
+        let bench = try bench(failing: ["/3"])
+        let batch = bench.cache.files(for: Self.requests(6))
+        let results = await batch.results()
+        #expect(results.map { (try? $0.get()) != nil } == [true, true, true, false, true, true])
+        #expect(batch.latestProgress.failed == 1)
+        await #expect(throws: ImageCacheError.self) { try await batch.files() }
+    }
+
+    @Test func `of all or nothing the first failure stops the rest`() async throws {
+        let bench = try bench(failing: ["/1"])
+        let batch = bench.cache.files(for: Self.requests(50), width: 1, allOrNothing: true)
+        do {
+            _ = try await batch.files()
+            Issue.record("all came")
+        } catch {
+            #expect(error.code == .status(404))
+        }
+        #expect(bench.sent.count < 10)
+    }
+
+    @Test func `a batch without requests is over at once`() async throws {
+        let bench = try bench()
+        #expect(try await bench.cache.files(for: []).files().isEmpty)
+    }
+
+    @Test func `a batch that is cancelled says so of what was not loaded`() async throws {
+        let gate = AsyncGate()
+        let bench = try Bench(script: { _ in ScriptedResponse(body: [1]).after(gate) })
+        let batch = bench.cache.files(for: Self.requests(5), width: 2)
+        await bench.transport.requests { $0.count == 2 }
+        batch.cancel()
+        let results = await batch.results()
+        #expect(results.count == 5)
+        for result in results {
+            guard case .failure(let error) = result else { continue }
+            #expect(error.code == .cancelled)
+        }
+        gate.open()
+    }
+}

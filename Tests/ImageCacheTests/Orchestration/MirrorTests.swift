@@ -1,0 +1,252 @@
+import ConcurrencyPrimitives
+import Digests
+import Foundation
+import ImageCacheTesting
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// A file that several origins serve.
+@Suite(.timeLimit(.minutes(20))) struct MirrorTests {
+    private static let size = 1_000_000
+    private static let bytes = ScriptedRepresentation.bytes(size)
+    private static let body = Body(bytes)
+    private static let own = "http://own.example/f"
+    private static let first = "http://first.example/f"
+    private static let second = "http://second.example/g"
+
+    private static func digest(_ bytes: [UInt8] = bytes) throws -> Digest {
+        try #require(Digest(.sha256, try RunningDigest.digest(.sha256, of: bytes)))
+    }
+
+    private static func pieces(of length: Int) throws -> PieceDigests {
+        let digests = try stride(from: 0, to: size, by: length).map {
+            try RunningDigest.digest(.sha256, of: Array(bytes[$0..<min(size, $0 + length)]))
+        }
+        return try #require(PieceDigests(.sha256, length: Int64(length), digests))
+    }
+
+    private static func representation(_ url: String, _ bytes: [UInt8] = bytes) -> ScriptedRepresentation {
+        // Another tag at each origin, as servers have it.
+        ScriptedRepresentation(bytes, etag: "\"\(url.hashValue)\"")
+    }
+
+    /// `changed` bytes at a place.
+    private static func damaged(at offsets: Int...) -> [UInt8] {
+        var damaged = bytes
+        for offset in offsets { damaged[offset] ^= 0xFF }
+        return damaged
+    }
+
+    private func request(mirrors: [Mirror] = [Mirror(first, priority: 2), Mirror(second, priority: 3)]) -> FileRequest {
+        var request = FileRequest(Self.own)
+        request.mirrors = mirrors
+        request.transfer.retry.baseDelay = .zero
+        return request
+    }
+
+    private func failure(of request: FileRequest, _ bench: Bench) async -> ImageCacheError? {
+        do {
+            _ = try await bench.cache.file(for: request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func events(_ request: inout FileRequest) -> Locked<[MirrorEvent]> {
+        let events = Locked<[MirrorEvent]>([])
+        request.mirrorEvents = { event in events.withLock { $0.append(event) } }
+        return events
+    }
+
+    @Test(arguments: [
+        ScriptedResponse.failure(.connect), ScriptedResponse(.notFound), ScriptedResponse(.serviceUnavailable),
+    ])
+    func `the next mirror serves what the first does not, stored under the request's URL`(
+        response: ScriptedResponse
+    ) async throws {
+        let bench = try Bench { $0.url == Self.second ? Self.representation($0.url).response(to: $0) : response }
+        var request = request()
+        let events = events(&request)
+        let file = try await bench.cache.file(for: request)
+        #expect(try Bench.body(of: file) == Self.body)
+        #expect(file.finalURL == Self.second)
+        #expect(events.withLock { $0.count } == 2)
+        let asked = bench.transport.requests.count
+        #expect(try await bench.cache.file(for: FileRequest(Self.own)).source == .disk)
+        #expect(bench.transport.requests.count == asked)
+    }
+
+    @Test func `an error status of all of them is the error`() async throws {
+        let bench = try Bench { _ in ScriptedResponse(.notFound) }
+        let request = request()
+        let error = try #require(await failure(of: request, bench))
+        #expect(error.code == .status(404))
+        #expect(bench.transport.requests.map(\.url) == [Self.own, Self.first, Self.second])
+    }
+
+    @Test func `with a digest another mirror continues what is held`() async throws {
+        let bench = try Bench { request in
+            let response = Self.representation(request.url).response(to: request)
+            guard request.url == Self.own else { return response }
+            return request.number == 1 ? response.cut(after: 600_000) : .failure(.connect)
+        }
+        var request = request()
+        request.integrity.digest = try Self.digest()
+        let file = try await bench.cache.file(for: request)
+        #expect(try Bench.body(of: file) == Self.body)
+        #expect(file.bytesTransferred == Int64(Self.size))
+        let last = try #require(bench.transport.requests.last)
+        #expect(last.url == Self.first && last.fields[.range] == "bytes=600000-")
+        #expect(last.fields[.ifRange] == "\"\(Self.first.hashValue)\"")
+    }
+
+    @Test func `without a digest another mirror starts over`() async throws {
+        let bench = try Bench { request in
+            let response = Self.representation(request.url).response(to: request)
+            guard request.url == Self.own else { return response }
+            return request.number == 1 ? response.cut(after: 600_000) : .failure(.connect)
+        }
+        let file = try await bench.cache.file(for: request())
+        #expect(try Bench.body(of: file) == Self.body)
+        #expect(bench.transport.requests.filter { $0.url == Self.first }.allSatisfy { $0.fields[.range] == nil })
+        #expect(file.bytesTransferred == Int64(Self.size) + 600_000)
+    }
+
+    @Test func `a mirror with another body is put aside`() async throws {
+        let wrong = Self.damaged(at: 10)
+        let bench = try Bench { request in
+            Self.representation(request.url, request.url == Self.second ? Self.bytes : wrong).response(to: request)
+        }
+        var request = request()
+        request.integrity.digest = try Self.digest()
+        let events = events(&request)
+        let file = try await bench.cache.file(for: request)
+        #expect(try Bench.body(of: file) == Self.body)
+        #expect(events.withLock { $0.count } == 2)
+    }
+
+    @Test func `what several sent, and is wrong as a whole, is fetched anew from each for itself`() async throws {
+        let wrong = Self.damaged(at: 10)
+        let bench = try Bench { request in
+            let isOwn = request.url == Self.own
+            let response = Self.representation(request.url, isOwn ? wrong : Self.bytes).response(to: request)
+            return isOwn ? (request.number == 1 ? response.cut(after: 600_000) : .failure(.connect)) : response
+        }
+        var request = request()
+        request.integrity.digest = try Self.digest()
+        let file = try await bench.cache.file(for: request)
+        #expect(try Bench.body(of: file) == Self.body)
+        let ranges = bench.transport.requests.map { $0.fields[.range] }
+        #expect(ranges.contains("bytes=600000-") && ranges.last == .some(nil))
+    }
+
+    @Test func `a body that is wrong everywhere is not stored`() async throws {
+        let bench = try Bench { Self.representation($0.url, Self.damaged(at: 10)).response(to: $0) }
+        var request = request()
+        request.integrity.digest = try Self.digest()
+        let error = try #require(await failure(of: request, bench))
+        #expect(error.code == .wrongBytes)
+        #expect(try await bench.cache.storedFile(for: FileRequest(Self.own)) == nil)
+        #expect(bench.transport.requests.count == 3)
+    }
+
+    @Test(arguments: [[10], [300_000, 999_999], [0, 262_144, 524_288]])
+    func `a bad piece alone is fetched again, from another mirror`(places: [Int]) async throws {
+        var wrong = Self.bytes
+        for place in places { wrong[place] ^= 0xFF }
+        let bench = try Bench { [wrong] request in
+            Self.representation(request.url, request.url == Self.own ? wrong : Self.bytes).response(to: request)
+        }
+        var request = request()
+        request.integrity.digest = try Self.digest()
+        request.integrity.pieces = try Self.pieces(of: 100_000)
+        let events = events(&request)
+        let file = try await bench.cache.file(for: request)
+        #expect(try Bench.body(of: file) == Self.body)
+        let bad = events.withLock { events in
+            events.compactMap { if case .badPiece(Self.own, let index, _) = $0 { index } else { nil } }
+        }
+        #expect(bad == places.map { $0 / 100_000 })
+        let repairs = bench.transport.requests.filter { $0.url == Self.first && $0.method == .get }
+        #expect(
+            repairs.prefix(places.count).map { $0.fields[.range] }
+                == places.map {
+                    let start = $0 / 100_000 * 100_000
+                    return "bytes=\(start)-\(start + 99_999)"
+                })
+    }
+
+    @Test func `a bad piece of the only origin is asked for once more`() async throws {
+        let bench = try Bench { request in
+            Self.representation(request.url, request.number == 1 ? Self.damaged(at: 550_000) : Self.bytes)
+                .response(to: request)
+        }
+        var request = request(mirrors: [])
+        request.integrity.pieces = try Self.pieces(of: 100_000)
+        let file = try await bench.cache.file(for: request)
+        #expect(try Bench.body(of: file) == Self.body)
+        #expect(bench.transport.requests.map { $0.fields[.range] } == [nil, "bytes=500000-599999", "bytes=600000-"])
+    }
+
+    @Test func `a body of another length is refused before it is read`() async throws {
+        let bench = try Bench { Self.representation($0.url).response(to: $0) }
+        var request = request(mirrors: [])
+        request.integrity.size = 12
+        let error = try #require(await failure(of: request, bench))
+        #expect(error.code == .wrongBytes && error.message.contains("\(Self.size) bytes, not 12"), "\(error)")
+    }
+
+    @Test func `credentials go to the request's own origin only`() async throws {
+        let bench = try Bench {
+            $0.url == Self.first ? Self.representation($0.url).response(to: $0) : .failure(.connect)
+        }
+        var request = request()
+        request.fields[.authorization] = "Bearer secret"
+        request.fields[.accept] = "x/y"
+        request.transfer.credentials = .init(user: "a", password: "b")
+        _ = try await bench.cache.file(for: request)
+        let (own, mirror) = (try #require(bench.transport.requests.first), try #require(bench.transport.requests.last))
+        #expect(own.fields[.authorization] != nil && own.options.credentials != nil)
+        #expect(mirror.url == Self.first && mirror.fields[.authorization] == nil && mirror.options.credentials == nil)
+        #expect(mirror.fields[.accept] == "x/y")
+    }
+
+    @Test func `mirrors that the origin announces are used when it fails`() async throws {
+        let sum = Data(try Self.digest().bytes).base64EncodedString()
+        let (link, digest) = (try #require(HTTPField.Name("Link")), try #require(HTTPField.Name("Repr-Digest")))
+        let bench = try Bench { request in
+            var representation = Self.representation(request.url)
+            guard request.url == Self.own else { return representation.response(to: request) }
+            guard request.number == 1 else { return .failure(.connect) }
+            representation.fields[digest] = "sha-256=:\(sum):"
+            representation.fields[link] =
+                "<http://no.example/x>; rel=next, <//second.example/g>; rel=duplicate; pri=2, "
+                + "<http://first.example/f>; pri=1; rel=\"duplicate\""
+            return representation.response(to: request).cut(after: 600_000)
+        }
+        var request = request(mirrors: [])
+        request.usesAnnouncedMirrors = true
+        let file = try await bench.cache.file(for: request)
+        #expect(try Bench.body(of: file) == Self.body)
+        let last = try #require(bench.transport.requests.last)
+        #expect(last.url == Self.first && last.fields[.range] == "bytes=600000-")
+    }
+
+    @Test func `of equal priority the fastest origin is asked when all have been measured`() {
+        let rates = OriginRates()
+        let mirrors = [Mirror("http://a/x"), Mirror("http://b/x"), Mirror("http://c/x", priority: 2)]
+        #expect(rates.ordered(mirrors).map(\.url) == mirrors.map(\.url))
+        rates.begin("http://a/1")
+        #expect(rates.ordered(mirrors).map(\.url) == ["http://b/x", "http://a/x", "http://c/x"])
+        rates.end("http://a/1", bytes: 1 << 20, seconds: 1, failed: false)
+        rates.begin("http://b/1")
+        rates.end("http://b/1", bytes: 1 << 20, seconds: 0.5, failed: false)
+        #expect(rates.ordered(mirrors).map(\.url) == ["http://b/x", "http://a/x", "http://c/x"])
+        rates.begin("http://b/2")
+        rates.end("http://b/2", bytes: 0, seconds: 1, failed: true)
+        #expect(rates.ordered(mirrors).map(\.url) == ["http://a/x", "http://c/x", "http://b/x"])
+    }
+}

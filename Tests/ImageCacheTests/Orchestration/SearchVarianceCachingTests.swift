@@ -1,0 +1,121 @@
+import Foundation
+import HTTPTypes
+import ImageCache
+import ImageCacheTesting
+import TestSupport
+import Testing
+
+/// Responses that do not vary on all of their query: one entry for equivalent URLs.
+@Suite(.timeLimit(.minutes(20)))
+struct SearchVarianceCachingTests {
+    private static let bytes = ScriptedRepresentation.bytes(5000)
+
+    private static func representation(_ variance: String?, _ more: HTTPFields = [:]) -> ScriptedRepresentation {
+        var fields = more
+        if !fields.contains(.cacheControl) { fields[.cacheControl] = "max-age=60" }
+        if let variance { HTTPField.Name("No-Vary-Search").map { fields[$0] = variance } }
+        return ScriptedRepresentation(bytes, fields)
+    }
+
+    private func bench(
+        _ mode: CacheMode = .private, _ variance: String? = "params=(\"utm_source\"), key-order",
+        _ more: HTTPFields = [:]
+    ) throws -> Bench {
+        try Bench(mode) { Self.representation(variance, more).response(to: $0) }
+    }
+
+    private func request(_ query: String) -> FileRequest { FileRequest(Bench.url + query) }
+
+    @Test(arguments: Bench.Consumer.allCases)
+    func `an equivalent URL is answered from the store, another one is not`(consumer: Bench.Consumer) async throws {
+        let bench = try bench(consumer == .proxied ? .shared : .private)
+        _ = try await bench.get(consumer, request("?id=1&utm_source=a"))
+        let equivalent = try await bench.get(consumer, request("?utm_source=b&id=1"))
+        #expect(equivalent.body == Body(Self.bytes))
+        #expect(bench.sent.count == 1)
+        _ = try await bench.get(consumer, request("?id=2"))
+        #expect(bench.sent.count == 2)
+        _ = try await bench.get(consumer, request("?id=1"))
+        #expect(bench.sent.count == 2)
+        #expect(try await Set(bench.cache.entries().map(\.url)) == [Bench.url + "?id=1", Bench.url + "?id=2"])
+    }
+
+    @Test func `without the field each URL has its own response`() async throws {
+        let bench = try bench(.private, nil)
+        for query in ["?id=1&b=2", "?b=2&id=1"] { _ = try await bench.get(.file, request(query)) }
+        #expect(bench.sent.count == 2)
+    }
+
+    @Test func `a validator confirms nothing at an equivalent URL, whose response takes the place of the stale one`()
+        async throws
+    {
+        let bench = try bench()
+        _ = try await bench.get(.file, request("?id=1"))
+        bench.advance(seconds: 100)
+        // Its entity tag means something at the URL that it came from only: the origin is asked for all of it.
+        let file = try await bench.cache.file(for: request("?id=1&utm_source=x"))
+        #expect(file.source == .network)
+        #expect(try await bench.cache.file(for: request("?id=1")).source == .disk)
+        #expect(try await bench.cache.entries().count == 1)
+    }
+
+    @Test func `Vary holds beside it`() async throws {
+        let bench = try bench(.private, "params=(\"a\")", [.vary: "Accept-Language"])
+        func get(_ query: String, _ language: String) async throws {
+            var request = request(query)
+            request.fields[.acceptLanguage] = language
+            _ = try await bench.get(.file, request)
+        }
+        for (query, language) in [("?a=1", "de"), ("?a=2", "de"), ("?a=1", "en"), ("?a=2", "en"), ("?a=3", "fr")] {
+            try await get(query, language)
+        }
+        #expect(bench.sent.count == 3)
+        for language in ["de", "en", "fr"] { try await get("?a=9", language) }
+        #expect(bench.sent.count == 3)
+    }
+
+    @Test func `owners and credentials have responses of their own`() async throws {
+        let bench = try bench()
+        for owner in ["ann", "bob", nil] {
+            for query in ["?id=1&utm_source=1", "?id=1&utm_source=2"] {
+                var request = request(query)
+                request.owner = owner
+                _ = try await bench.get(.file, request)
+            }
+        }
+        #expect(bench.sent.count == 3)
+    }
+
+    @Test func `a purge of one URL ends what answers equivalent ones, also what is on its way`() async throws {
+        let gate = AsyncGate()
+        let bench = try Bench { request in
+            let response = Self.representation("params=(\"a\")").response(to: request)
+            return request.number == 2 ? response.after(gate) : response
+        }
+        _ = try await bench.get(.file, request("?a=1"))
+        #expect(try await bench.cache.remove(request("?a=2")).entries == 1)
+        async let late = bench.get(.file, request("?a=3"))
+        await bench.transport.requests { $0.count == 2 }
+        try await bench.cache.remove(request("?a=2"))
+        gate.open()
+        _ = try await late
+        _ = try await bench.get(.file, request("?a=2"))
+        #expect(bench.sent.count == 3)
+    }
+
+    @Test func `what is in memory ends when an equivalent URL brings something newer`() async throws {
+        let bench = try Bench(.shared) { request in
+            var representation = Self.representation("params=(\"a\")")
+            representation.bytes = [UInt8(request.number)]
+            representation.etag = "\"\(request.number)\""
+            return representation.response(to: request)
+        }
+        let first = request("?a=1")
+        for _ in 0..<2 { _ = try await bench.get(.proxied, first) }
+        var reload = request("?a=2")
+        reload.policy = .reloadIgnoringLocalCacheData
+        _ = try await bench.get(.file, reload)
+        #expect(bench.cache.hotResponse(for: first) == nil)
+        #expect(try await bench.get(.proxied, first).body == Body([2]))
+    }
+}

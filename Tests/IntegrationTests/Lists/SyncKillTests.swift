@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `imgcache sync`, killed at any moment while the server's list changes, and run again until it is done.
+@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(40))) struct SyncKillTests {
+    private let work: Workplace
+    private let server: ListOrigin
+
+    init() throws {
+        work = try Workplace()
+        server = try ListOrigin()
+    }
+
+    private func change(of user: String, using generator: inout SeededGenerator, next: inout Int) {
+        var list = server.list(user)
+        for _ in 0..<Int.random(in: 0...40, using: &generator) {
+            let place = Int.random(in: 0...list.count, using: &generator)
+            next += 1
+            switch Int.random(in: 0..<6, using: &generator) {
+            case 0 where list.count > 200: list.remove(at: place % list.count)
+            case 1 where !list.isEmpty: list[place % list.count].version = next
+            default: list.insert(ListOrigin.Item(id: next, version: next), at: 0)
+            }
+        }
+        server.setList(list, of: user)
+    }
+
+    private func stored(_ user: String) async throws -> [Int: String] {
+        let outcome = try await work.run("list", "inbox", "--owner", user, "--json")
+        var records: [Int: String] = [:]
+        for object in outcome.objects {
+            guard let id = object["id"] as? Int, let record = object["record"] as? [String: any Sendable] else {
+                continue
+            }
+            #expect(records[id] == nil, "twice: \(id)")
+            records[id] = record["text"] as? String
+        }
+        return records
+    }
+
+    @Test func `kills at random moments lose nothing, of two users in turn`() async throws {
+        let wanted = Soak.count("IMGCACHE_SOAK_KILLS", usual: 40)
+        var generator = SeededGenerator(for: "SyncKill")
+        var kills = 0
+        var next = 0
+        server.setFaults { $0.pageDelay = 2 }
+        while kills < wanted {
+            let user = Bool.random(using: &generator) ? "ann" : "bob"
+            change(of: user, using: &generator, next: &next)
+            let options = ["--page-size", "7", "-j", "3"]
+            let processes = try (0..<Int.random(in: 1...2, using: &generator)).map { _ in
+                try work.command.start(server.arguments(user: user) + options)
+            }
+            let requests = server.origin.requests.count
+            if Bool.random(using: &generator) {
+                _ = await server.origin.waits(upTo: 5) { $0.count > requests || processes[0].ending != nil }
+            }
+            try? await Task.sleep(for: .microseconds(Int.random(in: 0...120_000, using: &generator)))
+            processes[0].send(signal: SIGKILL)
+            for process in processes {
+                let outcome = await CommandRunner.outcome(of: process)
+                if outcome.ending == .signaled(SIGKILL) {
+                    kills += 1
+                } else {
+                    #expect(outcome.ending == .exited(0), "\(outcome)")
+                }
+            }
+            if kills % 10 == 0 { try await expectEveryRecordWasListed(user) }
+            // A change of user in the middle.
+            if Int.random(in: 0..<15, using: &generator) == 0 {
+                #expect(try await work.run("clear", "--owner", user).ending == .exited(0))
+                #expect(try await stored(user).isEmpty)
+            }
+        }
+        for user in ["ann", "bob"] {
+            let outcome = try await work.command.run(server.arguments(user: user))
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            let wanted = Dictionary(
+                uniqueKeysWithValues: server.list(user).map { ($0.id, "\(user) \($0.id) version \($0.version)") })
+            #expect(try await stored(user) == wanted)
+        }
+        let known = Set(try await work.run("ls", "--json").lines)
+        // Of pages only those are left as files whose process was killed.
+        #expect(known.count <= 3 * kills + 2, "\(known.count)")
+        try await work.expectSoundStore()
+        try await work.expectNoOrphans()
+    }
+
+    /// Whatever was stored was at some time what the server listed for that user.
+    private func expectEveryRecordWasListed(_ user: String) async throws {
+        for (id, text) in try await stored(user) { #expect(text.hasPrefix("\(user) \(id) version ")) }
+    }
+}

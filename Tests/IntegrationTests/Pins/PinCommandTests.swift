@@ -1,0 +1,111 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `imgcache pin`, `pins` and `unpin`.
+@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct PinCommandTests {
+    private let work: Workplace
+    private let origin: ScriptedOrigin
+
+    init() throws {
+        work = try Workplace()
+        // "/SEED/SIZE"; an odd path is not there.
+        origin = try ScriptedOrigin { request in
+            let parts = request.path.split(separator: "/").compactMap { UInt64($0) }
+            guard parts.count == 2 else {
+                return [.head(status: 404, fields: [("Content-Length", "0"), ("Date", httpDate(Date()))])]
+            }
+            return Behaviour(Representation(seed: parts[0], size: Int64(parts[1]))).with {
+                $0.bytesPerSecond = 20_000_000
+            }.script(for: request)
+        }
+    }
+
+    private func urls(_ count: Int, size: Int = 200_000) -> [String] {
+        (1...count).map { origin.url("/\($0)/\(size)") }
+    }
+
+    private func pin(_ name: String, _ arguments: [String]) async throws -> CommandRunner.Outcome {
+        try await work.command.run(["pin", name, "--retry", "0"] + arguments)
+    }
+
+    @Test func `a set is downloaded, stays through eviction, prune and clear, and is let go`() async throws {
+        let outcome = try await pin("trip", ["--json", "--capacity", "8MiB"] + urls(10))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(outcome.lines == [#"{"bytes":2000000,"failed":[],"name":"trip","present":10,"total":10}"#])
+        for number in 100..<140 { _ = try await work.fetch(origin.url("/\(number)/300000")) }
+        _ = try await work.run("prune", "--to", "0")
+        _ = try await work.run("clear")
+        let listed = try await work.run("pins", "--json")
+        #expect(listed.lines == outcome.lines)
+        let stats = try #require(try await work.run("stats", "--json").objects.first)
+        #expect((stats["pinned_bytes"] as? Int ?? 0) >= 2_000_000)
+        let requests = origin.requests.count
+        for url in urls(10) { #expect(try await work.fetch("--offline", url).ending == .exited(0)) }
+        #expect(origin.requests.count == requests)
+        #expect(try await work.run("unpin", "trip").ending == .exited(0))
+        #expect(try await work.run("unpin", "trip").ending == .exited(7))
+        _ = try await work.run("prune", "--to", "0")
+        #expect(try await work.fetch("--offline", urls(1)[0]).ending == .exited(7))
+    }
+
+    @Test func `what fails is told with its reason, and tried again`() async throws {
+        let outcome = try await pin("trip", ["--json", origin.url("/none")] + urls(2))
+        #expect(outcome.ending == .exited(4), "\(outcome)")
+        let set = try #require(outcome.objects.first)
+        #expect(set["present"] as? Int == 2 && set["total"] as? Int == 3)
+        let failed = try #require(set["failed"] as? [[String: any Sendable]])
+        #expect(failed.count == 1 && (failed[0]["error"] as? String)?.contains("404") == true)
+        #expect(try await pin("trip", []).ending == .exited(4))
+        #expect(try await pin("other", []).ending == .exited(7))
+    }
+
+    @Test func `a set that does not fit beside other pins is refused with the figures`() async throws {
+        #expect(try await pin("one", ["--capacity", "8MiB"] + urls(14, size: 300_000)).ending == .exited(0))
+        let outcome = try await pin("other", (50..<80).map { origin.url("/\($0)/300000") })
+        #expect(outcome.ending == .exited(6), "\(outcome)")
+        #expect(outcome.errorOutput.contains("other pins 4"), "\(outcome)")
+        let sets = try await work.run("pins", "--json").objects
+        #expect(sets.count == 1 && sets[0]["name"] as? String == "one" && sets[0]["present"] as? Int == 14)
+        #expect(DiskUsage.bytes(at: work.cache) <= 8 << 20)
+    }
+
+    @Test func `a set that was killed is gone on with by the next command that fetches`() async throws {
+        var generator = SeededGenerator(for: "PinCommand")
+        for round in 0..<12 {
+            let name = "set \(round)"
+            let wanted = (0..<12).map { origin.url("/\(round * 100 + $0 + 1)/150000") }
+            let process = try work.command.start(["pin", name] + wanted)
+            try? await Task.sleep(for: .milliseconds(Int.random(in: 0...250, using: &generator)))
+            process.send(signal: SIGKILL)
+            _ = await CommandRunner.outcome(of: process)
+        }
+        let before = try await work.run("pins", "--json").objects
+        // A longer fetch gives the pins time; a named one waits for the rest.
+        _ = try await work.fetch("--limit-rate", "300KB", origin.url("/9999/600000"))
+        for set in before {
+            let name = try #require(set["name"] as? String)
+            let outcome = try await pin(name, ["--json"])
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect(outcome.objects.first?["present"] as? Int == 12)
+        }
+        for set in before {
+            let round = Int((set["name"] as? String ?? "").split(separator: " ").last ?? "") ?? 0
+            for number in 0..<12 {
+                let seed = round * 100 + number + 1
+                let path = try await work.run("path", origin.url("/\(seed)/150000"))
+                #expect(Content(seed: UInt64(seed), size: 150_000).equalsFile(at: path.lines.first ?? ""))
+            }
+        }
+        try await work.expectSoundStore()
+        try await work.expectNoOrphans()
+    }
+
+    @Test func `bad input names its place and pins nothing`() async throws {
+        let outcome = try await pin("trip", ["http://[::1", urls(1)[0]])
+        #expect(outcome.ending == .exited(2), "\(outcome)")
+        #expect(outcome.errorOutput.contains("http://[::1"))
+        #expect(try await work.run("pins").lines.isEmpty)
+    }
+}
