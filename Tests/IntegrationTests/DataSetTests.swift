@@ -6,13 +6,13 @@ import Testing
 
 /// Sets of files at the shell: lists in all their forms, trees, checksums, mirrors, failures and kills.
 @Suite(.fewAtATime, .timeLimit(.minutes(20))) struct DataSetTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
     /// While open, every fourth response is 503 and others are cut.
     private let isFlaky = Locked(false)
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin { [isFlaky] request in
             let name = request.path.split(separator: "/").last.map(String.init) ?? ""
             guard let seed = UInt64(name.filter(\.isNumber)) else { return .status(404) }

@@ -8,11 +8,11 @@ import Testing
 struct PresignedURLTests {
     private static let size: Int64 = 5_000_000
 
-    private let work: Workplace
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         origin = try ScriptedOrigin { _ in
             Behaviour(Representation(seed: 7, size: Self.size)).with { $0.bytesPerSecond = 30_000_000 }
         }

@@ -62,7 +62,7 @@ extension DownloadCache {
             var pins: [NewPin] = []
             for request in requests {
                 do throws(ImageCacheError) {
-                    let pin = try PinRequest.pin(for: request)
+                    let pin = try PinRequest.pin(for: request, by: fetcher.rules)
                     pins.append(pin)
                     known[pin.key] = request
                 } catch { throw error.with(url: request.url) }

@@ -88,7 +88,7 @@ struct PinDownload: Sendable {
 
     private func load(_ member: PinMember) async -> Outcome {
         do throws(ImageCacheError) {
-            guard var request = requests[member.key] ?? PinRequest.request(of: member) else {
+            guard var request = requests[member.key] ?? PinRequest.request(of: member, by: cache.fetcher.rules) else {
                 throw ImageCacheError(
                     .invalidRequest, url: member.url, message: "it needs credentials, which are not kept: pin it again")
             }

@@ -1,5 +1,6 @@
 import DiskStore
 import FoundationEssentials
+import HTTPCaching
 import HTTPTypes
 
 /// A pinned request as the index keeps it, for the process that goes on with it. Nothing secret stands in it.
@@ -7,16 +8,18 @@ struct PinRequest: Codable {
     var url: String
     var owner: String?
     var accept: String?
+    var key: String?
 
     private init(_ request: FileRequest) {
         url = request.urlWithoutUserinfo
         owner = request.owner
         accept = request.fields[.accept]
+        key = request.key
     }
 
     /// The pin of a request.
-    static func pin(for request: FileRequest) throws(ImageCacheError) -> NewPin {
-        let resolved = try ResolvedRequest(request)
+    static func pin(for request: FileRequest, by rules: CacheRules) throws(ImageCacheError) -> NewPin {
+        let resolved = try ResolvedRequest(request, by: rules)
         guard let bytes = try? JSONEncoder().encode(PinRequest(request)) else {
             throw ImageCacheError(.invalidRequest, url: resolved.url, message: "the request cannot be kept")
         }
@@ -24,12 +27,13 @@ struct PinRequest: Codable {
     }
 
     /// The request of a member; `nil` when it needs credentials, which are not kept.
-    static func request(of member: PinMember) -> FileRequest? {
+    static func request(of member: PinMember, by rules: CacheRules) -> FileRequest? {
         guard let pinned = try? JSONDecoder().decode(PinRequest.self, from: Data(member.request)) else { return nil }
         var request = FileRequest(pinned.url)
         request.owner = pinned.owner
+        request.key = pinned.key
         if let accept = pinned.accept { request.fields[.accept] = accept }
-        guard let resolved = try? ResolvedRequest(request), resolved.key == member.key else { return nil }
+        guard let resolved = try? ResolvedRequest(request, by: rules), resolved.key == member.key else { return nil }
         return request
     }
 }

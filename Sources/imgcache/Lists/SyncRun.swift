@@ -36,7 +36,7 @@ struct SyncRun: Sendable {
         let status: ExitStatus
         switch await task.value {
         case .success(let summary): status = summary?.failed ?? 0 > 0 ? .serverError : .done
-        case .failure(let error): status = await told(error, list, isInterrupted: interruption.happened)
+        case .failure(let error): status = await told(error, list, isInterrupted: interruption.isSignalled)
         }
         interruption.isReported()
         await cache.close()

@@ -87,7 +87,7 @@ struct PinRun: Sendable {
             task.cancel()
             cache.cancelAll()
         }
-        let status = told(await task.value, isInterrupted: interruption.happened)
+        let status = told(await task.value, isInterrupted: interruption.isSignalled)
         interruption.isReported()
         await cache.close()
         return status

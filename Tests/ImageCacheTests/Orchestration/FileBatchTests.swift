@@ -30,8 +30,8 @@ struct FileBatchTests {
         #expect(files.map(\.size) == (0..<20).map { Int64(1000 + $0) })
         let sum = files.reduce(0) { $0 + $1.size }
         let end = batch.latestProgress
-        #expect([end.requested, end.loaded, end.failed] == [20, 20, 0])
-        #expect([end.received, end.total] == [sum, sum])
+        #expect(end.requested == 20 && end.loaded == 20 && end.failed == 0)
+        #expect(end.received == sum && end.total == sum)
         var last: BatchProgress?
         for await progress in batch.progress { last = progress }
         #expect(last == end)

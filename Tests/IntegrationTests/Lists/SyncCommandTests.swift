@@ -5,11 +5,11 @@ import Testing
 
 /// `imgcache sync` and `imgcache list` against a server that lists ids.
 @Suite(.fewAtATime, .timeLimit(.minutes(20))) struct SyncCommandTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let server: ListOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         server = try ListOrigin()
         server.setList((0..<250).map { ListOrigin.Item(id: 1000 - $0, version: 5000 - $0) })
     }
@@ -175,7 +175,7 @@ import Testing
         async throws
     {
         let disk = try Tmpfs(size: 90 << 20)
-        let work = try Workplace(cache: disk.path + "/cache")
+        let work = try TestWorkspace(cache: disk.path + "/cache")
         server.setList((0..<20).map { ListOrigin.Item(id: 100 - $0, version: 500 - $0) })
         #expect(try await work.command.run(server.arguments()).ending == .exited(0))
         try disk.resize(to: 66 << 20)

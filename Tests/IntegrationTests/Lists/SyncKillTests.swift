@@ -5,11 +5,11 @@ import Testing
 
 /// `imgcache sync`, killed at any moment while the server's list changes, and run again until it is done.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(40))) struct SyncKillTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let server: ListOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         server = try ListOrigin()
     }
 

@@ -5,11 +5,11 @@ import Testing
 
 /// `imgcache pin`, `pins` and `unpin`.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct PinCommandTests {
-    private let work: Workplace
+    private let work: TestWorkspace
     private let origin: ScriptedOrigin
 
     init() throws {
-        work = try Workplace()
+        work = try TestWorkspace()
         // "/SEED/SIZE"; an odd path is not there.
         origin = try ScriptedOrigin { request in
             let parts = request.path.split(separator: "/").compactMap { UInt64($0) }
