@@ -152,7 +152,7 @@ private let block = Int(BlockMap.blockSize)
         let test = try StoreUnderTest(capacity: 32 << 20)
         for number in 0..<2000 { try test.store.put("k\(number)", pattern(8000), metadata: pattern(500)) }
         test.store.close()
-        let capacity = Int64(2) << 20 + Int64(GenerationTable.byteCount)
+        let capacity = Int64(3) << 20 + Int64(GenerationTable.byteCount)
         let small = try test.again(capacity: capacity)
         try small.put("new", pattern(1000))
         #expect(test.allocated <= capacity)

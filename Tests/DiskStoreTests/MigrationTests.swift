@@ -8,7 +8,7 @@ import Testing
 private let secret = "Bearer-c2VjcmV0LXRva2Vu"
 
 /// Takes the tables of version 4 away.
-private let dropVersion4 = """
+let dropVersion4 = """
     DROP TABLE lists; DROP TABLE list_items; DROP TABLE list_records; DROP TABLE list_pending;
     DROP TABLE list_garbage; DROP TABLE list_totals; DROP TABLE pin_sets; DROP TABLE pins;
     """

@@ -83,6 +83,7 @@ import Testing
         try store.withIndex { (index) throws(StoreError) in
             try index.catalogue().connection.execute(
                 """
+                \(dropVersion4)
                 DROP INDEX entries_by_expiry; DROP INDEX entries_by_version;
                 ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
                 DROP TABLE holds;

@@ -30,7 +30,7 @@ struct PresignedURLTests {
         let first = try await work.fetchJSON(presigned("01")).answer
         let second = try await work.fetchJSON(presigned("02")).answer
         #expect(first.source == "network")
-        #expect(second.source == "disk")
+        #expect(second.source == "fresh")
         #expect(second.path == first.path)
         #expect(try await work.fetch(presigned("03")).lines == [first.path ?? ""])
         #expect(origin.requests.count == 1)
@@ -51,7 +51,7 @@ struct PresignedURLTests {
             process.send(signal: SIGKILL)
             while process.ending == nil { try await Task.sleep(for: .milliseconds(5)) }
             let answer = try await work.fetchJSON(arguments + [url(2)]).answer
-            #expect(answer.source == "network-resumed")
+            #expect(answer.source == "resumed")
             #expect(answer.resumedFrom >= blockSize)
             #expect(content.equalsFile(at: answer.path ?? ""))
             #expect(origin.requests.last?["If-Range"] == "\"v7\"")
@@ -64,7 +64,7 @@ struct PresignedURLTests {
             #"{"keys": {"ignore": [{"parameters": ["token"], "hosts": ["127.0.0.1"]}], "unordered": ["127.0.0.1"]}}"#
         try Data(rules.utf8).write(to: URL(filePath: work.cache + "/imgcache.json"))
         _ = try await work.fetch(origin.url("/file?token=1&b=2&a=1"))
-        #expect(try await work.fetchJSON(origin.url("/file?a=1&token=2&b=2")).answer.source == "disk")
+        #expect(try await work.fetchJSON(origin.url("/file?a=1&token=2&b=2")).answer.source == "fresh")
         #expect(try await work.run("info", origin.url("/file?b=2&a=1&token=3")).ending == .exited(0))
         #expect(try await work.run("rm", origin.url("/file?b=2&a=1&token=4")).ending == .exited(0))
         #expect(origin.requests.count == 1)
@@ -90,8 +90,8 @@ struct PresignedURLTests {
     @Test func `--key joins URLs that differ in their path`() async throws {
         let key = origin.url("/file")
         _ = try await work.fetch("--key", key, origin.url("/t1/file"))
-        #expect(try await work.fetchJSON("--key", key, origin.url("/t2/file")).answer.source == "disk")
-        #expect(try await work.fetchJSON(key).answer.source == "disk")
+        #expect(try await work.fetchJSON("--key", key, origin.url("/t2/file")).answer.source == "fresh")
+        #expect(try await work.fetchJSON(key).answer.source == "fresh")
         let several = try await work.fetch("--key", key, origin.url("/1"), origin.url("/2"))
         #expect(several.ending == .exited(2))
     }
@@ -101,6 +101,6 @@ struct PresignedURLTests {
         #expect(try await work.fetchJSON("--owner", "bob", presigned("02")).answer.source == "network")
         #expect(try await work.fetchJSON(presigned("03")).answer.source == "network")
         #expect(try await work.fetchJSON("-u", "ann:secret", presigned("04")).answer.source == "network")
-        #expect(try await work.fetchJSON("--owner", "ann", presigned("05")).answer.source == "disk")
+        #expect(try await work.fetchJSON("--owner", "ann", presigned("05")).answer.source == "fresh")
     }
 }

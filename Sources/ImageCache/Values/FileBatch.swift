@@ -48,8 +48,7 @@ public final class FileBatch: Sendable {
                 }
                 for _ in 0..<max(1, width) { startNext() }
                 while await group.next() != nil {
-                    if hasFailed { group.cancelAll() }
-                    startNext()
+                    if hasFailed { group.cancelAll() } else { startNext() }
                 }
             }
             end()

@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import Digests
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
@@ -37,7 +38,8 @@ final class ValueMemory: Sendable {
 
         /// The key of a value that the application has stored.
         init(stored key: EntryKey, owner: String?, version: String?, as type: Any.Type) {
-            original = ImageKey.Original(url: key.value, owner: owner)
+            // Bytes, since texts that are canonically equivalent are equal strings.
+            original = ImageKey.Original(url: Array(key.value.utf8).hexadecimal, owner: owner)
             fields = []
             freshnessOverride = nil
             sha256 = nil

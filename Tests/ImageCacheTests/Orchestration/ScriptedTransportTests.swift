@@ -10,7 +10,7 @@ import Transfer
 
     @Test func `what was stored for a test is served without a request`() async throws {
         let bench = try Bench { _ in .failure() }
-        try await bench.cache.store(bytes, for: Bench.url)
+        try await bench.cache.seed(bytes, for: Bench.url)
         for consumer in Bench.Consumer.allCases { #expect(try await bench.get(consumer).body == Body(bytes)) }
         #expect(bench.sent.isEmpty)
     }
@@ -18,7 +18,7 @@ import Transfer
     @Test func `what must not be stored cannot be stored for a test`() async throws {
         let bench = try Bench { _ in .failure() }
         await #expect(throws: ImageCacheError.self) {
-            try await bench.cache.store([1], for: Bench.url, fields: [.cacheControl: "no-store"])
+            try await bench.cache.seed([1], for: Bench.url, fields: [.cacheControl: "no-store"])
         }
     }
 
