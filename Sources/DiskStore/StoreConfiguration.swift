@@ -13,13 +13,13 @@ public struct StoreConfiguration: Sendable {
     public var remembersCapacity = true
     /// True if committed or opened bodies keep their entries and files until the store is closed, or the process ends,
     /// whatever other processes evict, replace or remove; default false. A body that cannot be kept is refused with
-    /// ``StoreError/Code/held``.
+    /// `StoreError.Code.held`.
     public var holdsBodies = false
     /// The time a body is kept after it was stored, however often it is used or confirmed; `nil`, the default: as long as there is room.
     /// An older one is not found any more; it is the first to be evicted, and deleted by the next sweep.
     public var maxAge: Duration?
     /// The largest body that is stored, in bytes; `nil`, the default: what the capacity allows. A larger one is refused with
-    /// ``StoreError/Code/tooLarge``.
+    /// `StoreError.Code.tooLarge`.
     public var maxEntrySize: Int64?
     /// The largest number of stored bodies; `nil`, the default: what the capacity allows. The commit that exceeds it evicts what is
     /// expired, then the longest unused. What runs hold stays, and counts.
@@ -29,9 +29,9 @@ public struct StoreConfiguration: Sendable {
     /// The age at which idle partials are dropped first; default 7 days.
     public var partialLifetime: Duration = .seconds(7 * 24 * 3600)
     /// True to open without writing anything: look-ups and reads work, everything that changes the store throws
-    /// ``StoreError/Code/notWritable``. For directories that cannot be written.
+    /// `StoreError.Code.notWritable`. For directories that cannot be written.
     public var isReadOnly = false
-    /// True if a missing cache is created; default true. Otherwise opening throws ``StoreError/Code/absent``.
+    /// True if a missing cache is created; default true. Otherwise opening throws `StoreError.Code.absent`.
     public var createsDirectory = true
     /// The source of dates for display. Order never depends on it.
     public var clock: @Sendable () -> Date = { Date() }

@@ -3,13 +3,13 @@ public import HTTPSemantics
 /// The rules of HTTP caching for one cache: a pure function from values to a decision. No I/O, no clock, no storage, no
 /// state.
 ///
-/// * ``decide(_:stored:now:)`` decides how a request is handled, given the stored responses under its ``CacheKey``.
-/// * ``storability(of:to:receivedAt:)`` decides if a response may be stored and how long it is fresh, and
-///   ``stored(_:to:redirects:requestTime:responseTime:bodyLength:held:)`` creates the ``StoredResponse`` to keep.
-/// * ``afterNotModified(_:validation:stored:request:redirects:requestTime:responseTime:)`` handles a 304,
-///   ``mayServeStale(_:after:for:now:)`` an origin that failed, ``urlsInvalidated(by:to:)`` a successful unsafe
+/// * `decide(_:stored:now:)` decides how a request is handled, given the stored responses under its `CacheKey`.
+/// * `storability(of:to:receivedAt:)` decides if a response may be stored and how long it is fresh, and
+///   `stored(_:to:redirects:finalURL:requestTime:responseTime:bodyLength:held:)` creates the ``StoredResponse`` to keep.
+/// * `afterNotModified(_:validation:stored:request:redirects:finalURL:requestTime:responseTime:)` handles a 304,
+///   `mayServeStale(_:after:for:now:)` an origin that failed, `urlsInvalidated(by:to:)` a successful unsafe
 ///   request.
-/// * ``explain(_:for:now:)`` describes all of it in words.
+/// * `explain(_:for:now:)` describes all of it in words.
 public struct CacheRules: Sendable, Hashable {
     /// The kind of cache: for one user, or shared.
     public var mode: CacheMode
@@ -21,7 +21,7 @@ public struct CacheRules: Sendable, Hashable {
     public var treatsServerErrorAsUnreachable: Bool
     /// The query parameters that are ignored when two final URLs are compared, to decide if a 304, a 206 or a response
     /// to HEAD belongs to the resource of a stored response (RFC 9110 section 8.8.3). Default
-    /// ``SignatureParameters/known``.
+    /// `SignatureParameters.known`.
     public var signatures = SignatureParameters.known
 
     /// The differences between URLs that do not make another key. Default: signatures, in a private cache.

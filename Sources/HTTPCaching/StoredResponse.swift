@@ -59,10 +59,8 @@ public struct StoredResponse: Sendable, Hashable {
     /// True if nothing of the body is missing.
     public var isComplete: Bool { extent.isComplete }
 
-    /// - Parameters:
-    ///   - finalURL: `nil` if there was no redirect.
-    ///   - requestFields: The request's fields. Those that `Vary` names are kept, as digests.
-    ///   - selectingFields: The digests, if they are known already.
+    /// Creates a stored response. `finalURL` is `nil` if there was no redirect. Of `requestFields`, the request's fields, those that
+    /// `Vary` names are kept, as digests; `selectingFields` are the digests, if they are known already.
     public init(
         requestMethod: HTTPRequest.Method = .get,
         requestURL: String,

@@ -10,6 +10,7 @@ public struct CachedThenFresh: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(cache: cache, request: request) }
 
+    /// An iterator over the stored file and the origin's.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private enum State {
             case start

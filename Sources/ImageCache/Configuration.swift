@@ -33,7 +33,7 @@ extension DownloadCache {
         public var maxTransfersPerClient: Int?
 
         /// The addresses that may be connected to. Default: any. A service whose clients choose the URLs needs
-        /// ``AddressPolicy/publicOnly(except:)``.
+        /// ``AddressPolicy/publicOnly(except:where:)``.
         public var addressPolicy = AddressPolicy.any
 
         /// Uses `stale-while-revalidate` (RFC 5861 section 3): the stale file at once, a fresh one in the background. Default true. A

@@ -26,7 +26,7 @@ extension DownloadCache {
 
     /// The file for a request if it is stored and may be used without asking the origin; else `nil`.
     ///
-    /// A few file and index operations, no network. The result is the one that ``file(for:)`` would give.
+    /// A few file and index operations, no network. The result is the one that ``file(for:)-(FileRequest)`` would give.
     public func storedFile(for request: FileRequest) async throws(ImageCacheError) -> CachedFile? {
         try await onExecutor { (operations) throws(ImageCacheError) in try operations.storedFile(for: request) }
     }
@@ -40,10 +40,10 @@ extension DownloadCache {
     /// or for the file if it changed (`If-None-Match`, `If-Modified-Since`: section 13).
     ///
     /// Served from the store, also from a partial download that covers the range. What is missing is downloaded as by
-    /// ``file(for:)``: all of the file, because further ranges are likely to follow. HEAD downloads no body; its response updates
+    /// ``file(for:)-(FileRequest)``: all of the file, because further ranges are likely to follow. HEAD downloads no body; its response updates
     /// the stored one, or invalidates it (RFC 9111 section 4.3.5).
     ///
-    /// - Throws: As ``file(for:)``; an error status of the origin is an error here too. The response to `only-if-cached` may be 504.
+    /// - Throws: As ``file(for:)-(FileRequest)``; an error status of the origin is an error here too. The response to `only-if-cached` may be 504.
     public func response(for request: FileRequest) async throws(ImageCacheError) -> CachedResponse {
         do throws(ImageCacheError) {
             let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
@@ -65,7 +65,7 @@ extension DownloadCache {
     /// The stored file at once, however stale, and then, if the origin has another one, that.
     ///
     /// For a page that shows yesterday's picture while today's loads. Ends after one file when the stored one is still valid, or
-    /// when none was stored; fails like ``file(for:)``, after the stored file was delivered.
+    /// when none was stored; fails like ``file(for:)-(FileRequest)``, after the stored file was delivered.
     public func cachedThenFresh(for request: FileRequest) -> CachedThenFresh {
         CachedThenFresh(cache: self, request: request)
     }

@@ -24,7 +24,11 @@ public struct ScriptedResponse: Sendable {
 
     /// A response with this body, whose `Content-Length` is set unless `fields` has one.
     ///
-    /// - Parameter length: The value of `Content-Length`; `nil`: unknown, the end of the connection delimits the body.
+    /// - Parameters:
+    ///   - status: The status of the response.
+    ///   - fields: The header fields.
+    ///   - steps: The body, step by step.
+    ///   - length: The value of `Content-Length`; `nil`: unknown, the end of the connection delimits the body.
     public init(_ status: HTTPResponse.Status = .ok, _ fields: HTTPFields = [:], steps: [Step], length: Int?) {
         self.status = status
         self.fields = fields

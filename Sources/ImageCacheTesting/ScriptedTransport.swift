@@ -15,7 +15,7 @@ public import Transfer
 ///     #expect(transport.requests.count == 1)
 ///
 /// Bodies may arrive in pieces, be cut, and wait for ``AsyncGate``s that the test opens. Cut bodies are resumed,
-/// redirects followed, and attempts retried like in ``TransferEngine``, but without delay. Time-outs, rates and limits
+/// redirects followed, and attempts retried like in `TransferEngine`, but without delay. Time-outs, rates and limits
 /// on concurrent transfers are not simulated: each transfer starts immediately.
 public final class ScriptedTransport: HTTPTransport {
     private struct State {
@@ -37,7 +37,7 @@ public final class ScriptedTransport: HTTPTransport {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - now: The wall clock; use that of ``DownloadCache/Configuration/now``.
+    ///   - now: The wall clock; use that of `DownloadCache.Configuration.now`.
     ///   - script: Returns the response to each request; called on any thread.
     public init(
         now: @escaping @Sendable () -> Date = { Date() },

@@ -23,7 +23,7 @@ public struct ImageCodecError: Error, Sendable, Hashable {
         public static let unreadable = Code("unreadable")
         /// An invalid size, quality or rectangle, or one that the format does not support.
         public static let invalidArgument = Code("invalidArgument")
-        /// The work was cancelled (``ImageCancellation``).
+        /// The work was cancelled (`ImageCancellation`).
         public static let cancelled = Code("cancelled")
         /// The underlying library failed although the input is valid.
         public static let failed = Code("failed")

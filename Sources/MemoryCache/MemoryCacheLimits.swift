@@ -1,4 +1,4 @@
-/// The limits of a ``MemoryCache``, in bytes.
+/// The limits of a `MemoryCache`, in bytes.
 ///
 /// Inconsistent limits cannot be created: the initialiser throws.
 public struct MemoryCacheLimits: Sendable, Hashable {
@@ -19,7 +19,7 @@ public struct MemoryCacheLimits: Sendable, Hashable {
     /// - Parameters:
     ///   - capacity: The capacity in bytes.
     ///   - preferredUsage: The preferred usage in bytes; nil: six tenths of the capacity.
-    /// - Throws: ``MemoryCacheLimitError`` if the capacity is below the preferred usage, or one of them is negative.
+    /// - Throws: `MemoryCacheLimitError` if the capacity is below the preferred usage, or one of them is negative.
     public init(capacity: Int, preferredUsage: Int? = nil) throws(MemoryCacheLimitError) {
         guard capacity >= 0 else { throw .negative(capacity) }
         let preferredUsage = preferredUsage ?? capacity / 10 * 6 + capacity % 10 * 6 / 10

@@ -1,6 +1,6 @@
 /// A client that transfers response bodies from origins into sinks: the seam between the cache and the network.
 ///
-/// ``TransferEngine`` is the default transport of a cache. A custom transport replaces it by another HTTP client, a
+/// `TransferEngine` is the default transport of a cache. A custom transport replaces it by another HTTP client, a
 /// recording, or fixtures:
 ///
 ///     struct FixtureTransport: HTTPTransport {
@@ -28,13 +28,13 @@
 ///
 /// Requirements on a transport:
 ///
-/// * The calls of ``BodySink`` in the order that its documentation gives, never concurrently, and none after
+/// * The calls of `BodySink` in the order that its documentation gives, never concurrently, and none after
 ///   ``run(_:into:events:)`` has returned.
-/// * When the calling task is cancelled, `run` ends soon, with ``TransferError/Code/cancelled``.
-/// * Redirects are followed up to ``TransferOptions/maxRedirects``; ``ResponseHead/redirects`` lists them.
-/// * ``TransferRequest/conditions`` are sent only to the resource that they refer to.
+/// * When the calling task is cancelled, `run` ends soon, with `TransferError.Code.cancelled`.
+/// * Redirects are followed up to ``TransferOptions/maxRedirects``; `ResponseHead.redirects` lists them.
+/// * `TransferRequest.conditions` are sent only to the resource that they refer to.
 ///
-/// Resuming a partial body (``BodySink/held()``), retries, priorities and limits are optional: a transport without them
+/// Resuming a partial body (`BodySink.held()`), retries, priorities and limits are optional: a transport without them
 /// starts each body at byte 0.
 public protocol HTTPTransport: Sendable {
     /// Runs one transfer to its end.
@@ -42,7 +42,7 @@ public protocol HTTPTransport: Sendable {
     /// - Parameters:
     ///   - sink: Receives the body.
     ///   - events: Receives the transfer's progress, in order; must return at once.
-    /// - Returns: The final response, also for an error status; see ``TransferResult/Outcome``.
+    /// - Returns: The final response, also for an error status; see `TransferResult.Outcome`.
     func run(
         _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
     ) async throws(TransferError) -> TransferResult
@@ -50,7 +50,7 @@ public protocol HTTPTransport: Sendable {
     /// Counts of all transfers so far. Default: zeros.
     var totals: TransferTotals { get }
 
-    /// Ends all transfers with ``TransferError/Code/cancelled`` and releases the transport's resources; no transfer is started
+    /// Ends all transfers with `TransferError.Code.cancelled` and releases the transport's resources; no transfer is started
     /// afterwards. Default: does nothing.
     func shutDown() async
 }

@@ -110,29 +110,29 @@ public struct TransferOptions: Sendable, Hashable {
     public var insecure = false
     /// The time to resolve, connect and complete the TLS handshake, for each attempt and each redirect; default 30 s.
     public var connectTimeout: Duration = .seconds(30)
-    /// The time for one attempt as a whole; default none. ``RetryPolicy/maxTotalTime`` limits all of them.
+    /// The time for one attempt as a whole; default none. `RetryPolicy.maxTotalTime` limits all of them.
     public var maxTime: Duration?
     /// The limit of body bytes a second; default unlimited.
     public var rateLimit: Int64?
     /// The limit of a body's length in bytes: a longer one is refused, in advance if its length is known.
     public var maxFileSize: Int64?
-    /// The number of redirects that are followed before ``TransferError/Code/tooManyRedirects``; default 20. With 0 the
-    /// redirect itself is the response (``TransferResult/Outcome/status``).
+    /// The number of redirects that are followed before `TransferError.Code.tooManyRedirects`; default 20. With 0 the
+    /// redirect itself is the response (`TransferResult.Outcome.status`).
     public var maxRedirects = 20
     /// The time without a byte after which an attempt has stalled; default 30 s. A response head must also be completed
     /// within this time.
     public var stallTimeout: Duration = .seconds(30)
-    /// Number of retries, and pauses between them. Default: those of ``RetryPolicy``.
+    /// Number of retries, and pauses between them. Default: those of `RetryPolicy`.
     public var retry = RetryPolicy()
     /// True to send the request's own `Accept-Encoding` field. Such a transfer is not resumed. By default `identity` is
     /// requested, because a byte range of a compressed body is useless without the same compression.
     public var acceptsContentCoding = false
     /// True to pass bodies of all statuses to the sink, and to send the request's own `Range` and `If-Range`: for a
     /// proxy, which forwards errors like other responses. A status then never causes a retry, and no `Accept` or
-    /// `User-Agent` is added to the request. By default an error status ends in ``TransferResult/Outcome/status``, and
+    /// `User-Agent` is added to the request. By default an error status ends in `TransferResult.Outcome.status`, and
     /// its body is discarded.
     public var forwardsErrorResponses = false
-    /// True to report ``TransferEvent/requestHead(_:)`` and ``TransferEvent/responseHead(_:)``.
+    /// True to report `TransferEvent.requestHead(_:)` and `TransferEvent.responseHead(_:)`.
     public var reportsHeads = false
 
     public init() {}

@@ -26,8 +26,11 @@ public struct DerivedFreshness: Sendable, Hashable {
         sharedFreshUntil = now.secondsSince1970 + Double(shared.remaining)
     }
 
-    /// The value of `Cache-Control` for a response sent at `now`.
-    /// - Parameter limit: The latest expiry, in seconds since 1970, such as that of a signed URL.
+    /// The value of `Cache-Control` for a response.
+    ///
+    /// - Parameters:
+    ///   - now: The time at which it is sent.
+    ///   - limit: The latest expiry, in seconds since 1970, such as that of a signed URL.
     public func cacheControl(at now: Date, notAfter limit: Int64? = nil) -> String {
         let flags = directives.flags
         if flags.contains(.noStore) { return flags.contains(.private) ? "private, no-store" : "no-store" }

@@ -29,7 +29,7 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { value }
 
-    /// The normalised URL (``HTTPURL/normalized``), including any userinfo. A text that is not an absolute http or
+    /// The normalised URL (`HTTPURL.normalized`), including any userinfo. A text that is not an absolute http or
     /// https URL is returned unchanged.
     public static func normalized(_ url: String) -> String {
         guard let parsed = try? HTTPURL(url) else { return url }

@@ -166,7 +166,9 @@ extension CacheRules {
     /// says what it varies on, a line break and a SHA-256 of the values. `nil` for `Vary: *`, and for a response that varies on
     /// all of the query.
     ///
-    /// - Parameter url: The URL that the response is stored under.
+    /// - Parameters:
+    ///   - stored: The response.
+    ///   - url: The URL that it is stored under.
     public func searchVariant(of stored: StoredResponse, url: String) -> String? {
         guard let variance = SearchVariance(stored.fields), let variant = variantKey(of: stored) else { return nil }
         let names = variant.prefix { $0 != "\n" }

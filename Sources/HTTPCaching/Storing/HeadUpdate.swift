@@ -9,7 +9,13 @@ extension CacheRules {
     /// in any of these is invalidated: it must be validated before it is used. Responses unaffected by the HEAD are
     /// omitted.
     ///
-    /// - Parameter finalURL: The URL after redirects; `nil` if there were none.
+    /// - Parameters:
+    ///   - response: The response to HEAD.
+    ///   - request: The request that it answers.
+    ///   - stored: The stored responses under the request's key.
+    ///   - finalURL: The URL after redirects; `nil` if there were none.
+    ///   - requestTime: The time at which the request was sent.
+    ///   - responseTime: The time at which the head was received.
     public func afterHead(
         _ response: HTTPResponse, to request: CacheRequest, stored: [StoredResponse], finalURL: String? = nil,
         requestTime: Date, responseTime: Date

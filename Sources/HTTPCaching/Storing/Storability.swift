@@ -39,7 +39,7 @@ extension CacheRules {
     /// Decides if `response`, the final one to `request`, may be stored.
     ///
     /// An interim response (1xx) and a 304 are never stored; pass a 304 to
-    /// ``afterNotModified(_:validation:stored:request:redirects:requestTime:responseTime:)``.
+    /// ``afterNotModified(_:validation:stored:request:redirects:finalURL:requestTime:responseTime:)``.
     /// - Parameters:
     ///   - response: The final response.
     ///   - request: The request for it.

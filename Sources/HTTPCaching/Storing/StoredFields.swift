@@ -35,6 +35,7 @@ extension CacheRules {
     ///   - response: The final response.
     ///   - request: The request that it answers.
     ///   - redirects: The redirects that were followed, in order.
+    ///   - finalURL: The URL after redirects; `nil` if there were none.
     ///   - requestTime: The time at which the request was sent.
     ///   - responseTime: The time at which the head was received.
     ///   - bodyLength: The length of the received body in bytes, if known.

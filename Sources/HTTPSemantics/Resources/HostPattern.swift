@@ -7,7 +7,7 @@ public struct HostPattern: Sendable, Hashable, ExpressibleByStringLiteral {
 
     public init(stringLiteral text: String) { self.init(text) }
 
-    /// Returns true if the pattern includes a host, as ``HTTPURL/host`` spells it.
+    /// Returns true if the pattern includes a host, as `HTTPURL.host` spells it.
     public func matches(_ host: String) -> Bool {
         guard text.hasPrefix("*.") else { return host == text }
         let suffix = text.dropFirst()

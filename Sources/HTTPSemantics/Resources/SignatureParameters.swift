@@ -2,7 +2,7 @@
 /// time one is generated.
 ///
 /// A validator is unique to its resource only (RFC 9110 section 8.8.3): a partial is resumed, and a stored body
-/// confirmed by a 304, only if the final URL is that of the resource they came from. ``isSameResource(_:_:)`` compares
+/// confirmed by a 304, only if the final URL is that of the resource they came from. `isSameResource(_:_:)` compares
 /// all of it except these parameters, and treats a scheme's parameters as a signature only if its marks are present.
 ///
 ///     configuration.rules.signatures.schemes.append(

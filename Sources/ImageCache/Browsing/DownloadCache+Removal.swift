@@ -106,7 +106,9 @@ extension DownloadCache {
 
     /// Removes everything, or all of one part. Files that somebody reads stay readable for them.
     ///
-    /// - Parameter includingPins: Removes pinned entries too; their sets remain, and are downloaded anew. Default false.
+    /// - Parameters:
+    ///   - part: The part to empty. Default: everything.
+    ///   - includingPins: Removes pinned entries too; their sets remain, and are downloaded anew. Default false.
     @discardableResult
     public func clear(
         _ part: CachePart = .everything, includingPins: Bool = false

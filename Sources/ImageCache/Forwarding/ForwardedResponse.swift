@@ -33,6 +33,7 @@ public struct ForwardedResponse: Sendable {
 /// or has another version by the time that a cut download could be continued: the message to the client must then be left
 /// incomplete (RFC 9112 section 8).
 public struct ForwardedBody: AsyncSequence, Sendable {
+    /// A piece of a body: a part of a file, or bytes in memory.
     public enum Piece: Sendable {
         /// These bytes of an open file: to be read with `pread` or `sendfile`.
         case stored(descriptor: Int32, range: Range<Int64>)
@@ -63,6 +64,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
         }
     }
 
+    /// An iterator over the pieces of a body.
     public struct Iterator: AsyncIteratorProtocol {
         enum Source {
             case stored(CachedResponse, Range<Int64>)

@@ -11,7 +11,9 @@ public protocol ImageProcessing: Sendable {
 
     /// Applies the effect.
     ///
-    /// - Parameter budget: The limits and the remaining time; ``ImageBudget/check()`` stops long work.
+    /// - Parameters:
+    ///   - image: The image's pixels, resized.
+    ///   - budget: The limits and the remaining time; ``ImageBudget/check()`` stops long work.
     func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage
 
     /// Bytes of memory that the effect takes beside the image that it gets. Default: 8 for each pixel.

@@ -54,7 +54,9 @@ public struct JSONListSource: Sendable {
 
     /// A closure for ``files``: the URLs that stand at these places of a record. An array there names several.
     ///
-    /// - Parameter base: What relative URLs are relative to.
+    /// - Parameters:
+    ///   - pointers: The places.
+    ///   - base: The URL that relative ones are relative to.
     public static func files(
         at pointers: [JSONPointer], relativeTo base: String
     ) -> @Sendable (_ record: ListRecord) -> [FileRequest] {

@@ -46,7 +46,7 @@ public struct RecordList: Sendable {
     /// are removed, with their records, when the whole new array is there.
     ///
     /// The sequence throws ``ImageCacheError``: `wrongBytes` for a response that is not what was asked for, with its URL and place;
-    /// the errors of ``DownloadCache/file(for:)``. What is pending then is kept.
+    /// the errors of ``DownloadCache/file(for:)-(FileRequest)``. What is pending then is kept.
     public func sync() -> RecordListSync {
         RecordListSync(on: cache.executor) { [self] (send) async throws(ImageCacheError) in
             guard let source else {

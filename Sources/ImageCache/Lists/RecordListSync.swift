@@ -32,6 +32,7 @@ public final class RecordListSync: AsyncSequence, Sendable {
         channel.close()
     }
 
+    /// An iterator over the changes of a sync.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let sync: RecordListSync
 

@@ -11,6 +11,7 @@ extension DownloadCache {
     /// on the directory see it at once.
     ///
     /// - Parameters:
+    ///   - value: The value.
     ///   - key: Any text; compared byte for byte.
     ///   - owner: Whose value it is: those of one owner are never seen by another. Default: nobody's in particular.
     ///   - lifetime: For how long it is used; an expired one is evicted before all that is not. Default: until it is evicted.
@@ -40,6 +41,7 @@ extension DownloadCache {
     ///
     /// - Parameters:
     ///   - key: As it was stored.
+    ///   - type: The value's type.
     ///   - owner: As it was stored.
     ///   - version: As it was stored.
     /// - Throws: ``ImageCacheError`` with code `store` when the store cannot be read.

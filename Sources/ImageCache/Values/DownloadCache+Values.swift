@@ -7,7 +7,7 @@ public import MemoryCache
 
 extension DownloadCache {
     /// The value that the response to a request holds: from memory, where it is kept as it was decoded, from the store, or from the
-    /// origin, by the same rules as ``file(for:)``.
+    /// origin, by the same rules as ``file(for:)-(FileRequest)``.
     ///
     ///     let users = try await cache.value(for: "https://api.example.com/users", as: [User].self, version: "3") { body in
     ///         try JSONDecoder().decode([User].self, from: body.data)
@@ -23,7 +23,7 @@ extension DownloadCache {
     ///   - version: The version of the value's format. Default: any.
     ///   - cost: The bytes that a value counts in memory, given the body's length. Default: that.
     ///   - decode: Makes the value of the body. When it throws for a stored body, the origin is asked once for a new one.
-    /// - Throws: As ``file(for:)``; ``ImageCacheError/Code/undecodableValue`` with the decoder's error as its cause.
+    /// - Throws: As ``file(for:)-(FileRequest)``; ``ImageCacheError/Code/undecodableValue`` with the decoder's error as its cause.
     public func value<Value: Sendable>(
         for request: FileRequest, as type: Value.Type = Value.self, version: String? = nil,
         cost: @Sendable (_ value: Value, _ bytes: Int) -> Int = { $1 },

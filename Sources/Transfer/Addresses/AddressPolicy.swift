@@ -1,6 +1,6 @@
 import HTTPSemantics
 
-/// The addresses that a ``TransferEngine`` may connect to.
+/// The addresses that a `TransferEngine` may connect to.
 ///
 /// The policy is applied when a connection is made: to the address that is connected to, after name resolution, for the
 /// request and for each redirect. The form of the URL's host, and earlier resolutions of its name, are irrelevant. It
