@@ -131,7 +131,8 @@ struct ListPages: Sendable {
         var pins: [NewPin] = []
         for file in files(ListRecord(record.item, body: record.body)) {
             let request = sync.requestOfList(file)
-            do throws(ImageCacheError) { pins.append(try PinRequest.pin(for: request, by: cache.fetcher.rules)) } catch {
+            do throws(ImageCacheError) { pins.append(try PinRequest.pin(for: request, by: cache.fetcher.rules)) } catch
+            {
                 failures.append(
                     FailedRecord(
                         id: record.item.id, isNumericID: record.item.isNumeric, file: request.urlWithoutUserinfo,

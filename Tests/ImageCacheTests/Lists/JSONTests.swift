@@ -72,8 +72,8 @@ import Testing
                 parts[Int.random(in: 0..<parts.count, using: &generator)]
             }
             let text = "[" + inner.joined() + "]"
-            // Foundation takes a comma before the end of an array or object, which RFC 8259 does not.
-            if text.contains(#/,\s*[\]}]/#) { continue }
+            // Foundation takes a comma before the end of an array or object, which RFC 8259 does not, and refuses large exponents.
+            if text.contains(#/,\s*[\]}]|e3\d/#) { continue }
             let expected = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [Any]
             let found = try? values(text)
             #expect(found?.count == expected?.count, "\(text)")
