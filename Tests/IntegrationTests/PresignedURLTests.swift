@@ -14,7 +14,7 @@ struct PresignedURLTests {
     init() throws {
         work = try TestWorkspace()
         origin = try ScriptedOrigin { _ in
-            Behaviour(Representation(seed: 7, size: Self.size)).with { $0.bytesPerSecond = 30_000_000 }
+            Behaviour(Representation(seed: 7, size: Self.size)).with { $0.bytesPerSecond = 4_000_000 }
         }
     }
 
@@ -47,7 +47,7 @@ struct PresignedURLTests {
             }
             let before = origin.requests.count
             let process = try work.command.start(["fetch"] + arguments + [url(1)])
-            await origin.waits { $0.count > before && $0[before].bodyBytesSent > 2_000_000 || process.ending != nil }
+            await origin.waits { $0.count > before && $0[before].bodyBytesSent > 1_500_000 || process.ending != nil }
             process.send(signal: SIGKILL)
             while process.ending == nil { try await Task.sleep(for: .milliseconds(5)) }
             let answer = try await work.fetchJSON(arguments + [url(2)]).answer

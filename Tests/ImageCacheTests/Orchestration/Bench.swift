@@ -12,6 +12,8 @@ final class Bench: Sendable {
     let transport: ScriptedTransport
     let directory: TestDirectory
     private let clock: Locked<Date>
+    /// The same for all, so that what one has stored is not from the future for another.
+    private static let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
 
     static let url = "http://origin.example/a"
 
@@ -22,7 +24,7 @@ final class Bench: Sendable {
         script: @escaping @Sendable (ScriptedRequest) -> ScriptedResponse
     ) throws {
         let directory = try directory ?? TestDirectory()
-        let clock = Locked(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded()))
+        let clock = Locked(Self.start)
         var configuration = DownloadCache.Configuration()
         configuration.now = { clock.withLock { $0 } }
         configuration.rules = CacheRules(mode: mode)
