@@ -49,7 +49,8 @@ struct CrashPointTests {
             let content = Content(seed: UInt64(point), size: Self.size)
             #expect(content.equalsFile(at: outcome.lines.first ?? ""), "after a kill at call \(point)")
             let sent = origin.requests(to: "/\(point)").dropFirst(requests).reduce(0) { $0 + $1.bodyBytesSent }
-            #expect(sent <= Self.size - held, "\(held) bytes were held after a kill at call \(point)")
+            // One byte proves that a whole body which was not yet committed is still the representation.
+            #expect(sent <= max(1, Self.size - held), "\(held) bytes were held after a kill at call \(point)")
             if point % 16 == 0 { _ = try await work.run("clear") }
         }
         print("command: \(killed) of \(calls) system calls")
