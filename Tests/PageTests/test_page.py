@@ -124,7 +124,7 @@ class Page(unittest.TestCase):
         first = int(browser.value(f"{bar}.getAttribute('aria-valuenow')"))
         browser.wait(f"{bar} && Number({bar}.getAttribute('aria-valuenow')) > {first}")
         browser.wait("document.getElementById('transfers').textContent.includes('resumed at')", 30)
-        browser.wait("document.getElementById('transfers').textContent.includes('Nothing is being fetched')", 40)
+        browser.wait("document.getElementById('transfers').textContent.includes('No transfers')", 40)
         thread.join()
         self.assertEqual((answers[0][0], len(answers[0][2])), (200, self.origin.size))
         browser.wait(f"[...document.querySelectorAll('.entry .file')].some((e) => e.textContent === '{path[1:]}')")
@@ -138,7 +138,7 @@ class Page(unittest.TestCase):
         browser.wait("[...document.querySelectorAll('.entry img')].filter((i) => i.complete && i.naturalWidth > 0).length >= 6")
         words = browser.value("[...document.querySelectorAll('.entry .fresh')].map((e) => e.textContent)")
         lives = [re.sub(r"^Status \d+\. ", "", word) for word in words]
-        self.assertTrue(all(word.startswith(("Fresh for", "Stale for", "Confirmed")) for word in lives), words)
+        self.assertTrue(all(word.startswith(("Fresh for", "Stale for", "Validated")) for word in lives), words)
         self.assertTrue(any(word.startswith("Fresh for") for word in words))
 
     # The keyboard alone
@@ -169,7 +169,7 @@ class Page(unittest.TestCase):
         browser.type("wrong")
         browser.press("Enter")
         browser.wait("document.getElementById('purge-wrong').textContent !== ''")
-        self.assertIn("not the right one", self.text("purge-wrong"))
+        self.assertIn("is wrong", self.text("purge-wrong"))
         # A browser notes a refusal by itself.
         self.assertEqual([line for line in browser.console if "403" not in line], [])
         browser.console.clear()
