@@ -7,25 +7,33 @@ extension FetchingOptions {
     ///
     /// - Parameter mayBeUnstorable: True to fetch and deliver responses that must not be stored.
     func template(mayBeUnstorable: Bool) throws -> FileRequest {
-        var template = FileRequest("")
-        template.owner = whose.owner
+        var template = try request.template(owner: whose.owner, isTraced: messages.verbose)
         template.key = keys.key
-        template.fields = RequestOptions.fields(request.headers)
         template.policy = caching.policy
         template.resumes = !caching.noResume
         template.sha256 = request.sha256
         template.noStoreBehavior = mayBeUnstorable ? .deliverKeepingPartial : .fail
-        template.transfer = try request.transferOptions()
-        if messages.verbose {
+        return template
+    }
+}
+
+extension RequestOptions {
+    /// A request without a URL, with the fields and the transfer options of the command line.
+    ///
+    /// - Parameter isTraced: True to print request and response heads.
+    func template(owner: String?, isTraced: Bool) throws -> FileRequest {
+        var template = FileRequest("")
+        template.owner = owner
+        template.fields = Self.fields(headers)
+        template.transfer = try transferOptions()
+        if isTraced {
             template.trace = { head in
                 Output.message(head.split(separator: "\n").map { "\(String($0).forTerminal)\n" }.joined())
             }
         }
         return template
     }
-}
 
-extension RequestOptions {
     static func fields(_ headers: [String]) -> HTTPFields {
         var fields = HTTPFields()
         for header in headers {

@@ -50,21 +50,28 @@ struct FetchingOptions: ParsableArguments {
         transfers: Int = BatchOptions.usual, in directory: String? = nil, readOnly: Bool = false,
         holdingFiles: Bool = false
     ) throws -> DownloadCache {
-        var configuration = DownloadCache.Configuration()
+        var rules = caching.rules
+        rules.keys = try keys.rules(in: store.directory)
+        var configuration = DownloadCache.Configuration(transfers: transfers, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
-        // The URLs of a list usually have one host, which may use all transfers.
-        configuration.maxTransfers = transfers
-        configuration.maxTransfersPerHost = transfers
-        // The command exits after a response, so there is no background revalidation: stale responses are validated
-        // first, and used if that fails.
-        configuration.revalidatesInBackground = false
-        configuration.rules = caching.rules
-        configuration.rules.keys = try keys.rules(in: store.directory)
-        if messages.quiet { configuration.logger.logLevel = .critical }
         let cache = try DownloadCache(directory: directory ?? store.directory, configuration: configuration)
         if directory == nil { try cache.keepWithinSmallerCapacity(quietly: messages.quiet) }
         return cache
+    }
+}
+
+extension DownloadCache.Configuration {
+    /// The configuration of a command that exits after its responses.
+    init(transfers: Int, rules: CacheRules, isQuiet: Bool) {
+        self.init()
+        self.rules = rules
+        // The URLs of a list usually have one host, which may use all transfers.
+        maxTransfers = transfers
+        maxTransfersPerHost = transfers
+        // There is no background revalidation: stale responses are validated first, and used if that fails.
+        revalidatesInBackground = false
+        if isQuiet { logger.logLevel = .critical }
     }
 }

@@ -20,28 +20,15 @@ struct RemoteOptions: ParsableArguments {
         guard request.sha256 == nil else { throw ValidationError("--sha256 goes with fetch only.") }
     }
 
-    /// The request that all of the run's have in common.
-    func template() throws -> FileRequest {
-        var template = FileRequest("")
-        template.owner = whose.owner
-        template.fields = RequestOptions.fields(request.headers)
-        template.transfer = try request.transferOptions()
-        if messages.verbose {
-            template.trace = { head in
-                Output.message(head.split(separator: "\n").map { "\(String($0).forTerminal)\n" }.joined())
-            }
-        }
-        return template
-    }
+    /// The request without a URL, common to all requests of the run.
+    func template() throws -> FileRequest { try request.template(owner: whose.owner, isTraced: messages.verbose) }
 
+    /// Opens the cache configured by the options.
     func openCache(transfers: Int) throws -> DownloadCache {
-        var configuration = DownloadCache.Configuration()
+        var rules = CachingOptions.rules
+        rules.keys = try KeyRules(directory: store.directory)
+        var configuration = DownloadCache.Configuration(transfers: transfers, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = store.requestedCapacity
-        configuration.maxTransfers = transfers
-        configuration.maxTransfersPerHost = transfers
-        configuration.revalidatesInBackground = false
-        configuration.rules = CachingOptions.rules
-        if messages.quiet { configuration.logger.logLevel = .critical }
         let cache = try DownloadCache(directory: store.directory, configuration: configuration)
         try cache.keepWithinSmallerCapacity(quietly: messages.quiet)
         return cache
