@@ -1,6 +1,6 @@
 /// HMAC with SHA-256 (RFC 2104), computed by OpenSSL's libcrypto.
 public enum HMACSHA256 {
-    public static let byteCount = SHA256.byteCount
+    public static let byteCount = DigestAlgorithm.sha256.byteCount
 
     /// The 32-byte authentication code of `message` under `key`.
     public static func code(of message: some Sequence<UInt8>, key: [UInt8]) throws(DigestUnavailable) -> [UInt8] {

@@ -4,19 +4,19 @@ import Glibc
 /// Digests of bodies, in the facade's errors.
 enum BodyDigest {
     /// Fails with `.digestUnavailable` when libcrypto cannot be opened.
-    static func running(_ algorithm: DigestAlgorithm = .sha256) throws(ImageCacheError) -> RunningDigest {
+    static func running(_ algorithm: DigestAlgorithm) throws(ImageCacheError) -> RunningDigest {
         do throws(DigestUnavailable) { return try RunningDigest(algorithm) } catch { throw ImageCacheError(error) }
     }
 
     static func digest(of bytes: [UInt8]) throws(ImageCacheError) -> [UInt8] {
-        let hash = try running()
-        bytes.withUnsafeBytes { hash.update($0) }
-        return hash.finish()
+        do throws(DigestUnavailable) { return try RunningDigest.digest(.sha256, of: bytes) } catch {
+            throw ImageCacheError(error)
+        }
     }
 
     /// The digest of the first `size` bytes of an open file, read with `pread`.
     static func digest(
-        _ algorithm: DigestAlgorithm = .sha256, ofFile descriptor: Int32, size: Int64
+        _ algorithm: DigestAlgorithm, ofFile descriptor: Int32, size: Int64
     ) throws(ImageCacheError) -> [UInt8] {
         let hash = try running(algorithm)
         let chunk = 1 << 20

@@ -101,7 +101,7 @@ struct ThumbRun: Sendable {
         guard let expected = options.fetching.request.sha256?.lowercased() else { return try ImageSource(path: path) }
         // The verified bytes are decoded, whatever happens to the file meanwhile.
         let bytes = try InputList.bytes(of: path)
-        let actual = try SHA256.digest(of: bytes).hexadecimal
+        let actual = try RunningDigest.digest(.sha256, of: bytes).hexadecimal
         guard actual == expected else {
             throw Failure(.wrongBytes, "\(path): its SHA-256 is \(actual), not \(expected)")
         }
