@@ -22,13 +22,6 @@ typealias FetchPool = SharedTaskPool<FetchKey, Fetch, CachedFile>
 /// * **Cancellation.** A subscriber's cancellation ends its own wait. The fetch is cancelled when the last subscription is released;
 ///   what arrived is kept for the next one.
 final class Fetch: Sendable {
-    private struct Progress {
-        var latest = DownloadProgress()
-        var hasEnded = false
-        var nextID = 0
-        var watchers: [Int: AsyncStream<DownloadProgress>.Continuation] = [:]
-    }
-
     private struct Urgency {
         /// The highest that anybody wants.
         var priority = TransferPriority.background
@@ -45,7 +38,7 @@ final class Fetch: Sendable {
     let followable = Promise<FollowableResponse?>()
     /// For readers that follow the body while it arrives.
     let growth = BodyGrowth()
-    private let progress = Locked(Progress())
+    private let progress = LatestValue(DownloadProgress())
     private let urgency = Locked(Urgency())
 
     init(_ url: String, _ key: FetchKey? = nil) {
@@ -77,46 +70,17 @@ final class Fetch: Sendable {
 
     // MARK: Progress
 
-    var latest: DownloadProgress { progress.withLock { $0.latest } }
+    var latest: DownloadProgress { progress.value }
 
     /// Records progress and tells the watchers; a watcher that is busy sees only the newest value.
-    func report(_ change: (inout DownloadProgress) -> Void) {
-        let (latest, watchers) = progress.withLock { progress in
-            change(&progress.latest)
-            return (progress.latest, Array(progress.watchers.values))
-        }
-        for watcher in watchers { watcher.yield(latest) }
-    }
+    func report(_ change: (inout DownloadProgress) -> Void) { progress.update(change) }
 
     /// Nothing more comes: called once, before the fetch's outcome is known.
     func end() {
         followable.fulfill(nil)
-        let watchers = progress.withLock { progress in
-            progress.hasEnded = true
-            defer { progress.watchers = [:] }
-            return Array(progress.watchers.values)
-        }
         growth.finish()
-        for watcher in watchers { watcher.finish() }
+        progress.end()
     }
 
-    func watch() -> AsyncStream<DownloadProgress> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let id = progress.withLock { progress -> Int? in
-            guard !progress.hasEnded else { return nil }
-            progress.nextID += 1
-            progress.watchers[progress.nextID] = continuation
-            return progress.nextID
-        }
-        continuation.yield(latest)
-        guard let id else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.progress.withLock { _ = $0.watchers.removeValue(forKey: id) }
-        }
-        return stream
-    }
+    func watch() -> AsyncStream<DownloadProgress> { progress.watch() }
 }

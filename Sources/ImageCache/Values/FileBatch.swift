@@ -17,26 +17,21 @@ public struct BatchProgress: Sendable, Equatable {
 /// Dropping the value does not stop it; ``cancel()`` does.
 public final class FileBatch: Sendable {
     private struct State {
-        var progress: BatchProgress
         var received: [Int: (bytes: Int64, total: Int64?)] = [:]
         var results: [Result<CachedFile, ImageCacheError>?]
         /// The error that ended a batch of all or nothing.
         var failure: ImageCacheError?
-        var hasEnded = false
-        var lastWatcher = 0
-        var watchers: [Int: AsyncStream<BatchProgress>.Continuation] = [:]
         var task: Task<Void, Never>?
     }
 
     private let state: Locked<State>
+    private let latest: LatestValue<BatchProgress>
     private let allOrNothing: Bool
 
     init(_ requests: [FileRequest], width: Int, allOrNothing: Bool, of cache: DownloadCache) {
         self.allOrNothing = allOrNothing
-        state = Locked(
-            State(
-                progress: BatchProgress(requested: requests.count),
-                results: Array(repeating: nil, count: requests.count)))
+        state = Locked(State(results: Array(repeating: nil, count: requests.count)))
+        latest = LatestValue(BatchProgress(requested: requests.count))
         let task = Task { [self] in
             await withTaskGroup(of: Void.self) { group in
                 var next = 0
@@ -51,7 +46,7 @@ public final class FileBatch: Sendable {
                     if hasFailed { group.cancelAll() } else { startNext() }
                 }
             }
-            end()
+            latest.end()
         }
         state.withLock { $0.task = task }
     }
@@ -84,28 +79,10 @@ public final class FileBatch: Sendable {
     // MARK: Progress
 
     /// The newest progress.
-    public var latestProgress: BatchProgress { state.withLock { $0.progress } }
+    public var latestProgress: BatchProgress { latest.value }
 
     /// The progress of the batch, from now until it ends. A reader that is slow sees only the newest value.
-    public var progress: AsyncStream<BatchProgress> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: BatchProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (id, latest) = state.withLock { state -> (Int?, BatchProgress) in
-            guard !state.hasEnded else { return (nil, state.progress) }
-            state.lastWatcher += 1
-            state.watchers[state.lastWatcher] = continuation
-            return (state.lastWatcher, state.progress)
-        }
-        continuation.yield(latest)
-        guard let id else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.watchers.removeValue(forKey: id) }
-        }
-        return stream
-    }
+    public var progress: AsyncStream<BatchProgress> { latest.watch() }
 
     // MARK: Loading
 
@@ -115,7 +92,7 @@ public final class FileBatch: Sendable {
         let download = cache.download(request)
         let watching = Task { [weak self] in
             for await progress in download.progress {
-                self?.change { $0.received[index] = (progress.received, progress.total) }
+                self?.change { state, _ in state.received[index] = (progress.received, progress.total) }
             }
         }
         defer { watching.cancel() }
@@ -123,37 +100,28 @@ public final class FileBatch: Sendable {
         do throws(ImageCacheError) { result = .success(try await download.file) } catch { result = .failure(error) }
         watching.cancel()
         await watching.value
-        change { state in
+        change { state, progress in
             state.results[index] = result
             switch result {
             case .success(let file):
-                state.progress.loaded += 1
+                progress.loaded += 1
                 state.received[index] = (file.size, file.size)
             case .failure(let error):
-                state.progress.failed += 1
+                progress.failed += 1
                 if allOrNothing, state.failure == nil { state.failure = error }
             }
         }
     }
 
-    private func change(_ body: (inout State) -> Void) {
-        let (progress, watchers) = state.withLock { state in
-            body(&state)
-            state.progress.received = state.received.values.reduce(0) { $0 + $1.bytes }
-            let totals = state.received.values.compactMap(\.total)
-            state.progress.total = totals.count == state.progress.requested ? totals.reduce(0, +) : nil
-            return (state.progress, Array(state.watchers.values))
+    private func change(_ body: (inout State, inout BatchProgress) -> Void) {
+        state.withLock { state in
+            latest.update { progress in
+                body(&state, &progress)
+                progress.received = state.received.values.reduce(0) { $0 + $1.bytes }
+                let totals = state.received.values.compactMap(\.total)
+                progress.total = totals.count == progress.requested ? totals.reduce(0, +) : nil
+            }
         }
-        for watcher in watchers { watcher.yield(progress) }
-    }
-
-    private func end() {
-        let watchers = state.withLock { state in
-            state.hasEnded = true
-            defer { state.watchers = [:] }
-            return Array(state.watchers.values)
-        }
-        for watcher in watchers { watcher.finish() }
     }
 }
 

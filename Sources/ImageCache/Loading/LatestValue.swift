@@ -1,0 +1,56 @@
+import ConcurrencyPrimitives
+
+/// A value that changes until its end, with streams of its newest state.
+final class LatestValue<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value
+        var hasEnded = false
+        var nextID = 0
+        var watchers: [Int: AsyncStream<Value>.Continuation] = [:]
+    }
+
+    private let state: Locked<State>
+
+    init(_ value: Value) { state = Locked(State(value: value)) }
+
+    var value: Value { state.withLock { $0.value } }
+
+    /// Changes the value and gives it to the watchers; a slow watcher sees only the newest.
+    func update(_ change: (inout Value) -> Void) {
+        let (value, watchers) = state.withLock { state in
+            change(&state.value)
+            return (state.value, Array(state.watchers.values))
+        }
+        for watcher in watchers { watcher.yield(value) }
+    }
+
+    /// Ends all streams, and those that begin later after the present value.
+    func end() {
+        let watchers = state.withLock { state in
+            state.hasEnded = true
+            defer { state.watchers = [:] }
+            return Array(state.watchers.values)
+        }
+        for watcher in watchers { watcher.finish() }
+    }
+
+    /// The present value, and each that follows until the end.
+    func watch() -> AsyncStream<Value> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
+        let (value, id) = state.withLock { state -> (Value, Int?) in
+            guard !state.hasEnded else { return (state.value, nil) }
+            state.nextID += 1
+            state.watchers[state.nextID] = continuation
+            return (state.value, state.nextID)
+        }
+        continuation.yield(value)
+        guard let id else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.watchers.removeValue(forKey: id) }
+        }
+        return stream
+    }
+}
