@@ -49,14 +49,14 @@ extension DownloadCache {
             let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
             let fetcher = fetcher
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                if let stored = try fetcher.storedAnswer(resolved) {
+                if let stored = try fetcher.storedHit(resolved) {
                     if stored.needsRefresh { fetcher.revalidateInBackground(resolved) }
-                    return stored.answer as CachedResponse?
+                    return stored.response as CachedResponse?
                 }
                 return request.method == .head ? try await fetcher.head(resolved) : nil
             }
             if let stored { return stored }
-            return try fetcher.answer(resolved, from: try await file(for: resolved.request))
+            return try fetcher.response(to: resolved, from: try await file(for: resolved.request))
         } catch {
             throw error.with(url: request.url)
         }

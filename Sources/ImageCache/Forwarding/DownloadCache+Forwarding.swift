@@ -21,7 +21,7 @@ extension DownloadCache {
         request.transfer.maxRedirects = 0
         request.noStoreBehavior = .deliver
         do throws(ImageCacheError) {
-            return try await forwarder.answer(request)
+            return try await forwarder.response(to: request)
         } catch {
             throw error.with(url: request.url)
         }

@@ -14,18 +14,18 @@ final class Forwarder: Sendable {
 
     init(fetcher: Fetcher) { self.fetcher = fetcher }
 
-    func answer(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
+    func response(to request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
         guard request.mayBeStored else { return try await pass(request, because: nil) }
         let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
         let fetcher = fetcher
         let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-            let stored = try fetcher.storedAnswer(resolved)
-            if let stored { fetcher.hotResponses.keep(stored.answer, to: resolved) }
-            return stored as Fetcher.StoredAnswer?
+            let stored = try fetcher.storedHit(resolved)
+            if let stored { fetcher.hotResponses.keep(stored.response, to: resolved) }
+            return stored as Fetcher.StoredHit?
         }
         if let stored {
             if stored.needsRefresh { refresh(resolved) }
-            return ForwardedResponse(stored.answer)
+            return ForwardedResponse(stored.response)
         }
         if request.method == .head {
             return ForwardedResponse(
@@ -57,7 +57,7 @@ final class Forwarder: Sendable {
             case .file(let file):
                 if isFirst, file.isStored { unshared.withLock { $0.remove(key) } }
                 if isFirst || matches(file.response, resolved) {
-                    return ForwardedResponse(try fetcher.answer(resolved, from: file.sharing(!isFirst)))
+                    return ForwardedResponse(try fetcher.response(to: resolved, from: file.sharing(!isFirst)))
                 }
                 variant = variantKey(of: file.response, resolved)
             case .growing(let response, var status, let version, let growth):
@@ -67,7 +67,7 @@ final class Forwarder: Sendable {
                     let body = GrowingBody(
                         growth: growth, subscription: subscription, url: resolved.url, version: version)
                     if isFirst { lingerForSmall(response, subscription) }
-                    return try await answer(resolved, from: response, status, body)
+                    return try await self.response(to: resolved, from: response, status, body)
                 }
                 variant = variantKey(of: response, resolved)
             }
@@ -78,15 +78,15 @@ final class Forwarder: Sendable {
     // MARK: Following a body
 
     /// The answer to a request while the body that it is about arrives.
-    private func answer(
-        _ resolved: ResolvedRequest, from response: StoredResponse, _ status: CacheStatus, _ body: GrowingBody
+    private func response(
+        to resolved: ResolvedRequest, from response: StoredResponse, _ status: CacheStatus, _ body: GrowingBody
     ) async throws(ImageCacheError) -> ForwardedResponse {
         var body = body
         guard case .complete(let length) = response.extent, body.growth.version == body.version,
             length != nil || !resolved.asked.fields.contains(.range),
             let served = fetcher.rules.served(response, for: resolved.asked, now: fetcher.now())
         else {
-            return ForwardedResponse(try fetcher.answer(resolved, from: try await body.subscription.value()))
+            return ForwardedResponse(try fetcher.response(to: resolved, from: try await body.subscription.value()))
         }
         let head = fetcher.rules.head(of: served, from: response)
         switch served.body {

@@ -17,21 +17,21 @@ struct GrowingBody: AsyncSequence, Sendable {
     var version: Int?
 
     func makeAsyncIterator() -> Iterator {
-        Iterator(body: self, position: range.lowerBound, stands: growth.follow().makeAsyncIterator())
+        Iterator(body: self, position: range.lowerBound, snapshots: growth.follow().makeAsyncIterator())
     }
 
     struct Iterator: AsyncIteratorProtocol {
         private let body: GrowingBody
         private var position: Int64
         private var version: Int?
-        private var stands: AsyncStream<BodyGrowth.Stand>.Iterator
+        private var snapshots: AsyncStream<BodyGrowth.Snapshot>.Iterator
         /// The whole body, when it is there; held while it is read.
         private(set) var file: CachedFile?
 
-        init(body: GrowingBody, position: Int64, stands: AsyncStream<BodyGrowth.Stand>.Iterator) {
+        init(body: GrowingBody, position: Int64, snapshots: AsyncStream<BodyGrowth.Snapshot>.Iterator) {
             self.body = body
             self.position = position
-            self.stands = stands
+            self.snapshots = snapshots
             version = body.version
         }
 
@@ -39,7 +39,7 @@ struct GrowingBody: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ImageCacheError) -> Piece? {
             while file == nil, position < body.range.upperBound {
-                guard let stand = await stands.next(isolation: actor) else {
+                guard let snapshot = await snapshots.next(isolation: actor) else {
                     let whole = try await body.subscription.value()
                     try check(body.growth.version)
                     file = whole
@@ -48,8 +48,8 @@ struct GrowingBody: AsyncSequence, Sendable {
                     defer { position = end }
                     return .stored(descriptor: whole.body.descriptor, range: position..<end)
                 }
-                try check(stand.version)
-                if let piece = take(from: stand) { return piece }
+                try check(snapshot.version)
+                if let piece = take(from: snapshot) { return piece }
             }
             guard body.awaitsStoring, file == nil else { return nil }
             do throws(ImageCacheError) {
@@ -61,16 +61,16 @@ struct GrowingBody: AsyncSequence, Sendable {
         }
 
         /// The available part of the remaining range.
-        private mutating func take(from stand: BodyGrowth.Stand) -> Piece? {
-            let onDisk = Swift.min(stand.available, body.range.upperBound)
+        private mutating func take(from snapshot: BodyGrowth.Snapshot) -> Piece? {
+            let onDisk = Swift.min(snapshot.available, body.range.upperBound)
             if position < onDisk {
                 defer { position = onDisk }
-                return .stored(descriptor: stand.descriptor, range: position..<onDisk)
+                return .stored(descriptor: snapshot.descriptor, range: position..<onDisk)
             }
-            let inMemory = Swift.min(stand.available + Int64(stand.tail.count), body.range.upperBound)
+            let inMemory = Swift.min(snapshot.available + Int64(snapshot.tail.count), body.range.upperBound)
             guard position < inMemory else { return nil }
             defer { position = inMemory }
-            return .bytes(Array(stand.tail[Int(position - stand.available)..<Int(inMemory - stand.available)]))
+            return .bytes(Array(snapshot.tail[Int(position - snapshot.available)..<Int(inMemory - snapshot.available)]))
         }
 
         private mutating func check(_ now: Int) throws(ImageCacheError) {

@@ -26,8 +26,8 @@ extension DownloadCache {
                 do throws(ImageCacheError) {
                     let download = download(request.file)
                     var previews = GrowingPreview(request, every: interval)
-                    for await stand in download.growth.follow() {
-                        if let image = previews.next(stand) {
+                    for await snapshot in download.growth.follow() {
+                        if let image = previews.next(snapshot) {
                             continuation.yield(ImagePreview(image: image, isFinal: false))
                         }
                         if Task.isCancelled { break }
@@ -61,16 +61,16 @@ private struct GrowingPreview {
     }
 
     /// A sharper image, if it is time for one. An undecodable file has none; the error comes with the final image.
-    mutating func next(_ stand: BodyGrowth.Stand) -> DecodedImage? {
-        if let version, version != stand.version {
+    mutating func next(_ snapshot: BodyGrowth.Snapshot) -> DecodedImage? {
+        if let version, version != snapshot.version {
             preview = ProgressiveJPEGPreview(sizing: request.sizing, decoder: request.decoder)
             read = 0
         }
-        version = stand.version
-        while read < stand.available {
-            let wanted = Int(min(stand.available - read, 256 << 10))
+        version = snapshot.version
+        while read < snapshot.available {
+            let wanted = Int(min(snapshot.available - read, 256 << 10))
             let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
-                count = max(0, pread(stand.descriptor, buffer.baseAddress, wanted, off_t(read)))
+                count = max(0, pread(snapshot.descriptor, buffer.baseAddress, wanted, off_t(read)))
             }
             guard !bytes.isEmpty else { return nil }
             read += Int64(bytes.count)

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// Until somebody ``follow()``s, only what stands on disk is noted: whoever comes late begins with that at once.
 final class BodyGrowth: Sendable {
-    struct Stand: Sendable {
+    struct Snapshot: Sendable {
         /// Open on the growing file, as long as the growth lives; -1 while nothing of the body stands on disk.
         var descriptor: Int32
         /// Bytes that stand there without a gap from the body's start.
@@ -21,8 +21,8 @@ final class BodyGrowth: Sendable {
         var descriptor: Int32 = -1
         var version = 0
         var isOver = false
-        var latest: Stand?
-        var followers: [Int: AsyncStream<Stand>.Continuation] = [:]
+        var latest: Snapshot?
+        var followers: [Int: AsyncStream<Snapshot>.Continuation] = [:]
         var nextID = 0
         var superseded: [Int32] = []
     }
@@ -36,8 +36,8 @@ final class BodyGrowth: Sendable {
     }
 
     /// Where the body stands, and every step of its growth; a slow follower sees only the newest. Ends with the load.
-    func follow() -> AsyncStream<Stand> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Stand.self, bufferingPolicy: .bufferingNewest(1))
+    func follow() -> AsyncStream<Snapshot> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Snapshot.self, bufferingPolicy: .bufferingNewest(1))
         let id = state.withLock { state -> Int? in
             if let latest = state.latest { continuation.yield(latest) }
             guard !state.isOver else { return nil }
@@ -74,21 +74,21 @@ final class BodyGrowth: Sendable {
     /// - Parameter isWhole: nothing more will come, and it does not get into the store: also who begins to follow later finds
     ///   it here.
     func advance(by writer: BodyWriter, isWhole: Bool = false) {
-        let (stand, followers) = state.withLock { state -> (Stand?, [AsyncStream<Stand>.Continuation]) in
+        let (snapshot, followers) = state.withLock { state -> (Snapshot?, [AsyncStream<Snapshot>.Continuation]) in
             let available = writer.availableEnd
             let isFollowed = isWhole || !state.followers.isEmpty
             guard isFollowed || available > state.latest?.available ?? 0 else { return (nil, []) }
             if state.descriptor < 0, available > 0 { state.descriptor = writer.readHandle() ?? -1 }
             guard state.descriptor >= 0 || available == 0 else { return (nil, []) }
-            let stand = Stand(
+            let snapshot = Snapshot(
                 descriptor: state.descriptor, available: available, tail: isFollowed ? writer.tail : [],
                 version: state.version)
-            guard available > 0 || !stand.tail.isEmpty else { return (nil, []) }
-            state.latest = stand
-            return (stand, Array(state.followers.values))
+            guard available > 0 || !snapshot.tail.isEmpty else { return (nil, []) }
+            state.latest = snapshot
+            return (snapshot, Array(state.followers.values))
         }
-        guard let stand else { return }
-        for follower in followers { follower.yield(stand) }
+        guard let snapshot else { return }
+        for follower in followers { follower.yield(snapshot) }
     }
 
     func finish() {

@@ -30,14 +30,14 @@ extension Fetcher {
         if let passed = sink.passed {
             passed.finish(.success(()))
             sink.leavePartials()
-            throw ImageCacheError(.notStorable, url: resolved.url, message: "was passed on, and must not be stored")
+            throw Self.passedOn(resolved)
         }
         if request.consumer.isOneClient, sink.target == nil {
             // A response without content, such as one to HEAD.
             var status = request.conditional.status
             status.forwardStatus = result.head.status.code
             fetch.start.fulfill(.head(result.head.passedOn, status))
-            throw ImageCacheError(.notStorable, url: resolved.url, message: "was passed on, and must not be stored")
+            throw Self.passedOn(resolved)
         }
         switch result.outcome {
         case .body:
@@ -73,6 +73,11 @@ extension Fetcher {
             fetch.growth.restart()
             return stale
         }
+    }
+
+    /// The outcome of a fetch whose response went past the store.
+    private static func passedOn(_ resolved: ResolvedRequest) -> ImageCacheError {
+        ImageCacheError(.notStorable, url: resolved.url, message: "was passed on, and must not be stored")
     }
 
     /// Stores a body that has come whole; a file that must be stored, and was invalidated meanwhile, is confirmed first.

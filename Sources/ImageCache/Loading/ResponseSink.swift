@@ -8,7 +8,7 @@ import Transfer
 /// Receives the response to an ``OriginRequest``: into the store where it may be kept, past it to one reader where not.
 ///
 /// A response for a file always enters the store's files: one that must not be kept becomes a transient file, or is refused, as the
-/// request says (``FileRequest/unstorable``).
+/// request says (``FileRequest/noStoreBehavior``).
 ///
 /// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
 /// transport, as `BodySink` guarantees.
@@ -72,7 +72,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
             // Nobody would read another one that is passed on.
             guard !hasBegun else {
                 throw ImageCacheError(
-                    .unreachable, url: resolved.url, message: "the answer was cut, and cannot be continued by another")
+                    .unreachable, url: resolved.url, message: "the response was cut, and cannot be continued by another"
+                )
             }
             return pass(head)
         }

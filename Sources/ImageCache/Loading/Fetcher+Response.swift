@@ -7,14 +7,14 @@ import Transfer
 
 extension Fetcher {
     /// A response from the store.
-    struct StoredAnswer {
-        var answer: CachedResponse
+    struct StoredHit {
+        var response: CachedResponse
         /// It is stale, and is to be made fresh in the background.
         var needsRefresh = false
     }
 
-    /// The store's answer, if it may answer without a word to the origin.
-    func storedAnswer(_ resolved: ResolvedRequest) throws(ImageCacheError) -> StoredAnswer? {
+    /// The stored response, if it may be served without asking the origin.
+    func storedHit(_ resolved: ResolvedRequest) throws(ImageCacheError) -> StoredHit? {
         var candidates = try candidates(for: resolved)
         var partial = try partialCandidate(for: resolved)
         while true {
@@ -23,28 +23,29 @@ extension Fetcher {
             let served: ServedResponse
             var needsRefresh = false
             switch decision {
-            case .serve(let answer): served = answer
-            case .serveAndRevalidate(let answer, _):
+            case .serve(let response): served = response
+            case .serveAndRevalidate(let response, _):
                 guard revalidatesInBackground else { return nil }
                 needsRefresh = true
-                served = answer
+                served = response
             case .fail(let failure):
                 guard failure.reason == .onlyIfCached else { throw Self.notCached(resolved) }
-                return StoredAnswer(
-                    answer: CachedResponse(HTTPResponse(status: .gatewayTimeout), decision.cacheStatus()))
+                return StoredHit(
+                    response: CachedResponse(HTTPResponse(status: .gatewayTimeout), decision.cacheStatus()))
             case .validate, .forward: return nil
             }
             let head = rules.head(of: served, from: stored[served.candidate])
             if served.candidate < candidates.count {
                 if let file = try open(candidates[served.candidate], for: resolved, served, decision) {
-                    return StoredAnswer(
-                        answer: CachedResponse(head, served.range(of: file.size), of: file), needsRefresh: needsRefresh)
+                    return StoredHit(
+                        response: CachedResponse(head, served.range(of: file.size), of: file),
+                        needsRefresh: needsRefresh)
                 }
                 candidates.remove(at: served.candidate)
             } else {
                 if let body = partial?.body, let range = served.range(of: nil), try isIntact(range, of: body) {
-                    return StoredAnswer(
-                        answer: CachedResponse(head, range, of: body, decision.cacheStatus()),
+                    return StoredHit(
+                        response: CachedResponse(head, range, of: body, decision.cacheStatus()),
                         needsRefresh: needsRefresh)
                 }
                 partial = nil
@@ -53,7 +54,7 @@ extension Fetcher {
     }
 
     /// The response to a request from a file that was just loaded.
-    func answer(_ resolved: ResolvedRequest, from file: CachedFile) throws(ImageCacheError) -> CachedResponse {
+    func response(to resolved: ResolvedRequest, from file: CachedFile) throws(ImageCacheError) -> CachedResponse {
         var response = file.response
         response.extent = .complete(length: file.size)
         guard let served = rules.served(response, for: resolved.asked, now: now()) else {
