@@ -5,6 +5,7 @@ import Glibc
 import HTTPCaching
 import HTTPTypes
 import Logging
+import MemoryCache
 import Transfer
 
 /// A cache of files from the web: ask for a URL, get a file that is complete, fresh by RFC 9111, and one version.
@@ -30,6 +31,8 @@ public final class DownloadCache: Sendable {
     private let images = Locked<ImagePipeline?>(nil)
     /// Made when the first value is asked for, or the first small file is answered from the store.
     private let usedValues = Locked<ValueMemory?>(nil)
+    /// Started with the first of both: they share what memory there is.
+    private let usedMonitor = Locked<MemoryPressureMonitor?>(nil)
 
     /// Opens the cache in `directory` (default: ``defaultDirectory``), creating it when it does not exist.
     ///
@@ -69,7 +72,7 @@ public final class DownloadCache: Sendable {
     var pipeline: ImagePipeline {
         images.withLock { images in
             if let images { return images }
-            let pipeline = ImagePipeline(fetcher: fetcher, configuration: configuration)
+            let pipeline = ImagePipeline(fetcher: fetcher, configuration: configuration, monitor: monitor())
             images = pipeline
             return pipeline
         }
@@ -79,9 +82,23 @@ public final class DownloadCache: Sendable {
     var values: ValueMemory {
         usedValues.withLock { values in
             if let values { return values }
-            let made = ValueMemory(store: fetcher.store, configuration: configuration)
+            let made = ValueMemory(store: fetcher.store, configuration: configuration, monitor: monitor())
             values = made
             return made
+        }
+    }
+
+    /// The monitor of memory pressure, started; `nil` if the configuration wants none. It stops with the last that uses it.
+    private func monitor() -> MemoryPressureMonitor? {
+        guard configuration.watchesMemoryPressure else { return nil }
+        return usedMonitor.withLock { used in
+            if let used { return used }
+            var pressure = MemoryPressureMonitor.Configuration()
+            pressure.logger = configuration.logger
+            let monitor = MemoryPressureMonitor(configuration: pressure)
+            monitor.start()
+            used = monitor
+            return monitor
         }
     }
 

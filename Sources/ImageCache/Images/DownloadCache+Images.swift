@@ -100,9 +100,12 @@ extension DownloadCache {
         return statistics
     }
 
-    /// Purges the memory cache of images: on a warning down to the preferred usage, at a critical level all of it. Called by the
-    /// cache itself with ``Configuration/watchesMemoryPressure``.
-    public func respond(to pressure: MemoryPressure) { pipeline.memory.respond(to: pressure) }
+    /// Purges the memory caches of images and values: on a warning down to the preferred usage, at a critical level all of them.
+    /// Called by the cache itself with ``Configuration/watchesMemoryPressure``.
+    public func respond(to pressure: MemoryPressure) {
+        pipeline.memory.respond(to: pressure)
+        valuesIfUsed?.respond(to: pressure)
+    }
 }
 
 /// The format of a thumbnail.

@@ -15,7 +15,6 @@ final class ImagePipeline: Sendable {
     let fetcher: Fetcher
     /// The application's decoders.
     let decoders: [any ImageDecoding]
-    private let monitor: MemoryPressureMonitor?
     let renderer: ImageRenderer
     var blocking: BlockingExecutor { fetcher.executor }
     private let works = SharedTaskPool<WorkKey, ImageWork, RenderedImage>()
@@ -35,21 +34,14 @@ final class ImagePipeline: Sendable {
         var source: ImageSourceKind
     }
 
-    init(fetcher: Fetcher, configuration: DownloadCache.Configuration) {
+    init(fetcher: Fetcher, configuration: DownloadCache.Configuration, monitor: MemoryPressureMonitor?) {
         self.fetcher = fetcher
         decoders = configuration.decoders
-        var pressure = MemoryPressureMonitor.Configuration()
-        pressure.logger = configuration.logger
-        let monitor = configuration.watchesMemoryPressure ? MemoryPressureMonitor(configuration: pressure) : nil
-        monitor?.start()
-        self.monitor = monitor
         memory = MemoryCache(
             limits: configuration.memory, held: .objects, monitor: monitor,
             clock: MemoryCacheClock(date: configuration.now, elapsed: MemoryCacheClock.system.elapsed))
         renderer = ImageRenderer(configuration: configuration, rules: fetcher.rules, counts: counts)
     }
-
-    deinit { monitor?.stop() }
 
     var statistics: ImageStatistics { counts.withLock { $0 } }
     var peakDecodingMemory: Int { renderer.slots.peakMemory }

@@ -79,21 +79,14 @@ final class ValueMemory: Sendable {
     }
 
     private let memory: MemoryCache<Key, Held>
-    private let monitor: MemoryPressureMonitor?
     private let store: DiskStore
     private let now: @Sendable () -> Date
 
-    init(store: DiskStore, configuration: DownloadCache.Configuration) {
+    init(store: DiskStore, configuration: DownloadCache.Configuration, monitor: MemoryPressureMonitor?) {
         self.store = store
         now = configuration.now
-        var pressure = MemoryPressureMonitor.Configuration()
-        pressure.logger = configuration.logger
-        monitor = configuration.watchesMemoryPressure ? MemoryPressureMonitor(configuration: pressure) : nil
-        monitor?.start()
         memory = MemoryCache(limits: configuration.values, monitor: monitor)
     }
-
-    deinit { monitor?.stop() }
 
     var statistics: MemoryCacheStatistics { memory.statistics }
 
@@ -126,6 +119,8 @@ final class ValueMemory: Sendable {
     func forget(_ original: ImageKey.Original) { memory.removeVariants(of: original) }
 
     func forgetAll() { memory.removeAll() }
+
+    func respond(to pressure: MemoryPressure) { memory.respond(to: pressure) }
 }
 
 extension FileRequest {

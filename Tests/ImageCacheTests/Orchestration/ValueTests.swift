@@ -37,6 +37,15 @@ struct ValueTests {
         #expect(bench.sent.count == 1)
     }
 
+    @Test func `values leave memory under pressure, and are read from disk again`() async throws {
+        let bench = try bench()
+        _ = try await bench.cache.value(for: Self.request, as: User.self)
+        #expect(bench.cache.valueStatistics.bytes > 0)
+        bench.cache.respond(to: .critical)
+        #expect(bench.cache.valueStatistics.bytes == 0)
+        #expect(try await bench.cache.value(for: Self.request, as: User.self).source == .response(.disk))
+    }
+
     @Test func `a stale value is confirmed before it is used again`() async throws {
         let bench = try bench()
         _ = try await bench.cache.value(for: Self.request, as: User.self)
