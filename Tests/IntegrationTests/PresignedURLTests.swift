@@ -13,14 +13,18 @@ struct PresignedURLTests {
 
     init() throws {
         work = try TestWorkspace()
-        origin = try ScriptedOrigin { _ in
-            Behaviour(Representation(seed: 7, size: Self.size)).with { $0.bytesPerSecond = 4_000_000 }
+        origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: 7, size: Self.size)).with {
+                // The kill comes in the middle of the body.
+                if request.path.contains("stalls") { $0.stallAfter = request["Range"] == nil ? 2_000_000 : nil }
+            }
         }
     }
 
-    private func presigned(_ token: String) -> String {
+    private func presigned(_ token: String, of path: String = "/file") -> String {
         origin.url(
-            "/file?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AK%2F1&X-Amz-Date=20261122T000000Z&X-Amz-Expires=60"
+            path
+                + "?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AK%2F1&X-Amz-Date=20261122T000000Z&X-Amz-Expires=60"
                 + "&X-Amz-SignedHeaders=host&X-Amz-Signature=\(token)")
     }
 
@@ -43,11 +47,13 @@ struct PresignedURLTests {
     @Test func `a download that was killed is continued under a new token`() async throws {
         for (token, arguments) in [("X", [String]()), ("token", ["--ignore-param", "tok*"])] {
             func url(_ number: Int) -> String {
-                token == "X" ? presigned("0\(number)") : origin.url("/other?token=\(number)")
+                token == "X" ? presigned("0\(number)", of: "/stalls") : origin.url("/stalls/too?token=\(number)")
             }
-            let before = origin.requests.count
             let process = try work.command.start(["fetch"] + arguments + [url(1)])
-            await origin.waits { $0.count > before && $0[before].bodyBytesSent > 1_500_000 || process.ending != nil }
+            let partials = work.cache + "/partials"
+            while process.ending == nil, DiskUsage.bytes(at: partials) < 4 * blockSize {
+                try await Task.sleep(for: .milliseconds(5))
+            }
             process.send(signal: SIGKILL)
             while process.ending == nil { try await Task.sleep(for: .milliseconds(5)) }
             let answer = try await work.fetchJSON(arguments + [url(2)]).answer

@@ -62,13 +62,13 @@ extension Fetcher {
     ///
     /// - Throws: `.notStorable` after a response that went past the store.
     func passOn(
-        _ resolved: ResolvedRequest, _ status: CacheStatus, _ task: FetchPool.SharedTask
+        _ resolved: ResolvedRequest, _ status: CacheStatus, _ task: FetchPool.SharedTask, in generation: Generation
     ) async throws(ImageCacheError) -> CachedFile {
         try await starting(task.context, resolved) { () async throws(ImageCacheError) in
             try await askOrigin(
                 OriginRequest(
                     resolved: resolved, conditional: ConditionalRequest(unconditional: status),
-                    generation: store.generation(of: resolved.url), task: task, consumer: .oneClient, lock: nil))
+                    generation: generation, task: task, consumer: .oneClient, lock: nil))
         }
     }
 }

@@ -168,20 +168,23 @@ final class Forwarder: Sendable {
         let resolved = try ResolvedRequest(passing: request, by: fetcher.rules)
         let status = CacheStatus(
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
+        let generation = fetcher.store.generation(of: resolved.url)
         let subscription = fetcher.pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {
             [fetcher] (task) async throws(ImageCacheError) in
-            try await fetcher.passOn(resolved, status, task)
+            try await fetcher.passOn(resolved, status, task, in: generation)
         }
         subscription.context.raise(to: resolved.request.priority)
         guard let start = await subscription.context.start.value() else { throw .cancelled }
-        switch start {
-        case .passed(let head, let status, let body):
+        if !isSafe, let head = start.head {
             // Before the client has the head: its next request must not be answered with what this one made invalid.
-            if !isSafe {
-                await withTaskExecutorPreference(executor) { [fetcher] in
-                    _ = fetcher.invalidate(after: head, resolved, fetcher.store.generation(of: resolved.url))
+            await withTaskExecutorPreference(executor) { [fetcher] in
+                _ = subscription.context.invalidateOnce {
+                    fetcher.invalidate(after: head, resolved, generation)
                 }
             }
+        }
+        switch start {
+        case .passed(let head, let status, let body):
             let reader = PassedBody.Reader(body, keeping: subscription)
             return ForwardedResponse(head, ForwardedBody(.passed(reader), length: head.contentLength), status)
         case .growing(let response, let status, let version, let growth):

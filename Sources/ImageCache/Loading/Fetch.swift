@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import DiskStore
 import HTTPCaching
 import HTTPTypes
 import Transfer
@@ -38,6 +39,8 @@ final class Fetch: Sendable {
     let followable = Promise<FollowableResponse?>()
     /// For readers that follow the body while it arrives.
     let growth = BodyGrowth()
+    /// The generation after this fetch's own invalidation: see ``invalidateOnce(_:)``.
+    private let invalidated = Locked<Generation?>(nil)
     private let progress = LatestValue(DownloadProgress())
     private let urgency = Locked(Urgency())
 
@@ -66,6 +69,20 @@ final class Fetch: Sendable {
             return urgency.transfer
         }
         transfer?.prioritize(priority)
+    }
+
+    // MARK: Invalidation
+
+    /// The response to an unsafe request invalidates once, by whoever is first to act on it: the one who gives its head to a
+    /// client, or the one who stores it at its end. A second invalidation would undo what was stored in between.
+    ///
+    /// - Returns: The generation that the response itself belongs to.
+    func invalidateOnce(_ invalidate: () -> Generation) -> Generation {
+        invalidated.withLock { invalidated in
+            let generation = invalidated ?? invalidate()
+            invalidated = generation
+            return generation
+        }
     }
 
     // MARK: Progress

@@ -26,7 +26,7 @@ extension Fetcher {
         }
 
         var request = request
-        request.generation = invalidate(after: result.head, resolved, request.generation)
+        request.generation = fetch.invalidateOnce { invalidate(after: result.head, resolved, request.generation) }
         if let passed = sink.passed {
             passed.finish(.success(()))
             sink.leavePartials()

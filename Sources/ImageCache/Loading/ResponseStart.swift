@@ -12,6 +12,15 @@ enum ResponseStart: Sendable {
     /// There is no body.
     case head(HTTPResponse, CacheStatus)
     case failed(ImageCacheError)
+
+    /// The head that the origin sent for this request alone.
+    var head: HTTPResponse? {
+        switch self {
+        case .growing(let response, _, _, _): HTTPResponse(status: response.status, headerFields: response.fields)
+        case .passed(let head, _, _), .head(let head, _): head
+        case .file, .failed: nil
+        }
+    }
 }
 
 /// The head of a complete representation that is on its way into the store.

@@ -275,6 +275,40 @@ import Testing
         #expect(answer.head.headerFields[.cacheControl] == "max-age=30")
     }
 
+    /// The content of a POST's response that is still on its way to a slow client: passed on, or stored for later GETs.
+    @Test(arguments: [false, true])
+    func `a POST invalidates once: when its head comes, and not what is stored while its content comes`(
+        isStored: Bool
+    ) async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [version] request in
+            let number = version.withLock { version in
+                if request.method == "POST" { version += 1 }
+                return version
+            }
+            let body = Self.text(number, size: 300_000)
+            var fields = [("Cache-Control", "max-age=60"), ("Content-Length", "\(body.count)")]
+            guard request.method == "POST" else { return [.head(status: 200, fields: fields), .body(body)] }
+            if isStored { fields.append(("Content-Location", request.path)) }
+            return [.head(status: 200, fields: fields), .body(Array(body[..<1000])), .wait(for: gate)]
+                + [.body(Array(body[1000...]))]
+        }
+        let url = origin.url("/a")
+        #expect(try await get(url) == 1)
+        let posted = try await cache.forward(request(url, .post))
+        #expect(status(of: posted).contains("stored") == isStored)
+        // The client has the head of its POST.
+        #expect(try await get(url) == 2)
+        gate.open()
+        #expect(Self.version(try await bytes(of: posted)) == 2)
+        let asked = origin.requests.count
+        for _ in 0..<20 {
+            #expect(try await get(url) == 2)
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(origin.requests.count == asked)
+    }
+
     // MARK: Order
 
     @Test func `what was asked for earlier does not take the place of what was asked for later`() async throws {

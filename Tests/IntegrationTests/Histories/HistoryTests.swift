@@ -31,6 +31,7 @@ import Testing
                     return
                 }
                 tally.add(history.tally)
+                if Self.onlySeed != nil { print(history.log.joined(separator: "\n")) }
             }
             origin.stop()
         }
