@@ -107,9 +107,9 @@ public final class DownloadCache: Sendable {
 
     /// Removes the responses and images of an original from memory.
     func forgetImages(of request: FileRequest) {
-        valuesIfUsed?.forget(ImageKey.Original(request, by: fetcher.rules))
+        valuesIfUsed?.forget(ResourceKey(request, by: fetcher.rules))
         fetcher.hotResponses.forget(fetcher.rules.keyURL(of: request.key ?? request.url))
-        images.withLock { $0 }?.memory.removeVariants(of: ImageKey.Original(request, by: fetcher.rules))
+        images.withLock { $0 }?.memory.removeVariants(of: ResourceKey(request, by: fetcher.rules))
     }
 
     /// Removes all responses and images from memory.

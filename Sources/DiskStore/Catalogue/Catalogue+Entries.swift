@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 extension Catalogue {
     // MARK: Finding
 
@@ -144,10 +146,10 @@ extension StoredEntry {
         size = row.integer(4)
         allocated = row.integer(5)
         metadata = row.bytes(6)
-        created = Index.date(row.integer(7))
+        created = Date(milliseconds: row.integer(7))
         checksum = row.checksum(8)
         boot = row.integer(9)
-        lastAccess = withAccess ? Index.date(row.integer(10)) : nil
+        lastAccess = withAccess ? Date(milliseconds: row.integer(10)) : nil
         accessSequence = withAccess ? row.integer(11) : nil
     }
 }

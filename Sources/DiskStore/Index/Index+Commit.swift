@@ -1,16 +1,5 @@
+import FoundationEssentials
 import Glibc
-
-/// A body's complete file, before its row is inserted.
-struct FinishedBody {
-    let size: Int64
-    let allocated: Int64
-    let checksum: Checksum
-    let boot: Int64
-    /// The partial that it was, and its reservation.
-    var partial: (id: Int64, reserved: Int64)?
-    /// True if look-ups never find it: it is doomed in the transaction that creates it.
-    var isTransient = false
-}
 
 extension Index {
     /// Gives a complete body its final name and its row; the entries that it replaces are doomed in the same
@@ -102,11 +91,11 @@ extension Index {
     ) throws(StoreError) -> StoredEntry {
         let now = now
         let sequence = totals.takeSequence()
-        let expires = limits.expiry(stored: now, expires: new.expires.map(Self.milliseconds))
+        let expires = limits.expiry(stored: now, expires: new.expires.map(\.milliseconds))
         try catalogue().insert(new, body, id: id, created: now, sequence: sequence, expires: expires)
         return StoredEntry(
             id: id, key: new.key, variant: new.variant, url: new.url, size: body.size, allocated: body.allocated,
-            metadata: new.metadata, created: Self.date(now), lastAccess: Self.date(now), accessSequence: sequence,
+            metadata: new.metadata, created: Date(milliseconds: now), lastAccess: Date(milliseconds: now), accessSequence: sequence,
             checksum: body.checksum, boot: body.boot)
     }
 

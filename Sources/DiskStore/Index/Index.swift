@@ -45,14 +45,7 @@ final class Index {
 
     var limits: EntryLimits { EntryLimits(configuration) }
     var logger: Logger { configuration.logger }
-    var now: Int64 { Self.milliseconds(configuration.clock()) }
-
-    static func milliseconds(_ date: Date) -> Int64 {
-        let value = date.timeIntervalSince1970 * 1000
-        return value.isFinite && abs(value) < 9e15 ? Int64(value) : 0
-    }
-
-    static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+    var now: Int64 { configuration.clock().milliseconds }
 
     func catalogue() throws(StoreError) -> Catalogue {
         guard let openCatalogue else { throw StoreError(.closed, "the store is closed", path: paths.root) }

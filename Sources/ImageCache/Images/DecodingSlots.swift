@@ -14,7 +14,7 @@ final class DecodingSlots: Sendable {
     struct Turn: Sendable {
         var priority: TransferPriority
         /// Those of one owner take their turns with those of others.
-        var owner: ImageKey.Original?
+        var owner: ResourceKey?
         /// A measure of the work: pixels.
         var cost: Int
         /// The client that the work is charged to; nil is one, too: nobody in particular.
@@ -165,7 +165,7 @@ struct FairLine {
     }
 
     private var now = 0.0
-    private var owners: [ImageKey.Original: Owner] = [:]
+    private var owners: [ResourceKey: Owner] = [:]
 
     var count: Int { owners.count }
 

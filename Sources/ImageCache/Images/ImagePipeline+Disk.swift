@@ -7,7 +7,7 @@ import ImageCodec
 /// Derived images on disk.
 extension ImagePipeline {
     private struct Found: Sendable {
-        var stored: DerivedImage.Stored
+        var stored: StoredDerivedImage
         /// True if any variant of the original is stored.
         var hasOriginal: Bool
     }
@@ -37,7 +37,7 @@ extension ImagePipeline {
         let file = try await subscription.value().sharing(!subscription.isFirst)
         let isUnchanged =
             file.body.entry.id == found.stored.record.original
-            || DerivedImage.Stored(file.body.entry)?.record.original == found.stored.record.original
+            || StoredDerivedImage(file.body.entry)?.record.original == found.stored.record.original
         guard isUnchanged else { return .outdated(file) }
         let freshUntil = file.freshUntil(fetcher.now(), fetcher.rules, request.file.freshnessOverride)
         let response = DerivedImage.Response(file, rules: fetcher.rules, at: fetcher.now())
@@ -53,7 +53,7 @@ extension ImagePipeline {
             for decoder in [nil] + decoders.map({ $0.identity as String? }) {
                 let text = recipe.text(decoder: decoder)
                 guard let entry = try fetcher.store.entry(for: resolved.key.ofDerivedImages, variant: text),
-                    let stored = DerivedImage.Stored(entry)
+                    let stored = StoredDerivedImage(entry)
                 else { continue }
                 return Found(stored: stored, hasOriginal: try fetcher.hasVariants(resolved))
             }
@@ -64,7 +64,7 @@ extension ImagePipeline {
     }
 
     private func open(
-        _ found: DerivedImage.Stored, _ recipe: ImageRecipe, _ request: ImageRequest, _ generation: Generation,
+        _ found: StoredDerivedImage, _ recipe: ImageRecipe, _ request: ImageRequest, _ generation: Generation,
         freshUntil: Date, _ response: DerivedImage.Response
     ) throws(ImageCacheError) -> DerivedImage? {
         let bytes: [UInt8]

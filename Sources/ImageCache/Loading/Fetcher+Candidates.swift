@@ -12,7 +12,7 @@ extension Fetcher {
         /// The resource's when the entry was read.
         var generation: Generation
         /// All that was made of an original that is gone, the entry first, if it stands in for that (``FileRequest``).
-        var made: [DerivedImage.Stored] = []
+        var made: [StoredDerivedImage] = []
 
         /// `nil` for metadata that is damaged.
         init?(_ entry: StoredEntry, _ generation: Generation) {
@@ -24,7 +24,7 @@ extension Fetcher {
         }
 
         /// `nil` when there is nothing.
-        fileprivate init?(madeOfGoneOriginal made: [DerivedImage.Stored], _ generation: Generation) {
+        fileprivate init?(madeOfGoneOriginal made: [StoredDerivedImage], _ generation: Generation) {
             // The one that knows most of the original's response.
             let newestFirst = made.sorted {
                 $0.record.response.response.responseTime > $1.record.response.response.responseTime
@@ -65,7 +65,7 @@ extension Fetcher {
             candidates += try candidatesForEverybody(resolved, generation)
             candidates += try equivalentCandidates(resolved, isNecessary: candidates.isEmpty)
             if let gone = resolved.request.goneOriginal {
-                let made = try store.entries(for: resolved.key.ofDerivedImages).compactMap { DerivedImage.Stored($0) }
+                let made = try store.entries(for: resolved.key.ofDerivedImages).compactMap { StoredDerivedImage($0) }
                 let standIn = Candidate(
                     madeOfGoneOriginal: made.filter { $0.record.original == gone }, generation)
                 if let standIn { candidates.append(standIn) }

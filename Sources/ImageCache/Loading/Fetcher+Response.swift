@@ -150,11 +150,3 @@ extension CacheDecision {
         if case .forward(let forward) = self { forward.fields } else { HTTPFields() }
     }
 }
-
-/// Takes the answer to HEAD, which has no body.
-final class NoBody: BodySink {
-    func held() -> HeldPartial? { nil }
-    func begin(_ head: ResponseHead, _ placement: BodyPlacement) {}
-    func write(_ bytes: UnsafeRawBufferPointer) -> WriteResult { .accepted }
-    func end(_ ending: AttemptEnding) {}
-}

@@ -66,7 +66,7 @@ struct Fetcher: Sendable {
 
     /// Joins the fetch that brings the file for a request, or starts one.
     func subscribe(to request: FileRequest) -> FetchPool.Subscription {
-        let key = FileKey(request, in: store.generation(of: ImageKey.Original(request, by: rules).url).epoch)
+        let key = FileKey(request, in: store.generation(of: ResourceKey(request, by: rules).url).epoch)
         if request.duplicates == .replace {
             pool.cancel { fetch in
                 if case .file(let other) = fetch.key { other.isEqual(to: key) } else { false }

@@ -18,7 +18,7 @@ final class ValueMemory: Sendable {
     static let lookupCost = 4096
 
     struct Key: MemoryCacheKey {
-        let original: ImageKey.Original
+        let original: ResourceKey
         /// They select among the resource's variants (RFC 9111 section 4.1). One by one: equality of `HTTPFields` takes different bytes
         /// that are no text for the same.
         private let fields: [HTTPField]
@@ -28,7 +28,7 @@ final class ValueMemory: Sendable {
         private let type: ObjectIdentifier
 
         init(_ request: FileRequest, as type: Any.Type, by rules: CacheRules) {
-            original = ImageKey.Original(request, by: rules)
+            original = ResourceKey(request, by: rules)
             fields = Array(request.fields)
             freshnessOverride = request.freshnessOverride
             sha256 = request.sha256?.lowercased()
@@ -39,7 +39,7 @@ final class ValueMemory: Sendable {
         /// The key of a value that the application has stored.
         init(stored key: EntryKey, owner: String?, version: String?, as type: Any.Type) {
             // Bytes, since texts that are canonically equivalent are equal strings.
-            original = ImageKey.Original(url: Array(key.value.utf8).hexadecimal, owner: owner)
+            original = ResourceKey(url: Array(key.value.utf8).hexadecimal, owner: owner)
             fields = []
             freshnessOverride = nil
             sha256 = nil
@@ -116,7 +116,7 @@ final class ValueMemory: Sendable {
         memory.insert(held, for: key, cost: cost)
     }
 
-    func forget(_ original: ImageKey.Original) { memory.removeVariants(of: original) }
+    func forget(_ original: ResourceKey) { memory.removeVariants(of: original) }
 
     func forgetAll() { memory.removeAll() }
 

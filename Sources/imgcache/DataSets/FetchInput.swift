@@ -1,4 +1,3 @@
-import ConcurrencyPrimitives
 import DownloadLists
 
 /// One thing to fetch: a download, or a line of a list that is none.
@@ -18,36 +17,4 @@ enum FetchInput: Sendable {
 extension ListedDownload {
     /// The URL that it is known by.
     var url: String { sources.first?.url ?? "" }
-}
-
-/// Reads what a run is to fetch: the URLs of the command line, then the list of `-i`.
-enum FetchInputs {
-    /// A list in a file is read whole, and nothing is fetched of one that makes no sense. Standard input is read while the run goes
-    /// on.
-    static func queue(_ options: FetchCommand) throws -> WorkQueue<FetchInput> {
-        let quiet = options.fetching.messages.quiet
-        let named = options.urls.map { url in
-            var download = ListedDownload(url)
-            download.sources += options.dataSet.mirrors.enumerated().map { .init($1, priority: $0 + 2) }
-            if !options.dataSet.mirrors.isEmpty { download.sources[0].priority = 1 }
-            return FetchInput.download(download)
-        }
-        guard let list = options.batch.inputFile else { return WorkQueue(named) }
-        guard list == "-" else {
-            let bytes = try InputList.bytes(of: list)
-            let downloads: [ListedDownload]
-            do throws(ListError) {
-                downloads = try DownloadList.downloads(
-                    in: bytes, file: list, base: options.dataSet.baseURL,
-                    ignored: { if !quiet { Output.warning("\(list): the option \($0)= is passed over") } })
-            } catch {
-                throw Failure(.usage, "\(error); nothing was fetched")
-            }
-            return WorkQueue(named + downloads.map(FetchInput.download))
-        }
-        let queue = WorkQueue(named, isComplete: false)
-        let reader = StandardInputReader(queue, base: options.dataSet.baseURL)
-        do { try reader.start() } catch { throw Failure(.store, "cannot start a thread: \(errorText(error.code))") }
-        return queue
-    }
 }

@@ -24,7 +24,7 @@ extension RequestOptions {
     func template(owner: String?, isTraced: Bool) throws -> FileRequest {
         var template = FileRequest("")
         template.owner = owner
-        template.fields = Self.fields(headers)
+        template.fields = HeaderLines.fields(headers)
         template.transfer = try transferOptions()
         if isTraced {
             template.trace = { head in
@@ -34,22 +34,10 @@ extension RequestOptions {
         return template
     }
 
-    static func fields(_ headers: [String]) -> HTTPFields {
-        var fields = HTTPFields()
-        for header in headers {
-            guard let colon = header.firstIndex(of: ":"), let name = HTTPField.Name(String(header[..<colon])) else {
-                continue
-            }
-            let value = header[header.index(after: colon)...].drop { $0 == " " }
-            fields.append(HTTPField(name: name, value: String(value)))
-        }
-        return fields
-    }
-
     func transferOptions() throws -> TransferOptions {
         var options = TransferOptions()
         options.userAgent = userAgent
-        options.acceptsContentCoding = Self.fields(headers).contains(.acceptEncoding)
+        options.acceptsContentCoding = HeaderLines.fields(headers).contains(.acceptEncoding)
         options.netrc = netrc ? .default : .off
         options.proxy = proxy
         options.caFile = cacert

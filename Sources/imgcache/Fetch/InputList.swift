@@ -38,8 +38,3 @@ enum InputList {
         return bytes
     }
 }
-
-/// The system's description of an `errno` value.
-func errorText(_ code: Int32) -> String {
-    strerror(code).map { String(cString: $0) } ?? "error \(code)"
-}

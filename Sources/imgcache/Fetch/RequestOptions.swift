@@ -66,24 +66,12 @@ struct RequestOptions: ParsableArguments {
         guard retry ?? 0 >= 0 else { throw ValidationError("--retry must be an integer of at least 0.") }
         guard maxRedirs ?? 0 >= 0 else { throw ValidationError("--max-redirs must be an integer of at least 0.") }
         guard limitRate?.bytes ?? 1 > 0 else { throw ValidationError("--limit-rate must be greater than 0.") }
-        try Self.validate(headers)
+        try HeaderLines.validate(headers)
         if let sha256 {
             guard sha256.utf8.count == 64, sha256.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
                 throw ValidationError("--sha256 must be 64 hexadecimal digits.")
             }
         }
-    }
-
-    static func validate(_ headers: [String]) throws {
-        for header in headers where !isField(header) {
-            // Only the first word is shown: a missing colon must not reveal a token.
-            throw ValidationError("-H must be 'Name: value', not '\(header.prefix { $0 != ":" && $0 != " " }) …'.")
-        }
-    }
-
-    private static func isField(_ header: String) -> Bool {
-        guard let colon = header.firstIndex(of: ":") else { return false }
-        return HTTPField.Name(String(header[..<colon])) != nil
     }
 }
 

@@ -57,7 +57,7 @@ struct NamespaceOptions: ParsableArguments {
     @Flag(help: "Entries fetched with --netrc.")
     var netrc = false
 
-    func validate() throws { try RequestOptions.validate(headers) }
+    func validate() throws { try HeaderLines.validate(headers) }
 
     /// True if an owner is specified.
     var isGiven: Bool { whose.owner != nil || user != nil || !headers.isEmpty || netrc }
@@ -66,7 +66,7 @@ struct NamespaceOptions: ParsableArguments {
     func request(_ url: String) -> FileRequest {
         var request = FileRequest(url)
         request.owner = whose.owner
-        request.fields = RequestOptions.fields(headers)
+        request.fields = HeaderLines.fields(headers)
         request.transfer.netrc = netrc ? .default : .off
         if let user {
             // A name alone means any password; `token:` an empty one.

@@ -1,1 +1,1 @@
-../../../../../Sources/ImageCache/Loading/FieldCoding.swift
+../../../../../Sources/ImageCache/Records/FieldCoding.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ImageCache/ResponseRecord+Coding.swift
+../../../../../Sources/ImageCache/Records/ResponseRecord+Coding.swift

@@ -1,1 +1,1 @@
-../../../../../Sources/ImageCache/ResponseRecord.swift
+../../../../../Sources/ImageCache/Records/ResponseRecord.swift

@@ -1,17 +1,3 @@
-/// The entries that were, or would be, removed.
-public struct PruneResult: Sendable, Equatable {
-    public var entries: Int
-    /// The space that they occupied. It is free as soon as they have no readers.
-    public var bytes: Int64
-
-    public static let nothing = PruneResult(entries: 0, bytes: 0)
-
-    public init(entries: Int, bytes: Int64) {
-        self.entries = entries
-        self.bytes = bytes
-    }
-}
-
 extension DiskStore {
     /// Removes the least recently used entries, and if that does not suffice for the target, idle partials.
     ///
@@ -24,7 +10,7 @@ extension DiskStore {
     public func prune(
         to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false, sparingPins: Bool = true
     ) throws(StoreError) -> PruneResult {
-        let before = age.map { Index.milliseconds(configuration.clock()) - $0.components.seconds * 1000 }
+        let before = age.map { configuration.clock().milliseconds - $0.components.seconds * 1000 }
         let (victims, result) = try withIndex { (index) throws(StoreError) in
             try index.flush()
             let totals = try index.readTotals()

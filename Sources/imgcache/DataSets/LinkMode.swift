@@ -1,6 +1,12 @@
+import ArgumentParser
 import DiskStore
 import Glibc
 import ImageCache
+
+/// The method by which a stored file is placed at its destination.
+enum LinkMode: String, ExpressibleByArgument, CaseIterable {
+    case clone, copy, symlink
+}
 
 extension LinkMode {
     /// Puts a stored file at a path, whole or not at all.

@@ -76,18 +76,16 @@ struct DerivedImageRecord: Sendable {
     }
 }
 
-extension DerivedImage {
-    /// A derived image on disk.
-    struct Stored: Sendable {
-        var entry: StoredEntry
-        var record: DerivedImageRecord
+/// A derived image on disk.
+struct StoredDerivedImage: Sendable {
+    var entry: StoredEntry
+    var record: DerivedImageRecord
 
-        /// `nil` for metadata that is something else.
-        init?(_ entry: StoredEntry) {
-            guard let record = DerivedImageRecord(decoding: entry.metadata) else { return nil }
-            self.entry = entry
-            self.record = record
-        }
+    /// `nil` for metadata that is something else.
+    init?(_ entry: StoredEntry) {
+        guard let record = DerivedImageRecord(decoding: entry.metadata) else { return nil }
+        self.entry = entry
+        self.record = record
     }
 }
 

@@ -33,7 +33,7 @@ extension Index {
         let limits = limits
         guard limits.maxAge != nil else { return entries }
         let now = now
-        return entries.filter { !limits.isOver(stored: Self.milliseconds($0.created), now: now) }
+        return entries.filter { !limits.isOver(stored: $0.created.milliseconds, now: now) }
     }
 }
 

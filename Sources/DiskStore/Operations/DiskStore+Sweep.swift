@@ -13,7 +13,7 @@ extension DiskStore {
     /// - Returns: nil if it was not due.
     @discardableResult
     public func sweep(ifOlderThan age: Duration = .zero) async throws -> SweepResult? {
-        let now = Index.milliseconds(configuration.clock())
+        let now = configuration.clock().milliseconds
         let last = try withIndex { (index) throws(StoreError) in try index.readTotals().swept }
         // Due as well after the clock was set back, and after a boot: with a power failure the index may have lost rows
         // of existing files, which do not count before they are found.

@@ -52,7 +52,7 @@ extension DiskStore {
         return PartialInfo(
             key: row.key, header: files.record.header, total: files.record.total,
             bytesHeld: try files.recordFile.claimedBytes(files.record),
-            allocated: recordStatus.allocated + dataStatus.allocated, updated: Index.date(row.updated), isInUse: isInUse
+            allocated: recordStatus.allocated + dataStatus.allocated, updated: Date(milliseconds: row.updated), isInUse: isInUse
         )
     }
 
@@ -70,13 +70,6 @@ extension DiskStore {
         let other = try withIndex { (index) throws(StoreError) in try index.recordPath(of: row.id) }
         return other.flatMap { try? File($0, O_RDONLY) }
     }
-}
-
-/// A partial's two files, open for reading, and its record.
-struct PartialFiles {
-    let record: PartialRecord
-    let recordFile: File
-    let data: File
 }
 
 extension File {

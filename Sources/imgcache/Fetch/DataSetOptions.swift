@@ -64,8 +64,3 @@ struct DataSetOptions: ParsableArguments {
         }
     }
 }
-
-/// The method by which a stored file is placed at its destination.
-enum LinkMode: String, ExpressibleByArgument, CaseIterable {
-    case clone, copy, symlink
-}

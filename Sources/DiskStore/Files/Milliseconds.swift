@@ -1,0 +1,12 @@
+import FoundationEssentials
+
+/// Times in the index: whole milliseconds since 1970.
+extension Date {
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+    /// 0 for a date that no index can hold.
+    var milliseconds: Int64 {
+        let value = timeIntervalSince1970 * 1000
+        return value.isFinite && abs(value) < 9e15 ? Int64(value) : 0
+    }
+}
