@@ -1,9 +1,9 @@
 /// HMAC with SHA-256 (RFC 2104), computed by OpenSSL's libcrypto.
-public enum HMACSHA256 {
-    public static let byteCount = DigestAlgorithm.sha256.byteCount
+package enum HMACSHA256 {
+    package static let byteCount = DigestAlgorithm.sha256.byteCount
 
     /// The 32-byte authentication code of `message` under `key`.
-    public static func code(of message: some Sequence<UInt8>, key: [UInt8]) throws(DigestUnavailable) -> [UInt8] {
+    package static func code(of message: some Sequence<UInt8>, key: [UInt8]) throws(DigestUnavailable) -> [UInt8] {
         let library = try Libcrypto.opened()
         let message = ContiguousArray(message)
         var code = [UInt8](repeating: 0, count: byteCount)

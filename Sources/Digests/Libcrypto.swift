@@ -61,8 +61,8 @@ struct Libcrypto: Sendable {
 }
 
 /// An error: libcrypto, which computes digests, cannot be opened.
-public struct DigestUnavailable: Error, CustomStringConvertible {
-    public var description: String {
+package struct DigestUnavailable: Error, CustomStringConvertible {
+    package var description: String {
         "digests need libcrypto.so.3 (Debian package libssl3), which cannot be opened"
     }
 }

@@ -1,13 +1,13 @@
 /// A running digest by any of the algorithms, computed by OpenSSL's libcrypto.
 ///
 /// Used by one thread at a time.
-public final class RunningDigest {
-    public let algorithm: DigestAlgorithm
+package final class RunningDigest {
+    package let algorithm: DigestAlgorithm
 
     private let library: Libcrypto
     private let context: OpaquePointer
 
-    public init(_ algorithm: DigestAlgorithm) throws(DigestUnavailable) {
+    package init(_ algorithm: DigestAlgorithm) throws(DigestUnavailable) {
         library = try Libcrypto.opened()
         guard let method = library.methodNamed(algorithm.libcryptoName), let context = library.makeContext() else {
             throw DigestUnavailable()
@@ -19,19 +19,19 @@ public final class RunningDigest {
 
     deinit { library.freeContext(context) }
 
-    public func update(_ bytes: UnsafeRawBufferPointer) {
+    package func update(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
         _ = library.update(context, base, bytes.count)
     }
 
     /// The digest of everything so far. The object is spent afterwards.
-    public func finish() -> [UInt8] {
+    package func finish() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: algorithm.byteCount)
         _ = library.finish(context, &digest, nil)
         return digest
     }
 
-    public static func digest(_ algorithm: DigestAlgorithm, of bytes: [UInt8]) throws(DigestUnavailable) -> [UInt8] {
+    package static func digest(_ algorithm: DigestAlgorithm, of bytes: [UInt8]) throws(DigestUnavailable) -> [UInt8] {
         let running = try RunningDigest(algorithm)
         bytes.withUnsafeBytes { running.update($0) }
         return running.finish()

@@ -2,8 +2,8 @@
 ///
 /// For values of header fields, some of which are compared on every cache hit: loading libcrypto would take longer than
 /// the rest of a command's hit. Bodies use ``SHA256``, which is many times faster.
-public enum ShortSHA256 {
-    public static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
+package enum ShortSHA256 {
+    package static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
         var state = initial
         var message = Array(bytes)
         let bitCount = UInt64(message.count) * 8

@@ -1,15 +1,15 @@
 import Glibc
 
 /// The state of a partial as a transfer needs it: its header, and the missing bytes.
-public struct HeldBlocks: Sendable, Equatable {
+package struct HeldBlocks: Sendable, Equatable {
     /// The bytes passed to ``BodyWriter/start(header:total:)`` when it was begun.
-    public let header: [UInt8]
+    package let header: [UInt8]
     /// The whole body's length, if known.
-    public let total: Int64?
+    package let total: Int64?
     /// The missing ranges, in order. With an unknown total the last range is open: it ends at `Int64.max`.
-    public let missing: [Range<Int64>]
+    package let missing: [Range<Int64>]
     /// The number of bytes that are present and match their checksums.
-    public let bytesHeld: Int64
+    package let bytesHeld: Int64
 }
 
 /// Receives a body as it arrives and creates an entry from it.
@@ -20,10 +20,10 @@ public struct HeldBlocks: Sendable, Equatable {
 ///
 /// Not `Sendable`: used by one thread at a time. A writer that is released without ``commit(_:)``, ``keep()`` or
 /// ``discard()`` leaves its full blocks as a partial, like a killed process.
-public final class BodyWriter {
-    public let key: EntryKey
+package final class BodyWriter {
+    package let key: EntryKey
     /// The epoch in which the body was requested; in another one, the partial is not found by look-ups. `nil`: any.
-    public var epoch: Generation.Epoch?
+    package var epoch: Generation.Epoch?
     private let store: DiskStore
     private var header: [UInt8]?
     private var total: Int64?
@@ -47,7 +47,7 @@ public final class BodyWriter {
     // MARK: What is there
 
     /// The held part of the body; nil if nothing was begun or claimed, or nothing arrived.
-    public var held: HeldBlocks? {
+    package var held: HeldBlocks? {
         guard let header else { return nil }
         let held = bytesHeld
         if held == 0 { return nil }
@@ -57,22 +57,22 @@ public final class BodyWriter {
     }
 
     /// The number of the body's bytes that are present: in full blocks and in memory.
-    public var bytesHeld: Int64 { (partial?.blocks.heldBytes(total: total) ?? 0) + Int64(buffer.count) }
+    package var bytesHeld: Int64 { (partial?.blocks.heldBytes(total: total) ?? 0) + Int64(buffer.count) }
 
     /// The number of contiguous bytes in the file from the body's start; they can be read while the rest arrives.
     ///
     /// Bytes in memory do not count: for a body of at most one block this is 0 until it is committed.
-    public var availableEnd: Int64 {
+    package var availableEnd: Int64 {
         guard let partial else { return 0 }
         return min(BlockMap.start(of: partial.blocks.prefix), total ?? Int64.max)
     }
 
     /// A copy of the bytes in memory that follow ``availableEnd``: at most one block.
-    public var tail: [UInt8] { buffer.start == availableEnd ? Array(buffer.bytes) : [] }
+    package var tail: [UInt8] { buffer.start == availableEnd ? Array(buffer.bytes) : [] }
 
     /// A new descriptor of the growing file, to be read up to ``availableEnd`` with `pread` and closed by the caller.
     /// It remains valid after the commit. nil while there is no file.
-    public func readHandle() -> Int32? {
+    package func readHandle() -> Int32? {
         guard let partial else { return nil }
         let descriptor = open(partial.data.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         return descriptor < 0 ? nil : descriptor
@@ -86,7 +86,7 @@ public final class BodyWriter {
     ///   - header: Stored with the partial, for the caller to decide if it may be resumed.
     ///   - total: The body's length if known. Space is reserved for it now, and a body that can never fit is refused.
     /// - Throws: ``StoreError/Code/tooLarge``, ``StoreError/Code/full``.
-    public func start(header: [UInt8], total: Int64?) throws(StoreError) {
+    package func start(header: [UInt8], total: Int64?) throws(StoreError) {
         try dropHeld()
         self.header = header
         self.total = total
@@ -105,7 +105,7 @@ public final class BodyWriter {
     /// - Parameters:
     ///   - offset: The start of one of the `missing` ranges of ``held``.
     ///   - total: The whole length, if it became known only now.
-    public func resume(at offset: Int64, total: Int64? = nil) throws(StoreError) {
+    package func resume(at offset: Int64, total: Int64? = nil) throws(StoreError) {
         if let total, self.total == nil {
             try store.checkFits(total)
             if total < (partial?.blocks).map({ BlockMap.start(of: $0.end) }) ?? 0 || total < buffer.end {
@@ -126,7 +126,7 @@ public final class BodyWriter {
     // MARK: Bytes
 
     /// Appends the next bytes of the body. They may be in a file or in memory when it returns.
-    public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         if header == nil || isOver { throw StoreError(.incomplete, "bytes before a body was begun") }
         if let total, buffer.end + Int64(bytes.count) > total {
             throw StoreError(.wrongLength, "more than the \(total) bytes that were announced")
@@ -147,7 +147,7 @@ public final class BodyWriter {
     ///
     /// - Throws: ``StoreError/Code/altered`` if the file was modified by others: the blocks that differ are missing
     ///   from now on.
-    public func verifyHeld() throws(StoreError) {
+    package func verifyHeld() throws(StoreError) {
         guard let partial, let total, buffer.count == 0 else { return }
         _ = try partial.verifiedChecksum(total: total)
     }
@@ -155,7 +155,7 @@ public final class BodyWriter {
     /// Ends the current range. Bytes in memory are kept for the next attempt.
     ///
     /// - Parameter complete: True if the range is complete; a cut is not an error.
-    public func endRange(complete: Bool) throws(StoreError) {
+    package func endRange(complete: Bool) throws(StoreError) {
         if complete, let total, buffer.end == total, partial != nil, buffer.count > 0 { try flush() }
     }
 
@@ -205,7 +205,7 @@ public final class BodyWriter {
     /// - Throws: ``StoreError/Code/incomplete`` if bytes are missing, ``StoreError/Code/outdated`` if its generation
     ///   has ended: the partial then remains and can be continued. ``StoreError/Code/altered`` if the file was modified
     ///   by others: intact blocks remain and can be continued.
-    public func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody { try commit(entry, isTransient: false) }
+    package func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody { try commit(entry, isTransient: false) }
 
     private func commit(_ entry: NewEntry, isTransient: Bool) throws(StoreError) -> StoredBody {
         guard header != nil, !isOver else { throw StoreError(.incomplete, "nothing was begun") }
@@ -234,7 +234,7 @@ public final class BodyWriter {
     ///
     /// It counts against the capacity and has a path while the returned value lives, and is deleted with it; after a
     /// kill, by the next sweep or when space is needed.
-    public func commitTransient() throws(StoreError) -> StoredBody {
+    package func commitTransient() throws(StoreError) -> StoredBody {
         // Stored under a random key, and never among the entries: unstorable content does not survive a kill.
         let key = EntryKey("transient \(UInt64.random(in: .min ... .max))")
         let body = try commit(NewEntry(key: key, url: "", metadata: []), isTransient: true)
@@ -245,7 +245,7 @@ public final class BodyWriter {
 
     /// Keeps the partial for a later writer of the key, including the bytes of an incomplete block; or deletes it, if
     /// the resource was invalidated meanwhile.
-    public func keep() throws(StoreError) {
+    package func keep() throws(StoreError) {
         if let epoch, store.isInvalidated(since: epoch) { return try discard() }
         defer { end() }
         guard let partial else { return }
@@ -261,7 +261,7 @@ public final class BodyWriter {
     }
 
     /// Deletes the partial.
-    public func discard() throws(StoreError) {
+    package func discard() throws(StoreError) {
         defer { end() }
         try dropHeld()
     }

@@ -9,9 +9,9 @@ import Glibc
 /// All calls except ``lock(_:onWait:)`` are synchronous. A look-up takes microseconds and a commit some tens of them;
 /// operations over many files (``prune(to:olderThan:dryRun:)``, ``clear(_:)``, ``verify(repair:_:)``, ``sweep(_:)``)
 /// work in steps, between which other callers proceed.
-public final class DiskStore: Sendable {
+package final class DiskStore: Sendable {
     /// The cache directory, as an absolute path.
-    public let directory: String
+    package let directory: String
     let configuration: StoreConfiguration
     let paths: Paths
     let index: Locked<Index>
@@ -26,7 +26,7 @@ public final class DiskStore: Sendable {
     ///
     /// - Throws: ``StoreError/Code/foreign``, ``StoreError/Code/absent``, ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``,
     ///   ``StoreError/Code/io``.
-    public init(directory: String, configuration: StoreConfiguration = StoreConfiguration()) throws(StoreError) {
+    package init(directory: String, configuration: StoreConfiguration = StoreConfiguration()) throws(StoreError) {
         if let capacity = configuration.capacity, capacity < StoreConfiguration.minimumCapacity {
             throw StoreError(
                 .invalidCapacity,
@@ -68,13 +68,13 @@ public final class DiskStore: Sendable {
     }
 
     /// Writes pending access dates.
-    public func flush() throws(StoreError) {
+    package func flush() throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.flush() }
     }
 
     /// Throws the error that a change of the store would throw now: it is closed, the index cannot be written, or the
     /// disk has no space for a small body. Changes nothing.
-    public func checkWritable() throws(StoreError) {
+    package func checkWritable() throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.change { (_) throws(StoreError) in } }
         let probe = try SmallBodyFile(in: paths)
         try withUnsafeBytes(of: SIMD64<UInt64>(repeating: 1)) { (bytes) throws(StoreError) in try probe.write(bytes) }
@@ -82,22 +82,22 @@ public final class DiskStore: Sendable {
 
     /// Writes pending access dates and closes the index. Open bodies remain readable; every later call throws
     /// ``StoreError/Code/closed``.
-    public func close() {
+    package func close() {
         index.withLock { $0.close() }
     }
 
     /// The limit of the directory's size in bytes: the configured capacity, or the default for this disk.
-    public var capacity: Int64 { index.withLock { $0.budget.capacity } }
+    package var capacity: Int64 { index.withLock { $0.budget.capacity } }
 
     /// The path of an entry's body, which may be evicted at any time; ``open(_:)`` returns one that remains.
-    public func path(of entry: StoredEntry) -> String { paths.body(entry.id) }
+    package func path(of entry: StoredEntry) -> String { paths.body(entry.id) }
 
     // MARK: Reading
 
     /// All variants that are stored under a key, with their metadata.
     ///
     /// - Parameter withAccess: True to include the times of last use, which slow a look-up down.
-    public func entries(for key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
+    package func entries(for key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
         try withIndex { (index) throws(StoreError) in
             try index.withoutTooOld(index.catalogue().entries(of: key, withAccess: withAccess))
         }
@@ -107,7 +107,7 @@ public final class DiskStore: Sendable {
     ///
     /// - Parameter variant: Maps the part of a variant before the line break to the wanted variant. A key may have many
     ///   variants; only these are read, and one of each group that lacks the wanted one.
-    public func entries(
+    package func entries(
         for key: EntryKey, variant: (_ group: Substring) -> String
     ) throws(StoreError) -> [StoredEntry] {
         try withIndex { (index) throws(StoreError) in
@@ -116,14 +116,14 @@ public final class DiskStore: Sendable {
     }
 
     /// The entry with exactly that variant; nil if there is none.
-    public func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
+    package func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
         try withIndex { (index) throws(StoreError) in
             try index.catalogue().entry(of: key, variant: variant).map { index.withoutTooOld([$0]) }?.first
         }
     }
 
     /// Records the use of an entry. Written in batches; the order of use determines the order of eviction.
-    public func touch(_ entry: StoredEntry) throws(StoreError) {
+    package func touch(_ entry: StoredEntry) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.touch(entry.id) }
     }
 
@@ -134,7 +134,7 @@ public final class DiskStore: Sendable {
     /// - Parameter variant: The entry's new variant, replacing another entry that has it; nil: unchanged.
     /// - Returns: The resource's generation afterwards; `nil` if the entry no longer exists.
     @discardableResult
-    public func updateMetadata(
+    package func updateMetadata(
         of entry: StoredEntry, _ metadata: [UInt8], variant: String? = nil
     ) throws(StoreError) -> Generation? {
         try withIndex { (index) throws(StoreError) in
@@ -147,14 +147,14 @@ public final class DiskStore: Sendable {
     /// Removes one entry without invalidating its resource, like an eviction. Readers of its body keep it. Returns
     /// false if it did not exist.
     @discardableResult
-    public func remove(_ entry: StoredEntry) throws(StoreError) -> Bool {
+    package func remove(_ entry: StoredEntry) throws(StoreError) -> Bool {
         try remove(ids: [entry.id]) > 0
     }
 
     /// Removes all variants of a key and its idle partials, without invalidating the resource; returns the number of
     /// entries.
     @discardableResult
-    public func remove(_ key: EntryKey) throws(StoreError) -> Int {
+    package func remove(_ key: EntryKey) throws(StoreError) -> Int {
         try withIndex { (index) throws(StoreError) in
             index.recoverPartialsOnce()
             let count = try index.remove(index.catalogue().entries(of: key).map(\.id))
@@ -176,7 +176,7 @@ public final class DiskStore: Sendable {
 
     /// Returns a writer for a new body of the key, which has claimed an idle partial of that key if there was one: see
     /// ``BodyWriter/held``. A large one is read once to verify its blocks.
-    public func beginBody(for key: EntryKey) throws(StoreError) -> BodyWriter {
+    package func beginBody(for key: EntryKey) throws(StoreError) -> BodyWriter {
         let claimed = ClaimedPartial()
         try withIndex { (index) throws(StoreError) in
             index.recoverPartialsOnce()

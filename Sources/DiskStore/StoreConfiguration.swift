@@ -42,7 +42,7 @@ public struct StoreConfiguration: Sendable {
     /// Takes warnings about a damaged index, files that cannot be removed and the like. Default label `imgcache.store`.
     public var logger: Logger
     /// Converts entries of an earlier version; `nil` leaves them unchanged.
-    public var migrator: (any EntryMigrating)?
+    package var migrator: (any EntryMigrating)?
 
     /// 20 GiB, in bytes.
     public static let defaultCapacity: Int64 = 20 << 30

@@ -1,9 +1,9 @@
 import Glibc
 
 /// A failure of the store: its kind, its reason, and the path.
-public struct StoreError: Error, Sendable, CustomStringConvertible {
+package struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. New codes may be added.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
             case full, held, tooLarge, notWritable, damaged, busy, incomplete, altered, wrongLength, taken, exists
             case invalidCapacity, foreign, absent, closed, outdated, io
@@ -13,60 +13,60 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         private init(_ kind: Kind) { self.kind = kind }
 
         /// Neither the capacity nor the disk has space, and nothing can be evicted.
-        public static let full = Code(.full)
+        package static let full = Code(.full)
         /// The capacity is exhausted by bodies that running processes hold or download.
-        public static let held = Code(.held)
+        package static let held = Code(.held)
         /// The body is larger than the store's whole capacity.
-        public static let tooLarge = Code(.tooLarge)
+        package static let tooLarge = Code(.tooLarge)
         /// The directory cannot be created or written.
-        public static let notWritable = Code(.notWritable)
+        package static let notWritable = Code(.notWritable)
         /// The index is damaged and could not be rebuilt.
-        public static let damaged = Code(.damaged)
+        package static let damaged = Code(.damaged)
         /// Another process held the index for longer than 10 seconds.
-        public static let busy = Code(.busy)
+        package static let busy = Code(.busy)
         /// A body cannot be committed, because bytes of it are missing.
-        public static let incomplete = Code(.incomplete)
+        package static let incomplete = Code(.incomplete)
         /// A partial's bytes were modified on disk after they had been received. The intact blocks are kept, to be
         /// continued.
-        public static let altered = Code(.altered)
+        package static let altered = Code(.altered)
         /// More bytes were written than the announced total.
-        public static let wrongLength = Code(.wrongLength)
+        package static let wrongLength = Code(.wrongLength)
         /// The partial was deleted or taken over by another process.
-        public static let taken = Code(.taken)
+        package static let taken = Code(.taken)
         /// The file to export to exists.
-        public static let exists = Code(.exists)
+        package static let exists = Code(.exists)
         /// The configured capacity is below the minimum of 1 MiB.
-        public static let invalidCapacity = Code(.invalidCapacity)
+        package static let invalidCapacity = Code(.invalidCapacity)
         /// The folder is not empty and not a cache of imgcache; nothing in it was changed.
-        public static let foreign = Code(.foreign)
+        package static let foreign = Code(.foreign)
         /// There is no cache, and ``StoreConfiguration/createsDirectory`` forbids creating one.
-        public static let absent = Code(.absent)
+        package static let absent = Code(.absent)
         /// The store was closed.
-        public static let closed = Code(.closed)
+        package static let closed = Code(.closed)
         /// The resource was invalidated, or its entries changed, after the body's ``Generation`` was read.
-        public static let outdated = Code(.outdated)
+        package static let outdated = Code(.outdated)
         /// Any other failure of the file system or of SQLite.
-        public static let io = Code(.io)
+        package static let io = Code(.io)
 
-        public var description: String { kind.rawValue }
+        package var description: String { kind.rawValue }
     }
 
-    public let code: Code
+    package let code: Code
     /// The failed operation and the reason, in words.
-    public let message: String
+    package let message: String
     /// The file or folder concerned.
-    public let path: String?
+    package let path: String?
     /// The system's error number, if the failure came from a system call.
-    public let errno: Int32?
+    package let errno: Int32?
 
-    public init(_ code: Code, _ message: String, path: String? = nil, errno: Int32? = nil) {
+    package init(_ code: Code, _ message: String, path: String? = nil, errno: Int32? = nil) {
         self.code = code
         self.message = message
         self.path = path
         self.errno = errno
     }
 
-    public var description: String {
+    package var description: String {
         var text = message
         // The message already starts with the path.
         if let path, message.hasPrefix("\(path): ") { return text }

@@ -1,43 +1,43 @@
-public import FoundationEssentials
+package import FoundationEssentials
 
 /// The key of stored bodies: opaque to the store, normalised by the caller, compared as text.
-public struct EntryKey: Hashable, Sendable, CustomStringConvertible {
-    public let value: String
+package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
+    package let value: String
 
-    public init(_ value: String) {
+    package init(_ value: String) {
         self.value = value
     }
 
-    public var description: String { value }
+    package var description: String { value }
 }
 
 /// The properties of a body to be committed.
-public struct NewEntry: Sendable {
-    public var key: EntryKey
+package struct NewEntry: Sendable {
+    package var key: EntryKey
     /// Distinguishes the variants of one key. An entry replaces the one with the same key and variant. The part before
     /// a line break is the variant's group: see ``DiskStore/entries(for:variant:)``.
-    public var variant: String
+    package var variant: String
     /// The number of variants that the key may have, this one included; the least recently used of more are removed. No
     /// limit by default.
-    public var variantLimit = Int.max
+    package var variantLimit = Int.max
     /// The resource, which may have several keys: shown in listings, and invalidated as a unit.
-    public var url: String
+    package var url: String
     /// Opaque bytes stored with the entry.
-    public var metadata: [UInt8]
+    package var metadata: [UInt8]
     /// The generation of the resource in which the body was made or requested. The commit fails with
     /// ``StoreError/Code/outdated`` if it is no longer current. `nil`: the entry is stored in any case, and changes no
     /// generation.
-    public var generation: Generation?
+    package var generation: Generation?
     /// When the body is of no use any more: it is expired, and there is no way to have it confirmed. Then it is evicted before all
     /// that is not. `nil`, the default: never.
-    public var expires: Date?
+    package var expires: Date?
     /// The version of the application that the body is for; ``DiskStore/removeVersions(except:)`` removes those of others. `nil`, the
     /// default: for any.
-    public var version: String?
+    package var version: String?
     /// True if the body was derived from the resource's entries: storing it then does not change the resource.
-    public var isDerived: Bool
+    package var isDerived: Bool
 
-    public init(
+    package init(
         key: EntryKey, variant: String = "", url: String, metadata: [UInt8], generation: Generation? = nil,
         isDerived: Bool = false
     ) {
@@ -51,22 +51,22 @@ public struct NewEntry: Sendable {
 }
 
 /// A complete body's row in the index. A value: valid for the moment at which it was read.
-public struct StoredEntry: Sendable, Identifiable, Equatable {
+package struct StoredEntry: Sendable, Identifiable, Equatable {
     /// The body's number; never used twice in one directory.
-    public let id: Int64
-    public let key: EntryKey
-    public let variant: String
-    public let url: String
+    package let id: Int64
+    package let key: EntryKey
+    package let variant: String
+    package let url: String
     /// The body's length in bytes.
-    public let size: Int64
+    package let size: Int64
     /// The space that the body occupies on disk, in bytes.
-    public let allocated: Int64
-    public let metadata: [UInt8]
-    public let created: Date
+    package let allocated: Int64
+    package let metadata: [UInt8]
+    package let created: Date
     /// The time of last use, for display; nil from a look-up without it. Eviction uses ``accessSequence``.
-    public let lastAccess: Date?
+    package let lastAccess: Date?
     /// Increases with every use of any entry, independently of the clock; nil from a look-up without it.
-    public let accessSequence: Int64?
+    package let accessSequence: Int64?
     /// XXH3-128 over the length and the XXH3-128 of each 256 KiB block.
     let checksum: Checksum
     /// The boot during which the body last matched its checksum.

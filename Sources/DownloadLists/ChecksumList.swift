@@ -4,7 +4,7 @@ import Digests
 ///
 ///     0f4c…  shards/0001.tar
 ///     SHA256 (shards/0002.tar) = 9a1b…
-public struct ChecksumList: Sendable {
+package struct ChecksumList: Sendable {
     private let file: String
     private let base: String
     private var line = 0
@@ -12,13 +12,13 @@ public struct ChecksumList: Sendable {
     /// - Parameters:
     ///   - file: The list's name, for errors.
     ///   - base: The URL of the folder that the names are relative to.
-    public init(file: String, base: String) {
+    package init(file: String, base: String) {
         self.file = file
         self.base = base.hasSuffix("/") ? base : base + "/"
     }
 
     /// Takes the next line, without its end.
-    public mutating func take(_ text: some StringProtocol) throws(ListError) -> ListedDownload? {
+    package mutating func take(_ text: some StringProtocol) throws(ListError) -> ListedDownload? {
         line += 1
         var text = text[...]
         if line == 1, text.first == "\u{FEFF}" { text.removeFirst() }

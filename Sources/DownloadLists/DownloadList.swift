@@ -1,13 +1,13 @@
 /// A list of downloads in one of the forms that lists have, told by its content: Metalink 4 begins with `<`, a list of checksums has
 /// a base URL, anything else is one URL a line with the options of aria2's input files.
-public enum DownloadList {
+package enum DownloadList {
     /// All downloads of a list.
     ///
     /// - Parameters:
     ///   - file: The list's name, for errors.
     ///   - base: The URL of the folder that the names of a list of checksums are relative to.
     ///   - ignored: Told each option of an aria2 input file that is passed over.
-    public static func downloads(
+    package static func downloads(
         in bytes: [UInt8], file: String, base: String? = nil, ignored: (String) -> Void = { _ in }
     ) throws(ListError) -> [ListedDownload] {
         guard !isMetalink(bytes) else { return try Metalink.downloads(in: bytes, file: file) }
@@ -22,14 +22,14 @@ public enum DownloadList {
     }
 
     /// Returns true if the beginning of a list is that of an XML document.
-    public static func isMetalink(_ bytes: some Sequence<UInt8>) -> Bool {
+    package static func isMetalink(_ bytes: some Sequence<UInt8>) -> Bool {
         let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
         return first == UInt8(ascii: "<")
     }
 }
 
 /// Reads a list line by line, whichever form of lines it has.
-public struct DownloadListReader: Sendable {
+package struct DownloadListReader: Sendable {
     private enum Form {
         case lines(LineList)
         case checksums(ChecksumList)
@@ -43,7 +43,7 @@ public struct DownloadListReader: Sendable {
     /// - Parameters:
     ///   - file: The list's name, for errors.
     ///   - base: The URL of the folder that the names of a list of checksums are relative to; `nil`: the lines are URLs.
-    public init(file: String, base: String?) {
+    package init(file: String, base: String?) {
         self.file = file
         form = base.map { .checksums(ChecksumList(file: file, base: $0)) } ?? .lines(LineList(file: file))
     }
@@ -51,7 +51,7 @@ public struct DownloadListReader: Sendable {
     /// Takes the next line, without its end.
     ///
     /// - Returns: A download that is complete.
-    public mutating func take(_ bytes: some Collection<UInt8>) throws(ListError) -> ListedDownload? {
+    package mutating func take(_ bytes: some Collection<UInt8>) throws(ListError) -> ListedDownload? {
         line += 1
         guard bytes.count <= 1 << 20, let text = String(validating: bytes, as: UTF8.self) else {
             throw ListError(ListPosition(file, line: line), "is not a line of UTF-8 text")
@@ -74,12 +74,12 @@ public struct DownloadListReader: Sendable {
     }
 
     /// The download that further lines could still have added to; `nil` when there is none.
-    public mutating func finish() throws(ListError) -> ListedDownload? {
+    package mutating func finish() throws(ListError) -> ListedDownload? {
         guard case .lines(var list) = form else { return nil }
         defer { form = .lines(list) }
         return try list.finish()
     }
 
     /// The options of aria2's that were passed over.
-    public var ignoredOptions: [String] { if case .lines(let list) = form { list.ignoredOptions } else { [] } }
+    package var ignoredOptions: [String] { if case .lines(let list) = form { list.ignoredOptions } else { [] } }
 }

@@ -4,7 +4,7 @@ extension LineList {
     /// A download as the lines that ``take(_:)`` makes the same of, piece digests and the size aside.
     ///
     /// - Parameter comment: Stands above it.
-    public static func lines(for download: ListedDownload, comment: String? = nil) -> String {
+    package static func lines(for download: ListedDownload, comment: String? = nil) -> String {
         var text = comment.map { "# \(oneLine($0))\n" } ?? ""
         text += download.sources.map(\.url).joined(separator: "\t") + "\n"
         if let output = download.output { text += "  out=\(output)\n" }

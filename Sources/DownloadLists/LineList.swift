@@ -8,9 +8,9 @@ import Digests
 ///       checksum=sha-256=0f…
 ///
 /// Blank lines and lines that begin with `#` are passed over. Fed line by line: a download is complete when the next one begins.
-public struct LineList: Sendable {
+package struct LineList: Sendable {
     /// The options that are passed over, each once: they are about how aria2 downloads, not about what.
-    public private(set) var ignoredOptions: [String] = []
+    package private(set) var ignoredOptions: [String] = []
 
     private let file: String
     private var line = 0
@@ -21,12 +21,12 @@ public struct LineList: Sendable {
     private var isBroken = false
 
     /// - Parameter file: The list's name, for errors.
-    public init(file: String) { self.file = file }
+    package init(file: String) { self.file = file }
 
     /// Takes the next line, without its end.
     ///
     /// - Returns: The download before it, which is complete now.
-    public mutating func take(_ text: some StringProtocol) throws(ListError) -> ListedDownload? {
+    package mutating func take(_ text: some StringProtocol) throws(ListError) -> ListedDownload? {
         line += 1
         var text = text[...]
         if line == 1, text.first == "\u{FEFF}" { text.removeFirst() }
@@ -46,7 +46,7 @@ public struct LineList: Sendable {
     }
 
     /// The last download, if there is one that was not returned.
-    public mutating func finish() throws(ListError) -> ListedDownload? {
+    package mutating func finish() throws(ListError) -> ListedDownload? {
         guard var download = current else { return nil }
         (current, directory, name) = (nil, nil, nil)
         // Only these can be fetched; aria2 also takes ftp and magnets beside them.
@@ -56,7 +56,7 @@ public struct LineList: Sendable {
     }
 
     /// True if there is a current download, which may receive further options.
-    public var isOpen: Bool { current != nil }
+    package var isOpen: Bool { current != nil }
 
     private var position: ListPosition { ListPosition(file, line: line) }
 

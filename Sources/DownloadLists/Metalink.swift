@@ -2,12 +2,12 @@ import Digests
 
 /// Metalink 4 documents (RFC 5854): files with their sizes, digests, piece digests and URLs. What is only said of torrents
 /// (`metaurl`), people and versions is passed over.
-public enum Metalink {
+package enum Metalink {
     /// Largest document in bytes.
     private static let maxSize = 64 << 20
 
     /// - Parameter file: The document's name, for errors.
-    public static func downloads(in document: [UInt8], file: String) throws(ListError) -> [ListedDownload] {
+    package static func downloads(in document: [UInt8], file: String) throws(ListError) -> [ListedDownload] {
         guard document.count <= maxSize else {
             throw ListError(
                 ListPosition(file, line: 1), "is longer than 64 MiB, the most that is read of a Metalink file")

@@ -115,7 +115,7 @@ extension MemoryCache {
                 var order = Oldest(shards, arePinned: isPinned)
                 while bytes > target, let (shard, slot, sequence) = order.next() {
                     let cost = shards[shard].pointee.slots[slot]?.cost ?? 0
-                    if let value = shards[shard].pointee.evict(slot, remembering: context.held) {
+                    if let value = shards[shard].pointee.evict(slot, remembering: context.weakValues) {
                         evicted.append(value)
                     }
                     order.advance(shard)

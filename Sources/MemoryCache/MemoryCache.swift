@@ -13,7 +13,7 @@ public import Synchronization
 ///   of clock steps.
 /// - A value that costs more than the capacity is not kept.
 /// - ``respond(to:)`` purges under memory pressure; a ``MemoryPressureMonitor`` calls it automatically.
-/// - With ``HeldValues``, a value that was purged while a caller holds it is found again.
+/// - With ``WeakValues``, a value that was purged while a caller holds it is found again.
 ///
 /// Look-ups, inserts and removals take constant time, a purge takes time proportional to the removed entries. All
 /// methods may be called on any thread; values are released by the thread that removes them, outside of the locks.
@@ -42,18 +42,19 @@ public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - limits: The limits; default: 100 MiB, purged to 60 MiB.
-    ///   - held: Finds values again that callers hold; nil: none are found.
+    ///   - weakValues: Finds values again that callers hold; nil: none are found.
     ///   - monitor: A monitor whose reports of memory pressure this cache follows during its lifetime, and that is
     ///     informed of every insert, so that it checks in time.
     ///   - clock: The clock for dates and time limits.
     //
     // Not inlinable: a generic class with atomics crashes the compiler of Swift 6.3.1.
     public init(
-        limits: MemoryCacheLimits = .default, held: HeldValues<Value>? = nil, monitor: MemoryPressureMonitor? = nil,
+        limits: MemoryCacheLimits = .default, weakValues: WeakValues<Value>? = nil,
+        monitor: MemoryPressureMonitor? = nil,
         clock: MemoryCacheClock = .system
     ) {
         shards = (0..<Self.shardCount).map { _ in Locked(Shard()) }
-        context = ShardContext(clock: clock, held: held)
+        context = ShardContext(clock: clock, weakValues: weakValues)
         capacity = Atomic(limits.capacity)
         currentLimits = Locked(limits)
         self.monitor = monitor
@@ -109,7 +110,7 @@ public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         let cost = max(0, cost)
         let isTooLarge = cost > capacity.load(ordering: .relaxed)
         let hash = key.hashValue
-        let reference = isTooLarge ? context.held.map { WeakReference($0.object(value)) } : nil
+        let reference = isTooLarge ? context.weakValues.map { WeakReference($0.object(value)) } : nil
         var entry = Entry<Key, Value>(
             key: key, value: isTooLarge ? nil : value, reference: reference, cost: cost,
             expiry: timeLimit.map { (context.clock.elapsed() + $0).nanoseconds } ?? .max, isPinned: pinned,

@@ -2,7 +2,7 @@
 ///
 /// The memory of such a value is in use anyway: finding it costs nothing, creating it again would cost it twice. The
 /// cache keeps a weak reference to the object that is the value, or that owns its bytes.
-public struct HeldValues<Value: Sendable>: Sendable {
+public struct WeakValues<Value: Sendable>: Sendable {
     @usableFromInline let object: @Sendable (Value) -> any AnyObject & Sendable
     @usableFromInline let value: @Sendable (any AnyObject & Sendable) -> Value?
 
@@ -20,10 +20,10 @@ public struct HeldValues<Value: Sendable>: Sendable {
     }
 }
 
-extension HeldValues where Value: AnyObject {
+extension WeakValues where Value: AnyObject {
     /// The look-up for values that are objects.
     @inlinable
-    public static var objects: HeldValues { HeldValues(object: { $0 }, value: { $0 as? Value }) }
+    public static var objects: WeakValues { WeakValues(object: { $0 }, value: { $0 as? Value }) }
 }
 
 /// A weak reference on the heap: inside an entry it would turn every move of the entry into a call of the runtime.

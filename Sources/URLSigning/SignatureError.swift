@@ -1,5 +1,5 @@
 /// The reason for refusing a request: its URL was not signed with a known key, or has expired.
-public enum SignatureError: Error, Equatable, Sendable {
+package enum SignatureError: Error, Equatable, Sendable {
     /// The URL has no signature.
     case missing
     /// The signature's parameters are malformed.
@@ -15,7 +15,7 @@ public enum SignatureError: Error, Equatable, Sendable {
 }
 
 extension SignatureError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .missing: "the URL is not signed"
         case .malformed: "the URL's signature is malformed"

@@ -1,14 +1,14 @@
 /// A secret for signing URLs, with the name by which URLs refer to it.
-public struct SigningKey: Sendable, Equatable {
+package struct SigningKey: Sendable, Equatable {
     /// 1 to 64 letters, digits, `.`, `_` and `-`. Visible in the URL.
-    public let id: String
+    package let id: String
     let secret: [UInt8]
 
     /// The least length in bytes; RFC 2104 section 3 recommends at least the digest's length, 32.
-    public static let fewestBytes = 16
-    public static let mostBytes = 1024
+    package static let fewestBytes = 16
+    package static let mostBytes = 1024
 
-    public init(id: String, secret: [UInt8]) throws(SigningKeyError) {
+    package init(id: String, secret: [UInt8]) throws(SigningKeyError) {
         guard (1...64).contains(id.utf8.count), id.utf8.allSatisfy(\.isUnreservedInKeyID) else {
             throw SigningKeyError("a key's id is 1 to 64 letters, digits, '.', '_' and '-'")
         }
@@ -27,13 +27,13 @@ public struct SigningKey: Sendable, Equatable {
 
 /// The description contains the id only, never the secret.
 extension SigningKey: CustomStringConvertible, CustomReflectable {
-    public var description: String { "key \(id)" }
-    public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+    package var description: String { "key \(id)" }
+    package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
 /// An error in the keys.
-public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertible {
-    public let description: String
+package struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertible {
+    package let description: String
 
     init(_ description: String) { self.description = description }
 }

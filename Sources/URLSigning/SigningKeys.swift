@@ -9,14 +9,14 @@ import Digests
 ///     # made by: echo "2026-11:$(openssl rand -base64 32)"
 ///     2026-11:7dWM2v0PyX0lFv0mGDFoTzqcG0W9XV1pA0bqgfKJ8Xk=
 ///     2026-05:uX1m0QpYxq2pYl5sO2x4mXv9x5S0k7r3mN8d1eQ2wzA=
-public struct SigningKeys: Sendable, Equatable {
-    public let all: [SigningKey]
+package struct SigningKeys: Sendable, Equatable {
+    package let all: [SigningKey]
     let first: SigningKey
     /// The id of the key that signs by default.
-    public var firstID: String { first.id }
+    package var firstID: String { first.id }
 
     /// - Throws: ``SigningKeyError`` if there is no key, or two have the same id.
-    public init(_ keys: [SigningKey]) throws(SigningKeyError) {
+    package init(_ keys: [SigningKey]) throws(SigningKeyError) {
         guard let first = keys.first else { throw SigningKeyError("contains no key") }
         for (index, key) in keys.enumerated() where keys[..<index].contains(where: { $0.id == key.id }) {
             throw SigningKeyError("there are two keys named \(key.id)")
@@ -26,7 +26,7 @@ public struct SigningKeys: Sendable, Equatable {
     }
 
     /// Parses the text of a key file.
-    public init(text: String) throws(SigningKeyError) {
+    package init(text: String) throws(SigningKeyError) {
         var keys: [SigningKey] = []
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() {
@@ -48,7 +48,7 @@ public struct SigningKeys: Sendable, Equatable {
     }
 
     /// Reads a key file of at most 64 KiB, which must not be readable or writable by others than its owner and group.
-    public init(file path: String) throws(SigningKeyError) {
+    package init(file path: String) throws(SigningKeyError) {
         let text: String
         do throws(SecretFile.Failure) { text = try SecretFile.content(of: path, isRegular: false) } catch {
             throw SigningKeyError("\(path): \(error)")

@@ -15,17 +15,17 @@ import Digests
 /// `imgcache-sig` is HMAC-SHA256 (RFC 2104) under the key that `imgcache-kid` names, in base64 for URLs without padding
 /// (RFC 4648 section 5): 43 characters. `imgcache-exp` is the last second, since 1970, in which the URL is served. The
 /// origin's parameters are unchanged and come first; their names must not be those three.
-public struct URLSigner: Sendable {
-    public let keys: SigningKeys
+package struct URLSigner: Sendable {
+    package let keys: SigningKeys
 
-    public init(_ keys: SigningKeys) { self.keys = keys }
+    package init(_ keys: SigningKeys) { self.keys = keys }
 
     /// Returns the request target with its signature.
     /// - Parameters:
     ///   - target: Path and query, as a client sends them (RFC 9112 section 3.2.1).
     ///   - expiry: The last second, since 1970, in which the URL is served; nil: no expiry.
     ///   - keyID: The id of the signing key; nil: the first one.
-    public func sign(target: String, expiry: Int64? = nil, keyID: String? = nil) throws(SigningError) -> String {
+    package func sign(target: String, expiry: Int64? = nil, keyID: String? = nil) throws(SigningError) -> String {
         if let change = UnsignedTarget(target).transitProblem { throw .unsignable(change) }
         let target = UnsignedTarget(target)
         guard !target.hasOwnParameters else { throw .alreadySigned }
@@ -51,7 +51,7 @@ public struct URLSigner: Sendable {
     /// - Parameters:
     ///   - target: Path and query as received.
     ///   - now: Seconds since 1970.
-    public func verify(target: String, now: Int64) throws(SignatureError) -> VerifiedTarget {
+    package func verify(target: String, now: Int64) throws(SignatureError) -> VerifiedTarget {
         let signed = try SignedTarget(target)
         guard let key = keys[id: signed.keyID] else { throw .unknownKey(String(signed.keyID)) }
         let isRight: Bool
@@ -68,23 +68,23 @@ public struct URLSigner: Sendable {
 }
 
 /// A request target with a valid signature.
-public struct VerifiedTarget: Sendable, Equatable {
+package struct VerifiedTarget: Sendable, Equatable {
     /// Path and query without the signature's parameters: the target at the origin.
-    public let target: String
-    public let keyID: String
+    package let target: String
+    package let keyID: String
     /// The last second, since 1970, in which the URL is served: responses must not be kept for longer.
-    public let expiry: Int64?
+    package let expiry: Int64?
 }
 
 /// An error that explains why a URL cannot be signed.
-public enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
     /// It would be changed on its way; the reason, and the remedy.
     case unsignable(String)
     case alreadySigned
     case unknownKey(String)
     case unavailable
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .unsignable(let reason): reason
         case .alreadySigned: "the URL has parameters of a signature already"

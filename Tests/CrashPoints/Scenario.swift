@@ -37,7 +37,7 @@ enum Scenario {
         Step("a large body is stored") { try $0.put(d) },
         Step("another one, for which others are evicted") { try $0.put(e) },
         Step("a key is purged") { try $0.store.remove(EntryKey("d")) },
-        Step("a body is handed out without being stored", handOut),
+        Step("a body is handed out without being stored", serveUnstored),
         Step("a partial is dropped", dropPartial),
         Step("what was begun changes at the origin", changeAtOrigin),
         Step("a body is verified and read") { session in _ = try session.store.verify() },
@@ -96,7 +96,7 @@ enum Scenario {
         }
     }
 
-    private static func handOut(_ session: Session) throws {
+    private static func serveUnstored(_ session: Session) throws {
         let writer = try session.begin(t)
         try session.feed(writer, t, to: t.size)
         session.unpromise()

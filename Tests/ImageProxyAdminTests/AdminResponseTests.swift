@@ -59,17 +59,17 @@ import Testing
     }
 
     @Test func `what is fresh says for how long, what is stale what becomes of it`() {
-        #expect(words("max-age=11520", age: 0).words == "Fresh for 3 h 12 min")
+        #expect(words("max-age=11520", age: 0).summary == "Fresh for 3 h 12 min")
         #expect(words("max-age=60", age: 60).state == .stale)
         #expect(
-            words("max-age=60", age: 660).words == "Stale for 10 min, revalidated first, served if the origin fails")
-        #expect(words("max-age=60, must-revalidate", age: 660).words == "Stale for 10 min, revalidated first")
-        #expect(words("max-age=60", age: 660, etag: nil).words == "Stale for 10 min, fetched anew")
+            words("max-age=60", age: 660).summary == "Stale for 10 min, revalidated first, served if the origin fails")
+        #expect(words("max-age=60, must-revalidate", age: 660).summary == "Stale for 10 min, revalidated first")
+        #expect(words("max-age=60", age: 660, etag: nil).summary == "Stale for 10 min, fetched anew")
         let whileRevalidated = words("max-age=60, stale-while-revalidate=3600", age: 120)
-        #expect(whileRevalidated.words == "Stale for 1 min, may be served while it is revalidated")
+        #expect(whileRevalidated.summary == "Stale for 1 min, may be served while it is revalidated")
         #expect(whileRevalidated.next.contains("stale-while-revalidate"))
         let onError = words("max-age=60, stale-if-error=3600", age: 120)
-        #expect(onError.words == "Stale for 1 min, revalidated first, served if the origin fails")
+        #expect(onError.summary == "Stale for 1 min, revalidated first, served if the origin fails")
         #expect(words("no-cache", age: 5).state == .confirm)
         #expect(FreshnessSummary(nil).state == .unknown)
     }

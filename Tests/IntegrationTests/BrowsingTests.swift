@@ -36,7 +36,7 @@ import Testing
         #expect(
             (first.entries + second.entries).map(\.url).map { $0.suffix(9) } == ["three.txt", "s/two.txt", "s/one.txt"])
         let words = try #require(first.entries.first?.explanation(at: Date()))
-        #expect(words.because.contains("max-age=60"))
+        #expect(words.reason.contains("max-age=60"))
     }
 
     @Test func `a small picture of an entry is made without the origin, and only of images`() async throws {

@@ -12,7 +12,7 @@ private struct Framed: Sendable {
     private let cache: TestCache<Picture>
 
     init() throws {
-        cache = TestCache(limits: try MemoryCacheLimits(capacity: 100, preferredUsage: 60), held: .objects)
+        cache = TestCache(limits: try MemoryCacheLimits(capacity: 100, preferredUsage: 60), weakValues: .objects)
     }
 
     @Test
@@ -48,7 +48,7 @@ private struct Framed: Sendable {
     @Test func `a value that was removed, replaced or became too old is not found again, held or not`() {
         let held = (0..<5).map { Picture("\($0)") }
         let time = TestTime()
-        let cache = TestCache<Picture>(held: .objects, clock: time.clock)
+        let cache = TestCache<Picture>(weakValues: .objects, clock: time.clock)
         for (number, picture) in held.enumerated() {
             cache.insert(picture, for: TestKey("o\(number)"), cost: 10, timeLimit: number == 4 ? .seconds(1) : nil)
         }
@@ -79,7 +79,7 @@ private struct Framed: Sendable {
 
     @Test func `values around an object are found by that object`() throws {
         let cache = TestCache<Framed>(
-            held: HeldValues(object: { $0.picture }, value: { ($0 as? Picture).map(Framed.init) }))
+            weakValues: WeakValues(object: { $0.picture }, value: { ($0 as? Picture).map(Framed.init) }))
         let picture = Picture("a")
         cache.insert(Framed(picture: picture), for: TestKey("a"), cost: 10)
         cache.insert(Framed(picture: Picture("b")), for: TestKey("b"), cost: 10)

@@ -9,7 +9,7 @@ import Testing
     @Test func `eight threads that do everything at once leave a cache whose sums are right`() async throws {
         let seed = SeededGenerator(for: "memory cache threads").seed
         let cache = TestCache<Picture>(
-            limits: try MemoryCacheLimits(capacity: 4000, preferredUsage: 2000), held: .objects)
+            limits: try MemoryCacheLimits(capacity: 4000, preferredUsage: 2000), weakValues: .objects)
         await withTaskGroup(of: Void.self) { group in
             for thread in 0..<8 {
                 group.addTask {

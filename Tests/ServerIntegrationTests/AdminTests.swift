@@ -176,7 +176,7 @@ import Testing
     @Test func `entries are found by their URL, page by page, each with its freshness in words`() throws {
         try fetch("/cats/1", "/cats/2", "/dogs/1", "/cats/3")
         #expect(try entries("CATS").map { $0["url"] as? String } == ["3", "2", "1"].map { origin.url("/cats/\($0)") })
-        let words = try #require((try entries("dogs").first?["freshness"] as? [String: Any])?["words"] as? String)
+        let words = try #require((try entries("dogs").first?["freshness"] as? [String: Any])?["summary"] as? String)
         #expect(words == "Fresh for 1 h" || words.hasPrefix("Fresh for 59 min"))
         let first = try json(get("/api/entries?limit=3"))
         #expect((first["entries"] as? [Any])?.count == 3)

@@ -3,7 +3,7 @@ import Glibc
 
 /// The target of an export: a file, which appears complete or not at all, or a stream that receives the bytes as they
 /// are written.
-public enum ExportTarget: Sendable, Equatable {
+package enum ExportTarget: Sendable, Equatable {
     /// A regular file, or an unused name.
     case file(String)
     /// A device or a pipe.
@@ -15,7 +15,7 @@ public enum ExportTarget: Sendable, Equatable {
     private static let mostLinks = 40
 
     /// The target of a path. Symbolic links are followed, including those to a file that does not exist yet.
-    public init(_ path: String) throws(StoreError) {
+    package init(_ path: String) throws(StoreError) {
         var target = path
         for _ in 0..<Self.mostLinks {
             if let descriptor = Self.descriptor(named: target) {
@@ -70,7 +70,7 @@ public enum ExportTarget: Sendable, Equatable {
     /// A file gets its name when it is complete, and atomically replaces an existing one; its mode follows the umask.
     ///
     /// - Parameter overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
-    public func write(overwrite: Bool, _ contents: (Int32) throws(StoreError) -> Void) throws(StoreError) {
+    package func write(overwrite: Bool, _ contents: (Int32) throws(StoreError) -> Void) throws(StoreError) {
         switch self {
         case .descriptor(let descriptor): try contents(descriptor)
         case .stream(let path):

@@ -10,7 +10,7 @@ extension StoredBody {
     /// symbolic link is followed, including one to a file that does not exist yet.
     ///
     /// - Parameter overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
-    public func export(to path: String, overwrite: Bool) throws(StoreError) {
+    package func export(to path: String, overwrite: Bool) throws(StoreError) {
         // Without permission to replace, an existing link counts as an existing file.
         let target = try ExportTarget(path)
         if !overwrite, FileStatus(at: path) != nil, case .file = target {
@@ -26,7 +26,7 @@ extension StoredBody {
     /// Moves the body's file to `path`, out of a store that is not used again: its entry is a miss from then on.
     ///
     /// No copy on the same file system; otherwise equals ``export(to:overwrite:)``.
-    public func move(to path: String, overwrite: Bool) throws(StoreError) {
+    package func move(to path: String, overwrite: Bool) throws(StoreError) {
         guard case .file(let target) = try ExportTarget(path), overwrite || FileStatus(at: path) == nil else {
             return try export(to: path, overwrite: overwrite)
         }
@@ -43,7 +43,7 @@ extension StoredBody {
     /// Writes the whole body to an open file, at that file's offset.
     ///
     /// - Parameter descriptor: A file, pipe, socket or terminal; remains open.
-    public func copy(toDescriptor descriptor: Int32) throws(StoreError) {
+    package func copy(toDescriptor descriptor: Int32) throws(StoreError) {
         var left = size
         var offset: Int64 = 0
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(BlockMap.blockSize), alignment: 4096)

@@ -4,16 +4,16 @@ import Glibc
 ///
 /// While the value lives, the file keeps its name and its bytes, whatever is evicted, replaced or cleared: it holds a
 /// shared `flock`, and the store deletes only files that nobody holds.
-public final class StoredBody: Sendable {
-    public let entry: StoredEntry
+package final class StoredBody: Sendable {
+    package let entry: StoredEntry
     /// The path of the body's file, for reading only.
-    public let path: String
+    package let path: String
     /// A descriptor for reading; closed with this value. Use `pread`: the offset is shared with all other users.
-    public var descriptor: Int32 { file.descriptor }
+    package var descriptor: Int32 { file.descriptor }
     /// The length in bytes.
-    public var size: Int64 { entry.size }
+    package var size: Int64 { entry.size }
     /// The resource's generation after a commit of this body; see ``NewEntry/generation``.
-    public let generation: Generation?
+    package let generation: Generation?
 
     let file: File
     private let onClose: (@Sendable () -> Void)?
@@ -39,7 +39,7 @@ public final class StoredBody: Sendable {
     }
 
     /// Reads at `offset` until `buffer` is full or the body ends; returns the number of bytes.
-    public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
         try file.read(into: buffer, at: offset)
     }
 }

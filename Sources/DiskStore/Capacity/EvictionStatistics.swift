@@ -64,5 +64,5 @@ public struct EvictionStatistics: Sendable, Equatable {
 
 extension DiskStore {
     /// Statistics of the evictions. Entries that were removed do not count.
-    public var evictions: EvictionStatistics { index.withLock { $0.evictions } }
+    package var evictions: EvictionStatistics { index.withLock { $0.evictions } }
 }

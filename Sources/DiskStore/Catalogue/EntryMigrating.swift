@@ -1,5 +1,5 @@
 /// Converts stored data of an earlier version: metadata and headers are opaque to the store.
-public protocol EntryMigrating: Sendable {
+package protocol EntryMigrating: Sendable {
     /// Returns the converted entry; `nil` removes it.
     ///
     /// Called once for each entry, inside the transaction that migrates the index.

@@ -9,9 +9,9 @@
 ///
 /// Two resources may share a slot: a change of one then looks like a change of the other, which costs a look at the
 /// index.
-public struct Generation: Sendable, Hashable {
+package struct Generation: Sendable, Hashable {
     /// The invalidations only. Content requested in one epoch is not delivered to requests of a later one.
-    public struct Epoch: Sendable, Hashable {
+    package struct Epoch: Sendable, Hashable {
         let slot: Int
         /// Changes when the whole store, or an unspecified part of it, is invalidated.
         let everything: UInt64
@@ -19,14 +19,14 @@ public struct Generation: Sendable, Hashable {
         let invalidation: UInt64
     }
 
-    public let epoch: Epoch
+    package let epoch: Epoch
     let slot: Int
     /// Changes when an entry of the resource is replaced, removed or gets other metadata.
     let change: UInt64
 }
 
 /// The scope of an invalidation.
-public enum InvalidationScope: Sendable, Hashable {
+package enum InvalidationScope: Sendable, Hashable {
     /// One resource, given by the ``NewEntry/url`` of its entries.
     case resource(String)
     /// All resources: also used for parts that cannot be listed, because a body in transfer has no entry yet.

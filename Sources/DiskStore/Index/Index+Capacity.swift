@@ -1,12 +1,12 @@
 import ConcurrencyPrimitives
 
 /// A change of the store's capacity.
-public struct CapacityChange: Sendable, Equatable {
+package struct CapacityChange: Sendable, Equatable {
     /// The capacity that the store remembered; nil if there was none.
-    public let previous: Int64?
-    public let capacity: Int64
+    package let previous: Int64?
+    package let capacity: Int64
     /// The number of bytes by which the store exceeds the new capacity now: at least as many will be evicted.
-    public let excess: Int64
+    package let excess: Int64
 }
 
 extension Index {
@@ -56,10 +56,10 @@ extension Index {
 
 extension DiskStore {
     /// The difference between the configured capacity and the remembered one at opening; nil if there is none.
-    public var capacityChange: CapacityChange? { index.withLock { $0.capacityChange } }
+    package var capacityChange: CapacityChange? { index.withLock { $0.capacityChange } }
 
     /// Evicts entries beyond the capacity, the least recently used first. Bodies held by running processes remain.
-    public func keepWithinCapacity() throws(StoreError) -> PruneResult {
+    package func keepWithinCapacity() throws(StoreError) -> PruneResult {
         try withIndex { (index) throws(StoreError) in
             let before = index.evictions
             do throws(StoreError) {

@@ -95,7 +95,8 @@ extension Index {
         try catalogue().insert(new, body, id: id, created: now, sequence: sequence, expires: expires)
         return StoredEntry(
             id: id, key: new.key, variant: new.variant, url: new.url, size: body.size, allocated: body.allocated,
-            metadata: new.metadata, created: Date(milliseconds: now), lastAccess: Date(milliseconds: now), accessSequence: sequence,
+            metadata: new.metadata, created: Date(milliseconds: now), lastAccess: Date(milliseconds: now),
+            accessSequence: sequence,
             checksum: body.checksum, boot: body.boot)
     }
 

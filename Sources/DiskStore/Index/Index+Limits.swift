@@ -42,7 +42,7 @@ extension DiskStore {
     ///
     /// - Returns: How many there were.
     @discardableResult
-    public func removeVersions(except version: String) throws(StoreError) -> Int {
+    package func removeVersions(except version: String) throws(StoreError) -> Int {
         var count = 0
         while true {
             let removed = try withIndex { (index) throws(StoreError) in

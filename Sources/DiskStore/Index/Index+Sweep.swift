@@ -2,13 +2,13 @@ import Glibc
 import Logging
 
 /// The result of a sweep.
-public struct SweepResult: Sendable, Equatable {
+package struct SweepResult: Sendable, Equatable {
     /// The number of bodies and partials' files that belonged to nothing.
-    public var orphans = 0
+    package var orphans = 0
     /// The number of bytes freed: orphans, doomed bodies, partials beyond their lifetime.
-    public var bytes: Int64 = 0
+    package var bytes: Int64 = 0
     /// The number of partials whose rows were lost and restored.
-    public var adopted = 0
+    package var adopted = 0
 }
 
 extension Index {

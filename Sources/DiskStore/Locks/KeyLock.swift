@@ -23,8 +23,8 @@ enum LockByte {
 /// An open file description lock (`F_OFD_SETLK`) on one byte: each lock has a description of its own, so two callers in
 /// one process exclude each other like two processes, and the kernel releases it when the holder dies. It avoids work
 /// and is not required for correctness: on a file system without locks, both download and the last commit remains.
-public final class KeyLock: Sendable {
-    public let key: EntryKey
+package final class KeyLock: Sendable {
+    package let key: EntryKey
     private let file: File
 
     init(key: EntryKey, file: File) {
@@ -33,12 +33,12 @@ public final class KeyLock: Sendable {
     }
 
     /// Releases the key now; otherwise it is released with the value.
-    public func release() { clinux_unlock_byte(file.descriptor, LockByte.of(key)) }
+    package func release() { clinux_unlock_byte(file.descriptor, LockByte.of(key)) }
 }
 
 extension DiskStore {
     /// The key's lock, or nil while another holds it.
-    public func tryLock(_ key: EntryKey) throws(StoreError) -> KeyLock? {
+    package func tryLock(_ key: EntryKey) throws(StoreError) -> KeyLock? {
         let file: File
         do throws(StoreError) {
             file = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
@@ -56,7 +56,7 @@ extension DiskStore {
     ///   returning false ends the wait.
     /// - Returns: `nil` if the wait was ended.
     /// - Throws: `CancellationError` if the task is cancelled while it waits; ``StoreError``.
-    public func lock(_ key: EntryKey, waits: (_ progress: Int64) -> Bool = { _ in true }) async throws -> KeyLock? {
+    package func lock(_ key: EntryKey, waits: (_ progress: Int64) -> Bool = { _ in true }) async throws -> KeyLock? {
         var wait = Duration.milliseconds(5)
         while true {
             if let lock = try tryLock(key) { return lock }

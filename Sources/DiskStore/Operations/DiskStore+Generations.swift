@@ -7,13 +7,13 @@
 // other processes a look at the index.
 extension DiskStore {
     /// The resource's present generation. Must be read before the content that it is to stand for is read or requested.
-    public func generation(of resource: String) -> Generation { generations.table().generation(of: resource) }
+    package func generation(of resource: String) -> Generation { generations.table().generation(of: resource) }
 
     /// Returns true if the resource has not changed since: three atomic loads, and one system call a second at most.
-    public func isCurrent(_ generation: Generation) -> Bool { generations.table().isCurrent(generation) }
+    package func isCurrent(_ generation: Generation) -> Bool { generations.table().isCurrent(generation) }
 
     /// Returns true if the resource has not been invalidated since.
-    public func isCurrent(_ epoch: Generation.Epoch) -> Bool { generations.table().isCurrent(epoch) }
+    package func isCurrent(_ epoch: Generation.Epoch) -> Bool { generations.table().isCurrent(epoch) }
 
     /// Returns true if this resource itself has been invalidated since, not only everything.
     func isInvalidated(since epoch: Generation.Epoch) -> Bool { generations.table().isInvalidated(since: epoch) }
@@ -22,7 +22,7 @@ extension DiskStore {
     /// store, and copies in memory are not used, in any process on the directory. A partial in use is left to its
     /// writer, and look-ups no longer find it.
     @discardableResult
-    public func remove(_ keys: [EntryKey], invalidating scope: InvalidationScope) throws(StoreError) -> PruneResult {
+    package func remove(_ keys: [EntryKey], invalidating scope: InvalidationScope) throws(StoreError) -> PruneResult {
         try withIndex { (index) throws(StoreError) in
             try index.tryToInvalidate(scope)
             var ids: [Int64] = []
@@ -42,7 +42,7 @@ extension DiskStore {
 
     /// Removes one entry and all of a key derived from it, and invalidates its resource. Returns false if the entry did
     /// not exist.
-    public func remove(_ entry: StoredEntry, invalidating key: EntryKey?) throws(StoreError) -> Bool {
+    package func remove(_ entry: StoredEntry, invalidating key: EntryKey?) throws(StoreError) -> Bool {
         try invalidating(.resource(entry.url)) { () throws(StoreError) in
             if let key { try remove(key) }
             return try remove(entry)
@@ -53,7 +53,7 @@ extension DiskStore {
     ///
     /// - Parameter generation: The new entry's generation.
     /// - Returns: The new entry's generation afterwards.
-    public func remove(
+    package func remove(
         _ replaced: [StoredEntry], and key: EntryKey, replacedIn generation: Generation
     ) throws(StoreError) -> Generation {
         try withIndex { (index) throws(StoreError) in

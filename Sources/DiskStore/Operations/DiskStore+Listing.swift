@@ -3,7 +3,7 @@ extension DiskStore {
     ///
     /// The order is that of the moment of the call; rows are read in small steps, so other callers and processes
     /// proceed meanwhile, and an entry that is removed before its turn is skipped.
-    public func list(
+    package func list(
         by order: EntryOrder = .age, descending: Bool = false, _ body: (StoredEntry) throws -> Bool
     ) throws {
         for id in try identifiers(by: order, descending: descending) {

@@ -6,7 +6,7 @@ extension DiskStore {
     ///
     /// The length is checked always, the checksum once after each boot: bodies are written without fsync, so a power
     /// failure may damage them. nil, a miss, if the body is missing or fails the check: its entry is then removed.
-    public func open(_ entry: StoredEntry) throws(StoreError) -> StoredBody? {
+    package func open(_ entry: StoredEntry) throws(StoreError) -> StoredBody? {
         let path = paths.body(entry.id)
         let file: File
         do throws(StoreError) {

@@ -1,8 +1,8 @@
 /// A page of a listing, the newest entries first.
-public struct EntryPage: Sendable {
-    public var entries: [StoredEntry]
+package struct EntryPage: Sendable {
+    package var entries: [StoredEntry]
     /// The start of the next page (see ``DiskStore/page(after:limit:scanning:where:)``); nil if this is the last one.
-    public var next: Int64?
+    package var next: Int64?
 }
 
 extension DiskStore {
@@ -16,7 +16,7 @@ extension DiskStore {
     ///   - most: The greatest number of rows to examine. A page may therefore have fewer entries than `limit`, even
     ///     none, without being the last.
     ///   - matches: Returns true if the entry with this URL is wanted.
-    public func page(
+    package func page(
         after last: Int64? = nil, limit: Int, scanning most: Int = 200_000,
         where matches: (String) -> Bool = { _ in true }
     ) throws(StoreError) -> EntryPage {
@@ -48,7 +48,7 @@ extension DiskStore {
     ///
     /// Works in steps, between which other callers proceed. Content requested meanwhile may remain.
     @discardableResult
-    public func remove(
+    package func remove(
         invalidating scope: InvalidationScope, where matches: (String) -> Bool
     ) throws(StoreError) -> PruneResult {
         try invalidating(scope) { () throws(StoreError) in
@@ -71,7 +71,7 @@ extension DiskStore {
     }
 
     /// The entry with a number; nil if it no longer exists. Does not count as an access.
-    public func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
+    package func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
         try withIndex { (index) throws(StoreError) in try index.catalogue().entry(id) }
     }
 

@@ -1,26 +1,26 @@
-public import FoundationEssentials
+package import FoundationEssentials
 import Glibc
 
 /// Information about a partial that is not claimed.
-public struct PartialInfo: Sendable, Equatable {
-    public let key: EntryKey
+package struct PartialInfo: Sendable, Equatable {
+    package let key: EntryKey
     /// The bytes passed to ``BodyWriter/start(header:total:)``.
-    public let header: [UInt8]
+    package let header: [UInt8]
     /// The whole body's length, if known.
-    public let total: Int64?
+    package let total: Int64?
     /// The bytes in the blocks recorded as present. They are verified when the partial is continued.
-    public let bytesHeld: Int64
+    package let bytesHeld: Int64
     /// The space that it occupies on disk now.
-    public let allocated: Int64
+    package let allocated: Int64
     /// The time of the last write.
-    public let updated: Date
+    package let updated: Date
     /// True if a writer uses it now.
-    public let isInUse: Bool
+    package let isInUse: Bool
 }
 
 extension DiskStore {
     /// The key's partial, the most recently used one if there are several.
-    public func partial(for key: EntryKey) throws(StoreError) -> PartialInfo? {
+    package func partial(for key: EntryKey) throws(StoreError) -> PartialInfo? {
         let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
         for row in rows {
             if let info = try info(of: row) { return info }
@@ -29,7 +29,7 @@ extension DiskStore {
     }
 
     /// All partials, the longest idle first.
-    public func partials() throws(StoreError) -> [PartialInfo] {
+    package func partials() throws(StoreError) -> [PartialInfo] {
         let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials() }
         var all: [PartialInfo] = []
         for row in rows {
@@ -39,7 +39,7 @@ extension DiskStore {
     }
 
     /// Removes the key's partials; those in use are left to their writers, and look-ups no longer find them.
-    public func removePartials(for key: EntryKey) throws(StoreError) {
+    package func removePartials(for key: EntryKey) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.removePartials(for: key) }
     }
 
@@ -52,7 +52,8 @@ extension DiskStore {
         return PartialInfo(
             key: row.key, header: files.record.header, total: files.record.total,
             bytesHeld: try files.recordFile.claimedBytes(files.record),
-            allocated: recordStatus.allocated + dataStatus.allocated, updated: Date(milliseconds: row.updated), isInUse: isInUse
+            allocated: recordStatus.allocated + dataStatus.allocated, updated: Date(milliseconds: row.updated),
+            isInUse: isInUse
         )
     }
 

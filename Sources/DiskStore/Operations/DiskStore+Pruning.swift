@@ -7,7 +7,7 @@ extension DiskStore {
     ///     displayed.
     ///   - dryRun: True to remove nothing and only return the result.
     ///   - sparingPins: True to keep pinned entries, which count towards the target.
-    public func prune(
+    package func prune(
         to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false, sparingPins: Bool = true
     ) throws(StoreError) -> PruneResult {
         let before = age.map { configuration.clock().milliseconds - $0.components.seconds * 1000 }
@@ -31,7 +31,7 @@ extension DiskStore {
     }
 
     /// The scope of ``clear(_:)``.
-    public enum ClearScope: Sendable {
+    package enum ClearScope: Sendable {
         /// All entries and all idle partials.
         case everything
         /// Idle partials only.
@@ -43,7 +43,7 @@ extension DiskStore {
     ///
     /// - Parameter sparingPins: True to keep pinned entries.
     @discardableResult
-    public func clear(_ what: ClearScope = .everything, sparingPins: Bool = false) throws(StoreError) -> PruneResult {
+    package func clear(_ what: ClearScope = .everything, sparingPins: Bool = false) throws(StoreError) -> PruneResult {
         guard what == .everything else { return try clearFiles(.partials) }
         return try invalidating(.everything) { () throws(StoreError) in
             try clearFiles(.everything, sparingPins: sparingPins)

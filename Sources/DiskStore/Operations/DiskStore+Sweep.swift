@@ -12,7 +12,7 @@ extension DiskStore {
     ///   machine was not started since. Short-lived commands thus sweep seldom.
     /// - Returns: nil if it was not due.
     @discardableResult
-    public func sweep(ifOlderThan age: Duration = .zero) async throws -> SweepResult? {
+    package func sweep(ifOlderThan age: Duration = .zero) async throws -> SweepResult? {
         let now = configuration.clock().milliseconds
         let last = try withIndex { (index) throws(StoreError) in try index.readTotals().swept }
         // Due as well after the clock was set back, and after a boot: with a power failure the index may have lost rows

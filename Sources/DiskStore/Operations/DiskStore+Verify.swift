@@ -28,7 +28,7 @@ extension DiskStore {
     /// - Parameters:
     ///   - repair: True to remove the entries that fail, which turns them into misses.
     ///   - report: Called with each entry; return false to stop.
-    public func verify(
+    package func verify(
         repair: Bool = false, _ report: (StoredEntry, EntryIntegrity) throws -> Bool = { _, _ in true }
     ) throws -> VerifyResult {
         var result = VerifyResult()

@@ -24,7 +24,7 @@ public struct StoreStatistics: Sendable, Equatable {
 }
 
 extension DiskStore {
-    public func statistics() throws(StoreError) -> StoreStatistics {
+    package func statistics() throws(StoreError) -> StoreStatistics {
         try withIndex { (index) throws(StoreError) in
             let totals = try index.readTotals()
             let files = [paths.index, paths.log, paths.sharedMemory]

@@ -3,15 +3,15 @@
 ///
 /// Written bytes do not change: a writer that starts over creates a new file. The file is not kept in the store, but
 /// the descriptor remains readable while the value lives.
-public final class PartialBody: Sendable {
+package final class PartialBody: Sendable {
     /// The bytes passed to ``BodyWriter/start(header:total:)``.
-    public let header: [UInt8]
+    package let header: [UInt8]
     /// The whole body's length, if known.
-    public let total: Int64?
+    package let total: Int64?
     /// The ranges recorded as present: ascending, disjoint, not empty. See ``isSound(_:)``.
-    public let held: [Range<Int64>]
+    package let held: [Range<Int64>]
     /// Open for reading; closed with this value. Read with `pread`.
-    public var descriptor: Int32 { data.descriptor }
+    package var descriptor: Int32 { data.descriptor }
 
     private let data: File
     private let recordFile: File
@@ -32,7 +32,7 @@ public final class PartialBody: Sendable {
     }
 
     /// Returns true if every block that the range touches is present and matches its checksum. Reads them.
-    public func isIntact(_ range: Range<Int64>) throws(StoreError) -> Bool {
+    package func isIntact(_ range: Range<Int64>) throws(StoreError) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(BlockMap.blockSize), alignment: 64)
         defer { buffer.deallocate() }
         var block = BlockMap.index(of: range.lowerBound)
@@ -62,7 +62,7 @@ public final class PartialBody: Sendable {
 extension DiskStore {
     /// Opens the key's partial for reading, the most recently used one if there are several, without claiming or
     /// locking it.
-    public func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
+    package func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
         let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
         for row in rows {
             if let files = try openFiles(of: row) { return try PartialBody(files) }

@@ -13,14 +13,14 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     /// One sentence on its present freshness.
     public var state: String
     /// One sentence on the reason.
-    public var because: String
+    public var reason: String
     /// One sentence on the handling of the next request.
     public var next: String
     /// The fields that the next request to the origin would contain because of the stored response; empty if no request
     /// is sent.
     public var nextFields: HTTPFields
 
-    public var description: String { "\(state) \(because) \(next)" }
+    public var description: String { "\(state) \(reason) \(next)" }
 }
 
 extension CacheRules {
@@ -44,10 +44,10 @@ extension CacheRules {
         let decision = decide(request, stored: [stored], now: now)
         let until = freshness.mustValidate ? nil : now.addingTimeInterval(Double(freshness.remaining))
         var explanation = Explanation(
-            freshness: freshness, freshUntil: until, decision: decision, state: "", because: "", next: "",
+            freshness: freshness, freshUntil: until, decision: decision, state: "", reason: "", next: "",
             nextFields: HTTPFields())
         explanation.state = state(freshness, until: until)
-        explanation.because = because(stored, facts, freshness, now: now)
+        explanation.reason = reason(stored, facts, freshness, now: now)
         switch decision {
         case .serve(let served):
             explanation.next = served.isStale ? "It is served all the same." : "It is served without asking the origin."
@@ -73,8 +73,7 @@ extension CacheRules {
             : "Stale since \(HTTPDate.format(until)), for \(-freshness.remaining) s."
     }
 
-    private func because(_ stored: StoredResponse, _ facts: ResponseFacts, _ freshness: Freshness, now: Date) -> String
-    {
+    private func reason(_ stored: StoredResponse, _ facts: ResponseFacts, _ freshness: Freshness, now: Date) -> String {
         if stored.isInvalidated { return "It was invalidated." }
         if freshness.mustValidate, facts.directives.flags.contains(.noCache) { return "The response says no-cache." }
         if freshness.mustValidate, CacheRules.clockWentBack(since: stored.responseTime, now: now) {

@@ -38,7 +38,7 @@ final class ImagePipeline: Sendable {
         self.fetcher = fetcher
         decoders = configuration.decoders
         memory = MemoryCache(
-            limits: configuration.memory, held: .objects, monitor: monitor,
+            limits: configuration.memory, weakValues: .objects, monitor: monitor,
             clock: MemoryCacheClock(date: configuration.now, elapsed: MemoryCacheClock.system.elapsed))
         renderer = ImageRenderer(configuration: configuration, rules: fetcher.rules, counts: counts)
     }

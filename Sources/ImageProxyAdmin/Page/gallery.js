@@ -127,10 +127,10 @@ function update(element, entry) {
   const [, name, place, fresh] = open.children;
   put(name, file);
   put(place, entry.recipe ? `${bytes(entry.size)}, ${entry.recipe}` : `${bytes(entry.size)}, ${where}`);
-  put(fresh, [entry.status ? `Status ${entry.status}` : "", entry.freshness.words].filter(Boolean).join(". "));
+  put(fresh, [entry.status ? `Status ${entry.status}` : "", entry.freshness.summary].filter(Boolean).join(". "));
   fresh.className = `fresh is-${entry.freshness.state}`;
   open.title = entry.url;
-  open.setAttribute("aria-label", `${file}, ${bytes(entry.size)}, ${entry.recipe ?? where}, ${entry.status ? `status ${entry.status}, ` : ""}${entry.freshness.words}`);
+  open.setAttribute("aria-label", `${file}, ${bytes(entry.size)}, ${entry.recipe ?? where}, ${entry.status ? `status ${entry.status}, ` : ""}${entry.freshness.summary}`);
   drop.setAttribute("aria-label", `Purge ${file}`);
 }
 

@@ -62,12 +62,12 @@ function speed({ id, received }, now) {
   return smooth;
 }
 
-function words({ phase, received, total, resumedFrom, retryAfter, because }, current) {
+function words({ phase, received, total, resumedFrom, retryAfter, reason }, current) {
   const parts = [];
   if (phase === "queued") parts.push("waiting for a slot");
   if (phase === "waiting") parts.push("waiting for another process");
   if (phase === "storing") parts.push("storing");
-  if (phase === "retrying") parts.push(`trying again in ${Math.ceil(retryAfter)} s: ${because}`);
+  if (phase === "retrying") parts.push(`trying again in ${Math.ceil(retryAfter)} s: ${reason}`);
   if (received > 0 || phase === "transferring") parts.push(total ? `${bytes(received)} of ${bytes(total)}` : bytes(received));
   if (phase === "transferring" && current !== null) parts.push(`${bytes(current)}/s`);
   if (resumedFrom > 0) parts.push(total ? `resumed at ${percent(resumedFrom / total)}` : `resumed at ${bytes(resumedFrom)}`);

@@ -14,26 +14,26 @@ struct FreshnessSummary: Sendable, Equatable, Encodable {
 
     var state: State
     /// In few words: "Fresh for 3 h 12 min".
-    var words: String
+    var summary: String
     /// Complete sentences: the reason, and the handling of the next request.
-    var because: String
+    var reason: String
     var next: String
 
     init(_ explanation: Explanation?) {
-        because = explanation?.because ?? ""
+        reason = explanation?.reason ?? ""
         next = explanation?.next ?? ""
         guard let explanation else {
-            (state, words) = (.unknown, "Its record is damaged; downloaded again")
+            (state, summary) = (.unknown, "Its record is damaged; downloaded again")
             return
         }
         let freshness = explanation.freshness
         if freshness.isFresh {
-            (state, words) = (.fresh, "Fresh for \(TimeSpan(seconds: Double(freshness.remaining)))")
+            (state, summary) = (.fresh, "Fresh for \(TimeSpan(seconds: Double(freshness.remaining)))")
         } else if freshness.mustValidate {
-            (state, words) = (.confirm, "Validated with the origin before each use")
+            (state, summary) = (.confirm, "Validated with the origin before each use")
         } else {
             state = .stale
-            words = "Stale for \(TimeSpan(seconds: Double(-freshness.remaining))), \(Self.use(explanation.decision))"
+            summary = "Stale for \(TimeSpan(seconds: Double(-freshness.remaining))), \(Self.use(explanation.decision))"
         }
     }
 

@@ -17,7 +17,7 @@ struct TransfersResponse: Encodable {
         var resumedFrom: Int64
         /// Seconds until the next retry, and the reason for it.
         var retryAfter: Double?
-        var because: String?
+        var reason: String?
     }
 
     /// - Parameter running: The value of ``ImageCache/DownloadCache/running``.
@@ -51,7 +51,7 @@ extension TransfersResponse.Transfer {
         case .retrying(let delay, let reason):
             phase = "retrying"
             retryAfter = rounded(delay.seconds)
-            because = MaskedText.masked(reason)
+            self.reason = MaskedText.masked(reason)
         }
     }
 }

@@ -8,7 +8,7 @@ extension Shard {
 
     /// Removes an entry's value to make room. If a caller still holds it, the entry remains and can be found again.
     @inlinable
-    mutating func evict(_ slot: Int32, remembering values: HeldValues<Value>?) -> Evicted? {
+    mutating func evict(_ slot: Int32, remembering values: WeakValues<Value>?) -> Evicted? {
         guard let values, let object = slots[slot]?.value.map(values.object) else {
             return remove(slot).value.map(Evicted.value)
         }

@@ -4,12 +4,12 @@ public import FoundationEssentials
 @usableFromInline
 struct ShardContext<Value: Sendable>: Sendable {
     @usableFromInline let clock: MemoryCacheClock
-    @usableFromInline let held: HeldValues<Value>?
+    @usableFromInline let weakValues: WeakValues<Value>?
 
     @inlinable
-    init(clock: MemoryCacheClock, held: HeldValues<Value>?) {
+    init(clock: MemoryCacheClock, weakValues: WeakValues<Value>?) {
         self.clock = clock
-        self.held = held
+        self.weakValues = weakValues
     }
 
     /// The wall clock in seconds since 1970.
@@ -136,7 +136,7 @@ struct Shard<Key: MemoryCacheKey, Value: Sendable>: Sendable {
     mutating func revive(
         _ slot: Int32, capacity: Int, sequence: UInt64, context: borrowing ShardContext<Value>
     ) -> Finding {
-        guard let object = slots[slot]?.reference?.object, let value = context.held?.value(object) else {
+        guard let object = slots[slot]?.reference?.object, let value = context.weakValues?.value(object) else {
             counts.misses += 1
             _ = remove(slot)
             return .miss

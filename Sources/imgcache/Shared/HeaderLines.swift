@@ -1,5 +1,5 @@
 import ArgumentParser
-import HTTPTypes
+import ImageCache
 
 /// The header fields of `-H 'Name: value'`.
 enum HeaderLines {

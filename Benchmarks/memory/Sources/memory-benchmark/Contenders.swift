@@ -34,7 +34,7 @@ struct Ours: Contender {
 
     init(capacity: Int) {
         let limits = try? MemoryCacheLimits(capacity: capacity * entryCost)
-        cache = MemoryCache(limits: limits ?? .default, held: .objects)
+        cache = MemoryCache(limits: limits ?? .default, weakValues: .objects)
         _ = keys.count
     }
 
