@@ -34,6 +34,11 @@ public struct NewEntry: Sendable {
     /// The version of the application that the body is for; ``DiskStore/removeVersions(except:)`` removes those of others. `nil`, the
     /// default: for any.
     public var version: String?
+    /// The format of the value that the body is; ``DiskStore/removeFormats(except:)`` removes the other versions of its type. `nil`,
+    /// the default: it is no value, or its format has no version.
+    public var format: ValueFormat?
+    /// The body's SHA-256, where it was verified. `nil`, the default: not known.
+    public var sha256: [UInt8]?
     /// True if the body was derived from the resource's entries: storing it then does not change the resource.
     public var isDerived: Bool
 
@@ -47,6 +52,18 @@ public struct NewEntry: Sendable {
         self.metadata = metadata
         self.generation = generation
         self.isDerived = isDerived
+    }
+}
+
+/// The format of a stored value: its type, and the version of how that is written.
+public struct ValueFormat: Sendable, Hashable {
+    /// The type's name, equal in all processes.
+    public var type: String
+    public var version: String
+
+    public init(type: String, version: String) {
+        self.type = type
+        self.version = version
     }
 }
 
