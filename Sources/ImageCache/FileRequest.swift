@@ -1,3 +1,4 @@
+import DiskStore
 public import FoundationEssentials
 public import HTTPCaching
 import HTTPSemantics
@@ -100,6 +101,8 @@ public struct FileRequest: Sendable {
     var interim: (@Sendable (HTTPResponse) -> Void)?
 
     /// The number of an original that is no longer stored: an image derived from it stands in for it, so that the origin is asked
+    /// The format of the value that the response is decoded as; `nil` without one that has a version.
+    var format: ValueFormat?
     /// to confirm it instead of sending all of it. The result may be a file that was derived from it.
     var goneOriginal: Int64?
 
