@@ -48,6 +48,17 @@ import Testing
         return name
     }
 
+    /// The bodies in the store.
+    private var bodies: [String] { DiskUsage.files(at: work.cache).filter { $0.hasPrefix("bodies/") } }
+
+    /// The length of the longest partial.
+    private var heldBytes: Int64 {
+        DiskUsage.files(at: work.cache).filter { $0.hasSuffix(".data") }.map { name in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work.cache)/\(name)")
+            return (attributes?[.size] as? Int64) ?? 0
+        }.max() ?? 0
+    }
+
     // MARK: Lists
 
     @Test func `an aria2 input file names files, mirrors and checksums`() async throws {
@@ -167,6 +178,42 @@ import Testing
         expect("out/set/x.bin", is: seed)
         #expect(outcome.errorOutput.contains("\(relay.url): piece 8 (bytes 700000-799999) is damaged"), "\(outcome)")
         #expect(origin.requests.map { $0.request["Range"] } == ["bytes=700000-799999"])
+    }
+
+    @Test func `a piece that a killed run began is verified when it is whole`() async throws {
+        let seed: UInt64 = 40
+        let gate = Gate()
+        let bytes = Self.bytes(seed)
+        let bad = try ScriptedOrigin { request in
+            let start = request["Range"].flatMap { Int($0.dropFirst("bytes=".count).prefix { $0 != "-" }) } ?? 0
+            var fields = [(name: "ETag", value: "\"d\""), (name: "Content-Length", value: "\(bytes.count - start)")]
+            guard start > 0 else {
+                return [
+                    .head(status: 200, fields: fields), .body(Array(bytes[..<700_000])), .wait(for: gate),
+                    .body(Array(bytes[700_000...])),
+                ]
+            }
+            fields.append(("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)"))
+            var rest = Array(bytes[start...])
+            if start == Int(blockSize) { rest[0] ^= 0xFF }
+            return [.head(status: 206, fields: fields), .body(rest)]
+        }
+        let text = metalink(seed, pieces: 400_000, urls: [bad.url("/x"), origin.url("/40")])
+        let arguments = ["fetch", "-i", try list("l.meta4", text), "-d", "out"]
+        let killed = try work.command.start(arguments)
+        #expect(await bad.waits { $0.first?.bodyBytesSent ?? 0 >= 700_000 })
+        while heldBytes < blockSize { try await Task.sleep(for: .milliseconds(10)) }
+        killed.send(signal: SIGKILL)
+        _ = await killed.end()
+        gate.open()
+        let outcome = try await work.command.run(arguments + ["--json"])
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        expect("out/set/x.bin", is: seed)
+        #expect(outcome.errorOutput.contains("\(bad.url("/x")): piece 1 (bytes 0-399999) is damaged"), "\(outcome)")
+        #expect(outcome.errorOutput.contains("\(origin.url("/40")): sent piece 1 right"), "\(outcome)")
+        #expect(origin.requests.map { $0.request["Range"] } == ["bytes=0-399999"])
+        let ranges = bad.requests.dropFirst().map { $0.request["Range"] }
+        #expect(ranges == ["bytes=\(blockSize)-", "bytes=400000-"])
     }
 
     @Test func `a mirror that dies is left for the next one, without a byte twice`() async throws {

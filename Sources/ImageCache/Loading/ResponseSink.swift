@@ -12,7 +12,7 @@ import Transfer
 ///
 /// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
 /// transport, as `BodySink` guarantees.
-final class ResponseSink: BodySink, @unchecked Sendable {
+final class ResponseSink: BodySink, HeldBytesReading, @unchecked Sendable {
     /// Where a body that may be stored goes.
     struct Storing {
         var download: DownloadSink
@@ -52,6 +52,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     }
 
     func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
+
+    func heldBytes(_ range: Range<Int64>) -> [UInt8]? { whole?.download.heldBytes(range) }
 
     /// Whoever reads has the head, and perhaps some bytes: there is no second beginning, only a continuation.
     func canRestart() -> Bool {
