@@ -36,7 +36,8 @@ struct FetchSession: Sendable {
                 try options.openCache(transfers: transfers, in: directory)
             }
         do {
-            cache = try options.openCache(transfers: transfers, holdingFiles: holds)
+            // Downloads would leave the requests for lengths no room until the last of them has begun.
+            cache = try options.openCache(transfers: transfers + SizeProbe.width, holdingFiles: holds)
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
             // Stored files can be delivered nevertheless.
             let mayRead = holds || template.policy == .returnCacheDataDontLoad
@@ -58,12 +59,12 @@ struct FetchSession: Sendable {
         destination.isStandardOutput && request.sha256 == nil && request.integrity.digest == nil
     }
 
-    /// The length of a download's file, by HEAD; `nil` when nobody says it.
+    /// The length of a download's file, by what is stored, or by HEAD; `nil` when nobody says it.
     @Sendable func probe(_ download: ListedDownload) async -> Int64? {
         guard let cache else { return nil }
         var request = template
         request.url = download.url
-        if let stored = try? cache.blocking.storedFile(for: request) { return stored.size }
+        if let info = try? cache.blocking.info(for: request), let size = info.knownSize { return size }
         guard request.policy != .returnCacheDataDontLoad else { return nil }
         request.method = .head
         request.sha256 = nil
@@ -248,6 +249,11 @@ struct FetchSession: Sendable {
         guard let first = missing.first else { return nil }
         let rest = missing.count > 1 ? " (and \(missing.count - 1) more)" : ""
         return Failure(
+
+extension CacheInfo {
+    /// The length of the file, as far as it is stored or has begun.
+    fileprivate var knownSize: Int64? { entries.first?.size ?? partial?.total }
+}
             .store, "\(first.url)\(rest): \(first.path) was deleted while this ran; run the same command again")
     }
 
