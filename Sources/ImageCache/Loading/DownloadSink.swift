@@ -176,6 +176,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         }
     }
 
+    /// The body's SHA-256, after ``checkDigest()``; `nil` when nobody has given one.
+    var verifiedSHA256: [UInt8]? { expected.flatMap { $0.algorithm == .sha256 ? $0.bytes : nil } }
+
     /// Leaves what is there for the next run, if it can be continued; drops it otherwise.
     func leavePartial() {
         // Failing here costs bytes fetched again, nothing else.

@@ -64,6 +64,9 @@ final class ResponseSink: BodySink, HeldBytesReading, @unchecked Sendable {
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
         if request.consumer.isFile, let whole {
+            if case .whole = placement, let file = try fetcher.equalBody(head, resolved) {
+                throw EqualBodyIsStored(file: file)
+            }
             target = whole
             return try whole.download.begin(head, placement)
         }

@@ -45,13 +45,6 @@ struct FetchResult: RunResult {
         self.sha256 = sha256?.lowercased()
     }
 
-    /// Another download of the run brought the same file.
-    mutating func isTwin() {
-        source = "shared"
-        bytesTransferred = 0
-        resumedFrom = 0
-    }
-
     static func word(for source: CachedFile.Source) -> String {
         switch source {
         case .disk: "fresh"

@@ -21,7 +21,7 @@ struct FetchRun: Sendable {
             destination = try OutputDestination(options.output, options.dataSet, for: downloads)
             session = try FetchSession(
                 options: options.fetching, options.dataSet, transfers: options.batch.parallel, destination: destination,
-                twins: TwinDownloads(of: options.dataSet.dedupe ? downloads : []))
+                twins: TwinDownloads(isOn: options.dataSet.dedupe))
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)

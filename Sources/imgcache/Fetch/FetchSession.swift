@@ -56,7 +56,7 @@ struct FetchSession: Sendable {
 
     /// Returns true if bytes may be written while they arrive. They may not if a checksum must be verified first.
     private func streams(_ request: FileRequest) -> Bool {
-        destination.isStandardOutput && request.sha256 == nil && request.integrity.digest == nil
+        destination.isStandardOutput && request.digest == nil
     }
 
     /// The length of a download's file, by what is stored, or by HEAD; `nil` when nobody says it.
@@ -96,13 +96,8 @@ struct FetchSession: Sendable {
         await result.timed { result in
             defer { display?.finish(id, size: result.size) }
             do {
-                try await twins.share(download.digest) { twin in
-                    if let twin {
-                        try deliver(twin, of: request, download, &result, isFallback: false)
-                        result.isTwin()
-                        return twin
-                    }
-                    return try await fetch(request, download, into: &result, id: id, display)
+                try await twins.run(request.digest) {
+                    try await fetch(request, download, into: &result, id: id, display)
                 }
             } catch {
                 result.fail(error, told: explained(error))
@@ -118,20 +113,20 @@ struct FetchSession: Sendable {
     private func fetch(
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
-    ) async throws -> CachedFile? {
+    ) async throws {
         do {
-            return try await fetchOnce(request, download, into: &result, id: id, display)
+            try await fetchOnce(request, download, into: &result, id: id, display)
         } catch let error as ImageCacheError
             where error.code == .wrongBytes && !request.mirrors.isEmpty && result.resumedFrom > 0
         {
-            return try await fetchOnce(request, download, into: &result, id: id, display)
+            try await fetchOnce(request, download, into: &result, id: id, display)
         }
     }
 
     private func fetchOnce(
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
-    ) async throws -> CachedFile? {
+    ) async throws {
         if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?
             do {
@@ -143,16 +138,14 @@ struct FetchSession: Sendable {
                 file = nil
             }
             if let file {
-                try deliver(file, of: request, download, &result, isFallback: false)
-                return file
+                return try deliver(file, of: request, download, &result, isFallback: false)
             }
         }
-        guard let fallback else { return nil }
+        guard let fallback else { return }
         let cache = try fallback.opened()
         let file = try await load(request, from: cache, into: &result, id: id, display)
         try deliver(file, of: request, download, &result, isFallback: true)
         _ = try? cache.blocking.remove(request)
-        return nil
     }
 
     /// The fallback cache, if an earlier run has begun the request there and the store has no response.
@@ -211,6 +204,7 @@ struct FetchSession: Sendable {
         result.fill(from: file, sha256: download.sha256 ?? template.sha256)
         // Its age says nothing of a file that has its digest.
         if file.source == .stale, request.policy == .returnCacheDataElseLoad, download.digest != nil {
+        if file.isOfOtherRequest { result.source = "shared" }
             result.source = "verified"
         }
         if destination.needsStoredFile {
@@ -249,16 +243,16 @@ struct FetchSession: Sendable {
         guard let first = missing.first else { return nil }
         let rest = missing.count > 1 ? " (and \(missing.count - 1) more)" : ""
         return Failure(
-
-extension CacheInfo {
-    /// The length of the file, as far as it is stored or has begun.
-    fileprivate var knownSize: Int64? { entries.first?.size ?? partial?.total }
-}
             .store, "\(first.url)\(rest): \(first.path) was deleted while this ran; run the same command again")
     }
 
     func close() async {
         await cache?.close()
         await fallback?.close()
+
+extension CacheInfo {
+    /// The length of the file, as far as it is stored or has begun.
+    fileprivate var knownSize: Int64? { entries.first?.size ?? partial?.total }
+}
     }
 }
