@@ -283,6 +283,58 @@ import Testing
         #expect(outcome.objects.filter { $0["source"] as? String == "shared" }.count == 2)
     }
 
+    @Test func `with --dedupe what is stored under another URL answers, in later runs and from standard input too`()
+        async throws
+    {
+        let first = try await work.fetch(origin.url("/a/7"), "--sha256", Self.sum(7), "-o", "first")
+        #expect(first.ending == .exited(0), "\(first)")
+        let lines = "\(origin.url("/b/7"))\n  checksum=sha-256=\(Self.sum(7))\n"
+        let listed = try await work.command.shell(
+            "printf '\(lines)' | \"$IMGCACHE\" fetch -i - -d set --dedupe --json")
+        #expect(listed.objects.first?["source"] as? String == "shared", "\(listed)")
+        expect("set/7", is: 7)
+        let single = try await work.fetch(
+            origin.url("/c/7"), "--sha256", Self.sum(7), "--dedupe", "-o", "single", "--json")
+        #expect(single.objects.first?["source"] as? String == "shared", "\(single)")
+        expect("single", is: 7)
+        #expect(origin.requests.count == 1)
+        #expect(bodies.count == 1)
+        let other = try await work.fetch(
+            origin.url("/d/7"), "--sha256", Self.sum(7), "--dedupe", "-o", "other", "--owner", "ann", "--json")
+        #expect(other.objects.first?["source"] as? String == "network", "\(other)")
+        try await work.expectSoundStore()
+    }
+
+    @Test func `with --dedupe a body that the response's Repr-Digest names is not stored again`() async throws {
+        let sum = Self.sum(7)
+        let digest = Data(stride(from: 0, to: 64, by: 2).compactMap { UInt8(sum.dropFirst($0).prefix(2), radix: 16) })
+            .base64EncodedString()
+        let origin = try ScriptedOrigin { _ in
+            Behaviour(Self.representation(7)).with { $0.fields.append(("Repr-Digest", "sha-256=:\(digest):")) }
+        }
+        for name in ["a", "b"] {
+            let outcome = try await work.fetch(origin.url("/\(name)"), "--dedupe", "-o", name, "--json")
+            #expect(outcome.objects.first?["source"] as? String == (name == "a" ? "network" : "shared"), "\(outcome)")
+            expect(name, is: 7)
+        }
+        #expect(bodies.count == 1)
+    }
+
+    @Test func `files that failed are tried once more at the end, unless nothing has arrived`() async throws {
+        let origin = try ScriptedOrigin { request in
+            guard let seed = UInt64(request.path.dropFirst()) else { return .status(404) }
+            return seed == 1 && request.number <= 3 ? .status(503) : Behaviour(Self.representation(seed))
+        }
+        let urls = [2, 1, 3, 4].map { origin.url("/\($0)") }
+        let outcome = try await work.command.run(
+            ["fetch", "-d", "set", "-j", "1", "--retry", "1", "-i", try list("l", urls.joined(separator: "\n"))])
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        for seed in 1...4 { expect("set/\(seed)", is: UInt64(seed)) }
+        let down = try ScriptedOrigin { _ in .status(503) }
+        let failed = try await work.fetch(down.url("/1"), down.url("/2"), "-d", "none", "--retry", "1")
+        #expect(failed.ending == .exited(4) && down.requests.count == 4, "\(failed)")
+    }
+
     @Test func `what has no digest is refused where one is demanded`() async throws {
         let outcome = try await work.fetch("--require-digest", origin.url("/1"))
         #expect(outcome.ending == .exited(5) && outcome.errorOutput.contains("no digest"), "\(outcome)")

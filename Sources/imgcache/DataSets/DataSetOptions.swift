@@ -36,7 +36,12 @@ struct DataSetOptions: ParsableArguments {
             """)
     var dedupe = false
 
-    @Flag(inversion: .prefixedNo, help: "Go on with the other files when one has failed.")
+    @Flag(
+        inversion: .prefixedNo,
+        help: """
+            Go on with the other files when one has failed; at the end, try once more what could not be reached or was answered with a \
+            status that may pass, such as 503.
+            """)
     var keepGoing = true
 
     @Option(

@@ -45,6 +45,13 @@ struct FetchResult: RunResult {
         self.sha256 = sha256?.lowercased()
     }
 
+    /// Adds what an earlier try of the run has cost.
+    mutating func add(_ earlier: FetchResult) {
+        bytesTransferred += earlier.bytesTransferred
+        resumedFrom = min(resumedFrom, earlier.resumedFrom)
+        seconds += earlier.seconds
+    }
+
     static func word(for source: CachedFile.Source) -> String {
         switch source {
         case .disk: "fresh"

@@ -88,13 +88,11 @@ struct FetchSession: Sendable {
         guard case .download(let download) = input else {
             var result = FetchResult(url: input.name)
             if case .invalid(let error) = input { result.fail(Failure(.usage, "\(error)")) }
-            display?.finish(id)
             return result
         }
         let request = template.getting(download, dataSet, isQuiet: isQuiet)
         var result = FetchResult(url: request.urlWithoutUserinfo)
         await result.timed { result in
-            defer { display?.finish(id, size: result.size) }
             do {
                 try await twins.run(request.digest) {
                     try await fetch(request, download, into: &result, id: id, display)
@@ -204,9 +202,9 @@ struct FetchSession: Sendable {
         result.fill(from: file, sha256: download.sha256 ?? template.sha256)
         // Its age says nothing of a file that has its digest.
         if file.source == .stale, request.policy == .returnCacheDataElseLoad, download.digest != nil {
-        if file.isOfOtherRequest { result.source = "shared" }
             result.source = "verified"
         }
+        if file.isOfOtherRequest { result.source = "shared" }
         if destination.needsStoredFile {
             result.path = file.path
             handedOut.withLock { $0.append((result.url, file.path)) }
@@ -249,10 +247,10 @@ struct FetchSession: Sendable {
     func close() async {
         await cache?.close()
         await fallback?.close()
+    }
+}
 
 extension CacheInfo {
     /// The length of the file, as far as it is stored or has begun.
     fileprivate var knownSize: Int64? { entries.first?.size ?? partial?.total }
-}
-    }
 }

@@ -90,6 +90,14 @@ final class ProgressDisplay: Sendable {
     /// Returns true if the file's length is known, or its download is under way.
     func knows(_ id: Int) -> Bool { state.withLock { $0.sizes[id] != nil || $0.rows[id] != nil } }
 
+    /// A file that failed, and is tried once more: nothing of it is under way.
+    func postpone(_ id: Int) {
+        state.withLock { state in
+            state.rows[id] = nil
+            state.order.removeAll { $0 == id }
+        }
+    }
+
     /// - Parameter size: The file's length; `nil`: it failed, and nothing of it is expected any more.
     func finish(_ id: Int, size: Int64? = nil) {
         state.withLock { state in
