@@ -255,7 +255,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ServerTests", dependencies: ["HTTPServer", "imgcache-server", httpTypes], swiftSettings: strict),
+            name: "ServerTests",
+            dependencies: ["HTTPServer", "ImageCache", "TestSupport", "imgcache-server", httpTypes],
+            swiftSettings: strict),
         .testTarget(
             name: "ServerIntegrationTests",
             dependencies: [

@@ -70,6 +70,23 @@ package final class BodyWriter {
     /// A copy of the bytes in memory that follow ``availableEnd``: at most one block.
     package var tail: [UInt8] { buffer.start == availableEnd ? Array(buffer.bytes) : [] }
 
+    /// The bytes of a range, from the file and from memory. `nil` when they cannot be read; the range must be held (``held``).
+    package func heldBytes(_ range: Range<Int64>) -> [UInt8]? {
+        let inMemory = range.clamped(to: buffer.range)
+        let inFile = range.lowerBound..<(inMemory.isEmpty ? range.upperBound : inMemory.lowerBound)
+        var bytes: [UInt8] = []
+        if !inFile.isEmpty {
+            guard let partial, let read = try? partial.data.bytes(at: inFile.lowerBound, count: inFile.count) else {
+                return nil
+            }
+            bytes = read
+        }
+        guard !inMemory.isEmpty else { return bytes.count == range.count ? bytes : nil }
+        let start = Int(inMemory.lowerBound - buffer.start)
+        bytes += buffer.bytes[start..<start + inMemory.count]
+        return bytes.count == range.count ? bytes : nil
+    }
+
     /// A new descriptor of the growing file, to be read up to ``availableEnd`` with `pread` and closed by the caller.
     /// It remains valid after the commit. nil while there is no file.
     package func readHandle() -> Int32? {

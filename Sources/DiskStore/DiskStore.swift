@@ -103,6 +103,13 @@ package final class DiskStore: Sendable {
         }
     }
 
+    /// The entries whose bodies have a SHA-256, as far as it is known (``NewEntry/sha256``): at most 16.
+    package func entries(sha256: [UInt8]) throws(StoreError) -> [StoredEntry] {
+        try withIndex { (index) throws(StoreError) in
+            try index.withoutTooOld(index.catalogue().entries(sha256: sha256, limit: 16))
+        }
+    }
+
     /// The variants of a key that may be used for a request.
     ///
     /// - Parameter variant: Maps the part of a variant before the line break to the wanted variant. A key may have many

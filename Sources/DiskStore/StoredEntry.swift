@@ -34,6 +34,11 @@ package struct NewEntry: Sendable {
     /// The version of the application that the body is for; ``DiskStore/removeVersions(except:)`` removes those of others. `nil`, the
     /// default: for any.
     package var version: String?
+    /// The format of the value that the body is; ``DiskStore/removeFormats(except:)`` removes the other versions of its type. `nil`,
+    /// the default: it is no value, or its format has no version.
+    package var format: ValueFormat?
+    /// The body's SHA-256, where it was verified. `nil`, the default: not known.
+    package var sha256: [UInt8]?
     /// True if the body was derived from the resource's entries: storing it then does not change the resource.
     package var isDerived: Bool
 
@@ -47,6 +52,18 @@ package struct NewEntry: Sendable {
         self.metadata = metadata
         self.generation = generation
         self.isDerived = isDerived
+    }
+}
+
+/// The format of a stored value: its type, and the version of how that is written.
+package struct ValueFormat: Sendable, Hashable {
+    /// The type's name, equal in all processes.
+    package var type: String
+    package var version: String
+
+    package init(type: String, version: String) {
+        self.type = type
+        self.version = version
     }
 }
 

@@ -6,6 +6,9 @@ extension LineList {
     /// - Parameter comment: Stands above it.
     package static func lines(for download: ListedDownload, comment: String? = nil) -> String {
         var text = comment.map { "# \(oneLine($0))\n" } ?? ""
+        if download.pieces != nil || download.size != nil {
+            text += "# its size and the checksums of its pieces are in the Metalink file only\n"
+        }
         text += download.sources.map(\.url).joined(separator: "\t") + "\n"
         if let output = download.output { text += "  out=\(output)\n" }
         for digest in download.digests {

@@ -25,7 +25,7 @@ public struct CachedFile: Sendable {
 
     public let source: Source
     /// Bytes of bodies that crossed the network for this request, over all attempts of this process.
-    public let bytesTransferred: Int64
+    public internal(set) var bytesTransferred: Int64
     /// Bytes that an earlier run had left behind and that were not fetched again.
     public let resumedFrom: Int64
     /// The URL after redirects.
@@ -42,6 +42,9 @@ public struct CachedFile: Sendable {
     /// The generation of the resource while the file is its current representation: as long as it lasts, images derived from the
     /// file may be kept.
     var generation: Generation
+
+    /// True if the file is stored for another request and has the digest of this one's (``FileRequest/reusesEqualBodies``).
+    package internal(set) var isOfOtherRequest = false
 
     /// The file for a request that joined another one's fetch, or did not.
     func sharing(_ isShared: Bool) -> CachedFile {

@@ -1,3 +1,4 @@
+import DiskStore
 public import FoundationEssentials
 public import HTTPCaching
 import HTTPSemantics
@@ -71,6 +72,11 @@ public struct FileRequest: Sendable {
     /// The properties of the body that are known before the request.
     public var integrity = BodyIntegrity()
 
+    /// Answers with a stored file of another URL that has the SHA-256 of this one (``sha256``, ``integrity``, or the response's own
+    /// `Repr-Digest`), of the same owner, instead of a second copy of it. ``CachedFile/response`` is then that of the other URL.
+    /// Default false.
+    public var reusesEqualBodies = false
+
     /// Other URLs of the same file. They are asked by priority, then by the rate at which their origins have served before; one that
     /// fails is put aside. Bytes of several are joined only where a collision-resistant digest proves the whole (``integrity``,
     /// ``sha256``). The file is stored under ``url``, and credentials go to that origin only. Default: none.
@@ -95,6 +101,8 @@ public struct FileRequest: Sendable {
     /// The version that the stored response must have been stored for, and that of the application; default: any.
     var version: String?
     var applicationVersion: String?
+    /// The format of the value that the response is decoded as; `nil` without one that has a version.
+    var format: ValueFormat?
 
     /// Receives the interim responses to a forwarded request (``ForwardRequest/interim``).
     var interim: (@Sendable (HTTPResponse) -> Void)?

@@ -31,6 +31,15 @@ import Testing
         }
     }
 
+    @Test func `what is postponed comes once more, behind all others`() async {
+        let queue = WorkQueue([1, 2, 3])
+        #expect(await queue.next()?.element == 1)
+        queue.postpone(0)
+        var rest: [Int] = []
+        while let (element, _) = await queue.next() { rest.append(element) }
+        #expect(rest == [2, 3, 1])
+    }
+
     @Test func `a queue that is stopped gives nothing more`() async {
         let queue = WorkQueue([1, 2, 3], isComplete: false)
         #expect(await queue.next()?.element == 1)

@@ -139,4 +139,33 @@ struct EntryLimitTests {
         #expect(try test.store.has("any"))
         #expect(try test.store.removeVersions(except: "2") == 0)
     }
+
+    @Test func `values of other versions of a type are removed, those of other types stay`() throws {
+        let test = try Limited { _ in }
+        func put(_ key: String, _ type: String?, _ version: String = "1") throws {
+            var entry = NewEntry(key: EntryKey(key), url: "http://test/\(key)", metadata: [])
+            entry.format = type.map { ValueFormat(type: $0, version: version) }
+            _ = try test.store.writeWhole(key, pattern(100)).commit(entry)
+        }
+        for number in 0..<250 { try put("old \(number)", "User") }
+        try put("new", "User", "2")
+        try put("other", "Item")
+        try put("file", nil)
+        #expect(try test.store.removeFormats(except: ValueFormat(type: "User", version: "2")) == 250)
+        for key in ["new", "other", "file"] { #expect(try test.store.has(key)) }
+        #expect(try test.store.removeFormats(except: ValueFormat(type: "User", version: "2")) == 0)
+    }
+
+    @Test func `an entry is found by its digest, as long as it is there`() throws {
+        let test = try Limited { _ in }
+        let digest = [UInt8](repeating: 7, count: 32)
+        var entry = NewEntry(key: EntryKey("a"), url: "http://test/a", metadata: [])
+        entry.sha256 = digest
+        let body = try test.store.writeWhole("a", pattern(100)).commit(entry)
+        try test.put("b")
+        #expect(try test.store.entries(sha256: digest).map(\.id) == [body.entry.id])
+        #expect(try test.store.entries(sha256: [UInt8](repeating: 8, count: 32)).isEmpty)
+        try test.store.remove(body.entry)
+        #expect(try test.store.entries(sha256: digest).isEmpty)
+    }
 }

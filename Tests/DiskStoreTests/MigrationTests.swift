@@ -7,10 +7,15 @@ import Testing
 
 private let secret = "Bearer-c2VjcmV0LXRva2Vu"
 
-/// Takes the tables of version 4 away.
+/// Takes the tables and columns of version 4 away.
 let dropVersion4 = """
     DROP TABLE lists; DROP TABLE list_items; DROP TABLE list_records; DROP TABLE list_pending;
     DROP TABLE list_garbage; DROP TABLE list_totals; DROP TABLE pin_sets; DROP TABLE pins;
+    DROP INDEX entries_by_expiry; DROP INDEX entries_by_version; DROP INDEX entries_by_value;
+    DROP INDEX entries_by_sha256;
+    ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
+    ALTER TABLE entries DROP COLUMN value_type; ALTER TABLE entries DROP COLUMN value_version;
+    ALTER TABLE entries DROP COLUMN sha256;
     """
 
 /// Removes entries that vary, and partials whose header holds the secret.
@@ -58,8 +63,6 @@ private struct DroppingMigrator: EntryMigrating {
                 PRAGMA secure_delete = OFF;
                 BEGIN;
                 \(dropVersion4)
-                DROP INDEX entries_by_expiry; DROP INDEX entries_by_version;
-                ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
                 DROP TABLE holds;
                 ALTER TABLE totals DROP COLUMN held;
                 ALTER TABLE totals DROP COLUMN capacity;
@@ -184,8 +187,6 @@ private struct DroppingMigrator: EntryMigrating {
             try index.catalogue().connection.execute(
                 """
                 \(dropVersion4)
-                DROP INDEX entries_by_expiry; DROP INDEX entries_by_version;
-                ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
                 DROP TABLE holds; ALTER TABLE totals DROP COLUMN held; ALTER TABLE totals DROP COLUMN capacity;
                 DROP TABLE settings; DROP INDEX entries_by_key; CREATE INDEX entries_by_key ON entries (key_hash);
                 PRAGMA user_version = 1;

@@ -84,8 +84,6 @@ import Testing
             try index.catalogue().connection.execute(
                 """
                 \(dropVersion4)
-                DROP INDEX entries_by_expiry; DROP INDEX entries_by_version;
-                ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
                 DROP TABLE holds;
                 ALTER TABLE totals DROP COLUMN held; ALTER TABLE totals DROP COLUMN capacity;
                 PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)

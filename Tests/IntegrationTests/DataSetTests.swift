@@ -48,6 +48,17 @@ import Testing
         return name
     }
 
+    /// The bodies in the store.
+    private var bodies: [String] { DiskUsage.files(at: work.cache).filter { $0.hasPrefix("bodies/") } }
+
+    /// The length of the longest partial.
+    private var heldBytes: Int64 {
+        DiskUsage.files(at: work.cache).filter { $0.hasSuffix(".data") }.map { name in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work.cache)/\(name)")
+            return (attributes?[.size] as? Int64) ?? 0
+        }.max() ?? 0
+    }
+
     // MARK: Lists
 
     @Test func `an aria2 input file names files, mirrors and checksums`() async throws {
@@ -169,6 +180,42 @@ import Testing
         #expect(origin.requests.map { $0.request["Range"] } == ["bytes=700000-799999"])
     }
 
+    @Test func `a piece that a killed run began is verified when it is whole`() async throws {
+        let seed: UInt64 = 40
+        let gate = Gate()
+        let bytes = Self.bytes(seed)
+        let bad = try ScriptedOrigin { request in
+            let start = request["Range"].flatMap { Int($0.dropFirst("bytes=".count).prefix { $0 != "-" }) } ?? 0
+            var fields = [(name: "ETag", value: "\"d\""), (name: "Content-Length", value: "\(bytes.count - start)")]
+            guard start > 0 else {
+                return [
+                    .head(status: 200, fields: fields), .body(Array(bytes[..<700_000])), .wait(for: gate),
+                    .body(Array(bytes[700_000...])),
+                ]
+            }
+            fields.append(("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)"))
+            var rest = Array(bytes[start...])
+            if start == Int(blockSize) { rest[0] ^= 0xFF }
+            return [.head(status: 206, fields: fields), .body(rest)]
+        }
+        let text = metalink(seed, pieces: 400_000, urls: [bad.url("/x"), origin.url("/40")])
+        let arguments = ["fetch", "-i", try list("l.meta4", text), "-d", "out"]
+        let killed = try work.command.start(arguments)
+        #expect(await bad.waits { $0.first?.bodyBytesSent ?? 0 >= 700_000 })
+        while heldBytes < blockSize { try await Task.sleep(for: .milliseconds(10)) }
+        killed.send(signal: SIGKILL)
+        _ = await killed.end()
+        gate.open()
+        let outcome = try await work.command.run(arguments + ["--json"])
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        expect("out/set/x.bin", is: seed)
+        #expect(outcome.errorOutput.contains("\(bad.url("/x")): piece 1 (bytes 0-399999) is damaged"), "\(outcome)")
+        #expect(outcome.errorOutput.contains("\(origin.url("/40")): sent piece 1 right"), "\(outcome)")
+        #expect(origin.requests.map { $0.request["Range"] } == ["bytes=0-399999"])
+        let ranges = bad.requests.dropFirst().map { $0.request["Range"] }
+        #expect(ranges == ["bytes=\(blockSize)-", "bytes=400000-"])
+    }
+
     @Test func `a mirror that dies is left for the next one, without a byte twice`() async throws {
         let seed: UInt64 = 60
         let dying = try ScriptedOrigin(sendBuffer: 16384) { request in
@@ -234,6 +281,58 @@ import Testing
         for name in ["a/7", "b/7", "c/7"] { expect("set/\(name)", is: 7) }
         #expect(origin.requests.count == 2)
         #expect(outcome.objects.filter { $0["source"] as? String == "shared" }.count == 2)
+    }
+
+    @Test func `with --dedupe what is stored under another URL answers, in later runs and from standard input too`()
+        async throws
+    {
+        let first = try await work.fetch(origin.url("/a/7"), "--sha256", Self.sum(7), "-o", "first")
+        #expect(first.ending == .exited(0), "\(first)")
+        let lines = "\(origin.url("/b/7"))\n  checksum=sha-256=\(Self.sum(7))\n"
+        let listed = try await work.command.shell(
+            "printf '\(lines)' | \"$IMGCACHE\" fetch -i - -d set --dedupe --json")
+        #expect(listed.objects.first?["source"] as? String == "shared", "\(listed)")
+        expect("set/7", is: 7)
+        let single = try await work.fetch(
+            origin.url("/c/7"), "--sha256", Self.sum(7), "--dedupe", "-o", "single", "--json")
+        #expect(single.objects.first?["source"] as? String == "shared", "\(single)")
+        expect("single", is: 7)
+        #expect(origin.requests.count == 1)
+        #expect(bodies.count == 1)
+        let other = try await work.fetch(
+            origin.url("/d/7"), "--sha256", Self.sum(7), "--dedupe", "-o", "other", "--owner", "ann", "--json")
+        #expect(other.objects.first?["source"] as? String == "network", "\(other)")
+        try await work.expectSoundStore()
+    }
+
+    @Test func `with --dedupe a body that the response's Repr-Digest names is not stored again`() async throws {
+        let sum = Self.sum(7)
+        let digest = Data(stride(from: 0, to: 64, by: 2).compactMap { UInt8(sum.dropFirst($0).prefix(2), radix: 16) })
+            .base64EncodedString()
+        let origin = try ScriptedOrigin { _ in
+            Behaviour(Self.representation(7)).with { $0.fields.append(("Repr-Digest", "sha-256=:\(digest):")) }
+        }
+        for name in ["a", "b"] {
+            let outcome = try await work.fetch(origin.url("/\(name)"), "--dedupe", "-o", name, "--json")
+            #expect(outcome.objects.first?["source"] as? String == (name == "a" ? "network" : "shared"), "\(outcome)")
+            expect(name, is: 7)
+        }
+        #expect(bodies.count == 1)
+    }
+
+    @Test func `files that failed are tried once more at the end, unless nothing has arrived`() async throws {
+        let origin = try ScriptedOrigin { request in
+            guard let seed = UInt64(request.path.dropFirst()) else { return .status(404) }
+            return seed == 1 && request.number <= 3 ? .status(503) : Behaviour(Self.representation(seed))
+        }
+        let urls = [2, 1, 3, 4].map { origin.url("/\($0)") }
+        let outcome = try await work.command.run(
+            ["fetch", "-d", "set", "-j", "1", "--retry", "1", "-i", try list("l", urls.joined(separator: "\n"))])
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        for seed in 1...4 { expect("set/\(seed)", is: UInt64(seed)) }
+        let down = try ScriptedOrigin { _ in .status(503) }
+        let failed = try await work.fetch(down.url("/1"), down.url("/2"), "-d", "none", "--retry", "1")
+        #expect(failed.ending == .exited(4) && down.requests.count == 4, "\(failed)")
     }
 
     @Test func `what has no digest is refused where one is demanded`() async throws {

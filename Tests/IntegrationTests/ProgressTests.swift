@@ -90,6 +90,41 @@ import Testing
         for text in ["one.bin", "two.bin", "total"] { #expect(screen.contains(text), "\(screen)") }
     }
 
+    @Test func `the total of all files is asked for by HEAD while the first is on its way`() async throws {
+        let gate = Gate()
+        let origin = try origin { $0.bodyGate = (1_000_000, gate) }
+        try work.directory.write(
+            (1...3).map { origin.url("/\($0).bin") + "\n" }.joined(), to: "output/list")
+        var command = work.command
+        command.environment["TERM"] = "xterm"
+        let terminal = try PseudoTerminal(columns: 100)
+        let process = try command.start(["fetch", "-i", "list", "-d", "set", "-j", "1"], terminal: terminal)
+        let deadline = ContinuousClock.now + .seconds(300)
+        while !terminal.text.contains("of 8.58 MiB"), ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(terminal.text.contains("of 8.58 MiB"), "\(terminal.text)")
+        #expect(terminal.text.contains("total 0 of 3"))
+        #expect(origin.requests.filter { $0.request.method == "HEAD" }.count == 2)
+        gate.open()
+        #expect(await process.end() == .exited(0))
+        #expect(origin.requests.filter { $0.request.method == "HEAD" }.count == 2)
+    }
+
+    @Test func `without a terminal a line for all files comes now and then`() async throws {
+        let origin = try origin { $0.bytesPerSecond = 100_000 }
+        let running = try work.command.start(["fetch", origin.url("/one.bin"), origin.url("/two.bin")])
+        let deadline = ContinuousClock.now + .seconds(300)
+        while !running.errorOutput.contains("\n"), ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        let line = running.errorOutput.split(separator: "\n").first ?? ""
+        #expect(line.hasPrefix("imgcache: total 0 of 2, "), "\(line)")
+        #expect(line.contains(" of 5.72 MiB, ") && line.contains("/s, ") && line.hasSuffix(" left"), "\(line)")
+        running.send(signal: SIGKILL)
+        _ = await running.end()
+    }
+
     @Test func `NO_COLOR leaves out the colours`() async throws {
         let origin = try origin()
         let urls = [origin.url("/one.bin"), origin.url("/two.bin")]

@@ -1,5 +1,7 @@
 import Foundation
 import HTTPServer
+import ImageCache
+import TestSupport
 import Testing
 
 @testable import imgcache_server
@@ -97,5 +99,25 @@ struct SettingTests {
     /// The configurations received by an observer. `@unchecked Sendable`: used by one test's thread only.
     private final class Seen: @unchecked Sendable {
         var lengths: [Int] = []
+    }
+
+    @Test func `the key rules of the cache directory hold, and the settings add to them`() throws {
+        let directory = try TestDirectory()
+        let options = [
+            "cache-dir": directory.path, "ignored-parameters": "token", "signed-hosts": "a.example",
+        ]
+        try directory.write(
+            #"{"keys": {"ignore": [{"parameters": ["utm_*"]}], "signed": ["b.example"], "unordered": ["c.example"]}}"#,
+            to: KeyRules.fileName)
+        let keys = try configuration(options: options).cacheConfiguration().rules.keys
+        var expected = try KeyRules(directory: directory.path)
+        expected.ignored.append(.init(ignoring: ["token"]))
+        expected.signedHosts.append("a.example")
+        #expect(keys == expected && keys.ignored.count == 2 && keys.signedHosts.count == 2)
+        #expect(keys.unorderedHosts == ["c.example"])
+        try directory.write(#"{"keys": {"ignores": []}}"#, to: KeyRules.fileName)
+        let configuration = try configuration(options: options)
+        let error = #expect(throws: SettingError.self) { try configuration.cacheConfiguration() }
+        #expect(error?.problem.contains("keys.ignores is not known") == true, "\(String(describing: error))")
     }
 }

@@ -27,6 +27,11 @@ extension Catalogue {
         try first(.entryByID, { $0.bind(1, id) }) { StoredEntry($0, withAccess: true) }
     }
 
+    /// Entries whose bodies have a digest.
+    func entries(sha256: [UInt8], limit: Int64) throws(StoreError) -> [StoredEntry] {
+        try all(.bySHA256, { $0.bind(1, sha256).bind(2, limit) }) { StoredEntry($0, withAccess: false) }
+    }
+
     func hasEntry(_ id: Int64) throws(StoreError) -> Bool {
         try first(.entryExists, { $0.bind(1, id) }, row: { _ in true }) ?? false
     }
@@ -72,6 +77,7 @@ extension Catalogue {
             insert.bind(6, body.size).bind(7, body.allocated).bind(8, body.checksum).bind(9, body.boot)
             insert.bind(10, created).bind(11, new.metadata)
             insert.bind(12, expires).bind(13, new.version)
+            insert.bind(14, new.format?.type).bind(15, new.format?.version).bind(16, new.sha256)
         }
         try run(.insertAccess) { $0.bind(1, id).bind(2, sequence).bind(3, created) }
     }

@@ -8,6 +8,9 @@ extension Catalogue {
     static let ofOtherVersions = """
         SELECT id FROM entries WHERE version IS NOT NULL AND (version < ?1 OR version > ?1) LIMIT ?2
         """
+    static let ofOtherFormats = """
+        SELECT id FROM entries WHERE value_type = ?1 AND (value_version < ?2 OR value_version > ?2) LIMIT ?3
+        """
     static let createdBefore = "SELECT id, created FROM entries WHERE id > ?1 ORDER BY id LIMIT ?2"
 
     /// The entries that no run holds and that are of no use any more, the longest expired first.
@@ -18,6 +21,11 @@ extension Catalogue {
     /// Entries for other versions of the application than this one.
     func entries(ofOtherVersionsThan version: String, limit: Int64) throws(StoreError) -> [Int64] {
         try all(.ofOtherVersions, { $0.bind(1, version).bind(2, limit) }) { $0.integer(0) }
+    }
+
+    /// Values of the format's type in other versions of it.
+    func entries(ofOtherFormatsThan format: ValueFormat, limit: Int64) throws(StoreError) -> [Int64] {
+        try all(.ofOtherFormats, { $0.bind(1, format.type).bind(2, format.version).bind(3, limit) }) { $0.integer(0) }
     }
 
     /// Numbers and dates of entries in the order of their numbers, which is nearly that of their dates.

@@ -6,7 +6,8 @@ enum Query: Int, CaseIterable {
     case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, urlsBefore
     case someByKey, entryByVariant, entryAfterVariant, variantCount, oldestVariants, updateVariant
     case insertEntry, deleteEntry, updateMetadata, updateBoot
-    case insertAccess, deleteAccess, touch, longestUnused, expired, ofOtherVersions, createdBefore
+    case insertAccess, deleteAccess, touch, longestUnused, expired, ofOtherVersions, ofOtherFormats, createdBefore
+    case bySHA256
     case insertDoomed, deleteDoomed, doomed, isDoomed
     case folder, saveFolder
     case setting, saveSetting, deleteSetting
@@ -64,7 +65,8 @@ enum Query: Int, CaseIterable {
         case .insertEntry:
             """
             INSERT INTO entries (id, key_hash, key, variant, url, size, allocated, checksum, boot, created, metadata,
-            expires, version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            expires, version, value_type, value_version, sha256)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
             """
         case .deleteEntry: "DELETE FROM entries WHERE id = ?1 RETURNING allocated"
         case .updateMetadata: "UPDATE entries SET metadata = ?2 WHERE id = ?1"
@@ -79,6 +81,8 @@ enum Query: Int, CaseIterable {
             """
         case .expired: Catalogue.expired
         case .ofOtherVersions: Catalogue.ofOtherVersions
+        case .ofOtherFormats: Catalogue.ofOtherFormats
+        case .bySHA256: "SELECT \(Self.columns) FROM entries e WHERE e.sha256 = ?1 LIMIT ?2"
         case .createdBefore: Catalogue.createdBefore
         case .insertDoomed: "INSERT OR REPLACE INTO doomed (id, allocated) VALUES (?1, ?2)"
         case .deleteDoomed: "DELETE FROM doomed WHERE id = ?1 RETURNING allocated"

@@ -12,6 +12,8 @@ enum Schema {
     ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's
     ///   variants stand in it in order, so that one is found among many without reading the others.
     ///   `expires` is when a body is of no use any more, in milliseconds since 1970, and `version` that of the application it is for.
+    ///   `value_type` and `value_version` are the type of the value that a body is and the version of its format (``ValueFormat``),
+    ///   `sha256` is the body's digest where it was verified.
     /// * `access` is apart from `entries`, so that noting an access rewrites 23 bytes and not a row with its metadata.
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of
     ///   the entries in `holds`, `capacity` the last configured one, 0 for none.
@@ -32,11 +34,16 @@ enum Schema {
             created INTEGER NOT NULL,
             metadata BLOB NOT NULL,
             expires INTEGER,
-            version TEXT
+            version TEXT,
+            value_type TEXT,
+            value_version TEXT,
+            sha256 BLOB
         );
         CREATE INDEX entries_by_key ON entries (key_hash, variant);
         CREATE INDEX entries_by_expiry ON entries (expires) WHERE expires IS NOT NULL;
         CREATE INDEX entries_by_version ON entries (version) WHERE version IS NOT NULL;
+        CREATE INDEX entries_by_value ON entries (value_type, value_version) WHERE value_type IS NOT NULL;
+        CREATE INDEX entries_by_sha256 ON entries (sha256) WHERE sha256 IS NOT NULL;
         CREATE TABLE access (
             entry INTEGER PRIMARY KEY,
             sequence INTEGER NOT NULL,

@@ -3,7 +3,12 @@ extension SchemaMigration {
     static let expiryAndVersions = """
         ALTER TABLE entries ADD COLUMN expires INTEGER;
         ALTER TABLE entries ADD COLUMN version TEXT;
+        ALTER TABLE entries ADD COLUMN value_type TEXT;
+        ALTER TABLE entries ADD COLUMN value_version TEXT;
+        ALTER TABLE entries ADD COLUMN sha256 BLOB;
         CREATE INDEX entries_by_expiry ON entries (expires) WHERE expires IS NOT NULL;
         CREATE INDEX entries_by_version ON entries (version) WHERE version IS NOT NULL;
+        CREATE INDEX entries_by_value ON entries (value_type, value_version) WHERE value_type IS NOT NULL;
+        CREATE INDEX entries_by_sha256 ON entries (sha256) WHERE sha256 IS NOT NULL;
         """
 }

@@ -79,6 +79,13 @@ final class Statement {
     }
 
     @discardableResult
+    func bind(_ index: Int32, _ value: [UInt8]?) -> Statement {
+        if let value { return bind(index, value) }
+        sqlite3_bind_null(handle, index)
+        return self
+    }
+
+    @discardableResult
     func bind(_ index: Int32, _ value: [UInt8]) -> Statement {
         value.withUnsafeBytes { bytes in
             if let start = bytes.baseAddress, !bytes.isEmpty {

@@ -13,6 +13,12 @@ enum BodyDefect: Error, Sendable {
     case digest(String, expected: String)
 }
 
+/// A sink that gives back what it has.
+protocol HeldBytesReading {
+    /// The bytes of a range that are held; `nil` when some of them are not, or cannot be read.
+    func heldBytes(_ range: Range<Int64>) -> [UInt8]?
+}
+
 /// Hands a body on in pieces that have been verified: what is damaged never reaches the store.
 ///
 /// Without piece digests it hands on what comes, and verifies the length and, where several origins may have to do with it, the digest of
@@ -40,6 +46,10 @@ final class CheckingSink: BodySink, @unchecked Sendable {
     private var position: Int64 = 0
     /// Bytes from `position` on that belong to a piece that is not whole yet.
     private var waiting: [UInt8] = []
+    /// Bytes of the same piece before `position`: the part of it that an earlier run has left behind.
+    private var lead: [UInt8] = []
+    /// The end of the range under way.
+    private var end: Int64 = .max
     /// The digest of the first `position` bytes; nil when some of them did not come by here.
     private var running: RunningDigest?
 
@@ -70,6 +80,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
             try check(length)
             try inner.begin(head, placement)
             (self.head, total, position, waiting) = (head, length ?? integrity.size, 0, [])
+            (lead, end) = ([], .max)
             beginnings += 1
             running = try digest.map { try RunningDigest($0.algorithm) }
         case .range(let range, let total):
@@ -78,10 +89,11 @@ final class CheckingSink: BodySink, @unchecked Sendable {
                 try inner.begin(head, .range(position..<range.upperBound, total: total))
             } else {
                 waiting = []
-                if position != range.lowerBound { running = nil }
+                if position != range.lowerBound { (running, lead) = (nil, begunPiece(at: range.lowerBound)) }
                 position = range.lowerBound
                 try inner.begin(head, placement)
             }
+            end = range.upperBound == total ? .max : range.upperBound
             (self.head, self.total) = (head, total)
         case .alreadyComplete(let total):
             try check(total)
@@ -89,6 +101,18 @@ final class CheckingSink: BodySink, @unchecked Sendable {
             (self.head, self.total) = (head, total)
         }
         basis = nil
+    }
+
+    /// The bytes that are held of the piece that goes on at a place.
+    private func begunPiece(at place: Int64) -> [UInt8] {
+        guard let pieces, place % pieces.length != 0 else { return [] }
+        return (inner as? any HeldBytesReading)?.heldBytes(place - place % pieces.length..<place) ?? []
+    }
+
+    /// Returns true if all bytes of the piece under way come by here, or are held.
+    private func canVerifyPiece(_ length: Int64) -> Bool {
+        let start = position - Int64(lead.count)
+        return start % length == 0 && start + length <= end
     }
 
     private func check(_ length: Int64?) throws {
@@ -103,18 +127,17 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         guard let pieces else { return try handOn(bytes) }
         var rest = bytes
         while !rest.isEmpty {
-            let end = (position / pieces.length + 1) * pieces.length
-            // A piece that an earlier run began cannot be verified: its first bytes are not available here.
-            let isWhole = position % pieces.length == 0
-            let count = min(rest.count, Int(end - position) - waiting.count)
+            let pieceEnd = (position / pieces.length + 1) * pieces.length
+            let count = min(rest.count, Int(pieceEnd - position) - waiting.count)
             let part = UnsafeRawBufferPointer(rebasing: rest[..<count])
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            guard isWhole else {
+            guard canVerifyPiece(pieces.length) else {
+                lead = []
                 _ = try handOn(part)
                 continue
             }
             waiting.append(contentsOf: part)
-            if position + Int64(waiting.count) == end { try handOnPiece() }
+            if position + Int64(waiting.count) == pieceEnd { try handOnPiece() }
         }
         return .accepted
     }
@@ -130,13 +153,15 @@ final class CheckingSink: BodySink, @unchecked Sendable {
 
     private func handOnPiece() throws {
         guard let pieces, !waiting.isEmpty else { return }
-        let index = Int(position / pieces.length)
-        let isRight = try isPiece(index, waiting)
+        let start = position - Int64(lead.count)
+        let index = Int(start / pieces.length)
+        let isRight = try isPiece(index, lead + waiting)
         let piece = waiting
         waiting = []
         guard isRight else {
-            throw BodyDefect.piece(index: index, position..<position + Int64(piece.count))
+            throw BodyDefect.piece(index: index, start..<position + Int64(piece.count))
         }
+        lead = []
         _ = try piece.withUnsafeBytes { try handOn($0) }
     }
 
@@ -152,7 +177,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         switch ending {
         case .cut: try inner.end(.cut)
         case .discarded:
-            (waiting, running, position) = ([], nil, 0)
+            (waiting, lead, running, position) = ([], [], nil, 0)
             try inner.end(.discarded)
         case .complete:
             do { try verifyEnd() } catch {
@@ -179,20 +204,36 @@ final class CheckingSink: BodySink, @unchecked Sendable {
 
     // MARK: Between transfers
 
+    /// The outcome of putting a piece in its place that was fetched by itself.
+    enum Replacement {
+        /// It is in its place.
+        case done
+        /// It is wrong too, or belongs elsewhere.
+        case unsuitable
+        /// The part of it that an earlier run has left behind is wrong: all that is held is dropped.
+        case heldIsWrong
+    }
+
     /// Puts a piece in its place that was fetched by itself, behind what has been handed on.
-    ///
-    /// - Returns: Whether it is the right one.
-    func replace(piece index: Int, _ range: Range<Int64>, by bytes: [UInt8]) throws -> Bool {
-        guard let head, let total, range.lowerBound == position, try isPiece(index, bytes) else { return false }
+    func replace(piece index: Int, _ range: Range<Int64>, by bytes: [UInt8]) throws -> Replacement {
+        guard let head, let total, range.lowerBound == position - Int64(lead.count), try isPiece(index, bytes) else {
+            return .unsuitable
+        }
         waiting = []
-        try inner.begin(head, .range(range.lowerBound..<total, total: total))
+        guard bytes.starts(with: lead) else {
+            try end(.discarded)
+            return .heldIsWrong
+        }
+        let rest = bytes.dropFirst(lead.count)
+        try inner.begin(head, .range(position..<total, total: total))
         do {
-            _ = try bytes.withUnsafeBytes { try handOn($0) }
+            _ = try Array(rest).withUnsafeBytes { try handOn($0) }
         } catch {
             try? inner.end(.cut)
             throw error
         }
+        lead = []
         try inner.end(.cut)
-        return true
+        return .done
     }
 }

@@ -78,6 +78,12 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         tellFollowers(placement)
     }
 
+    /// The bytes of a range that are held; `nil` when some of them are not, or cannot be read.
+    func heldBytes(_ range: Range<Int64>) -> [UInt8]? {
+        guard let held = writer.held, !held.missing.contains(where: { $0.overlaps(range) }) else { return nil }
+        return writer.heldBytes(range)
+    }
+
     /// Lets those who wait for the same resource follow the body, if it is an answer to them too.
     private func tellFollowers(_ placement: BodyPlacement) {
         guard isStorable, resolved.request.expectedDigest == nil,
@@ -169,6 +175,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             throw .wrong(expected, actual: actual.hexadecimal, url: resolved.url)
         }
     }
+
+    /// The body's SHA-256, after ``checkDigest()``; `nil` when nobody has given one.
+    var verifiedSHA256: [UInt8]? { expected.flatMap { $0.algorithm == .sha256 ? $0.bytes : nil } }
 
     /// Leaves what is there for the next run, if it can be continued; drops it otherwise.
     func leavePartial() {

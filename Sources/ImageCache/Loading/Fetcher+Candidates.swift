@@ -79,9 +79,11 @@ extension Fetcher {
     }
 
     /// Opens a stored body; `nil` when it is gone or damaged, or has not the SHA-256 that the request names.
+    ///
+    /// - Parameter notesUse: False if the use of the entry was noted in the store already.
     func open(
         _ candidate: Candidate, for resolved: ResolvedRequest, as source: CachedFile.Source, _ status: CacheStatus,
-        bytesTransferred: Int64 = 0
+        bytesTransferred: Int64 = 0, notesUse: Bool = true
     ) throws(ImageCacheError) -> CachedFile? {
         let body: StoredBody
         do throws(StoreError) {
@@ -95,7 +97,7 @@ extension Fetcher {
             return nil
         }
         do throws(StoreError) {
-            try store.touch(candidate.entry)
+            if notesUse { try store.touch(candidate.entry) }
             return CachedFile(
                 source: source, bytesTransferred: bytesTransferred, resumedFrom: 0, finalURL: candidate.record.finalURL,
                 response: candidate.record.response, isStored: true, cacheStatus: status, body: body,

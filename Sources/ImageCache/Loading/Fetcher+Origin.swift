@@ -20,6 +20,11 @@ extension Fetcher {
                 resolved.transferRequest(request.conditional), into: sink, events: { resolved.report($0, to: fetch) })
             result.bytesReceived += request.received
         } catch {
+            if var file = (error.cause as? EqualBodyIsStored)?.file {
+                sink.leavePartials()
+                file.bytesTransferred = error.bytesReceived
+                return file
+            }
             sink.passed?.finish(.failure(ImageCacheError(error)))
             if (error.cause as? StoreError)?.code == .tooLarge { sink.discard() } else { sink.leavePartials() }
             return try stale(after: error, request)

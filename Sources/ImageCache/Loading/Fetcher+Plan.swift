@@ -20,6 +20,13 @@ extension Fetcher {
     }
 
     func plan(_ resolved: ResolvedRequest) throws(ImageCacheError) -> Plan {
+        let plan = try ownPlan(resolved)
+        if case .ask = plan, let file = try equalBody(resolved) { return .serve(file) }
+        return plan
+    }
+
+    /// The next step by what is stored for this request.
+    private func ownPlan(_ resolved: ResolvedRequest) throws(ImageCacheError) -> Plan {
         var candidates = try candidates(for: resolved)
         let count = candidates.count
         while true {

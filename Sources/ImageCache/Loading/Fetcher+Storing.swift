@@ -85,6 +85,8 @@ extension Fetcher {
             entry.expires = rules.uselessDate(
                 of: record.response, freshnessOverride: resolved.request.freshnessOverride)
             entry.version = resolved.request.applicationVersion
+            entry.format = resolved.request.format
+            entry.sha256 = sink.verifiedSHA256
             let stored: StoredBody? = sink.isStorable ? try commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient() }
             var status = status

@@ -12,7 +12,7 @@ import Transfer
 ///
 /// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
 /// transport, as `BodySink` guarantees.
-final class ResponseSink: BodySink, @unchecked Sendable {
+final class ResponseSink: BodySink, HeldBytesReading, @unchecked Sendable {
     /// Where a body that may be stored goes.
     struct Storing {
         var download: DownloadSink
@@ -53,6 +53,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
 
     func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
 
+    func heldBytes(_ range: Range<Int64>) -> [UInt8]? { whole?.download.heldBytes(range) }
+
     /// Whoever reads has the head, and perhaps some bytes: there is no second beginning, only a continuation.
     func canRestart() -> Bool {
         guard hasBegun else { return true }
@@ -62,6 +64,9 @@ final class ResponseSink: BodySink, @unchecked Sendable {
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
         if request.consumer.isFile, let whole {
+            if case .whole = placement, let file = try fetcher.equalBody(head, resolved) {
+                throw EqualBodyIsStored(file: file)
+            }
             target = whole
             return try whole.download.begin(head, placement)
         }

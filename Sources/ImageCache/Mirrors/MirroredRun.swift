@@ -241,9 +241,17 @@ final class MirroredRun {
                 if error.code == .cancelled { throw completed(error) }
                 continue
             }
-            guard target.isWhole, (try? sink.replace(piece: index, range, by: target.bytes)) == true else { continue }
-            transport.tell(.repairedPiece(url: URLText.withoutUserinfo(source.url), index: index))
-            return true
+            guard target.isWhole, let outcome = try? sink.replace(piece: index, range, by: target.bytes) else {
+                continue
+            }
+            switch outcome {
+            case .unsuitable: continue
+            // Every source begins anew, and nobody is to blame.
+            case .heldIsWrong: return true
+            case .done:
+                transport.tell(.repairedPiece(url: URLText.withoutUserinfo(source.url), index: index))
+                return true
+            }
         }
         return false
     }

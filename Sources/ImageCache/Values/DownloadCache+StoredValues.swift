@@ -15,12 +15,15 @@ extension DownloadCache {
     ///   - key: Any text; compared byte for byte.
     ///   - owner: Whose value it is: those of one owner are never seen by another. Default: nobody's in particular.
     ///   - lifetime: For how long it is used; an expired one is evicted before all that is not. Default: until it is evicted.
-    ///   - version: The version of the value's format; a look-up for another one does not find it.
+    ///   - version: The version of the type's format; a look-up for another one does not find it, and the first use of another one
+    ///     removes all values of the type that were stored with this one.
     /// - Throws: ``ImageCacheError`` with code `store`, or ``ImageCacheError/Code/undecodableValue`` when it cannot be encoded.
     public func store<Value: Encodable & Sendable>(
         _ value: Value, for key: String, owner: String? = nil, lifetime: Duration? = nil, version: String? = nil
     ) async throws(ImageCacheError) {
         let place = ValuePlace(key, owner: owner)
+        let format = version.map { ValueFormat(ofStored: Value.self, version: $0) }
+        defer { use(format) }
         let record = ValueRecord(
             stored: fetcher.now(), lifetime: lifetime, version: version,
             applicationVersion: configuration.applicationVersion)
@@ -30,7 +33,11 @@ extension DownloadCache {
                 throw ImageCacheError(
                     .undecodableValue, message: "the value of \(key) cannot be encoded: \(error)", cause: error)
             }
-            do throws(StoreError) { return try commit(bytes, record, place) } catch { throw ImageCacheError(error) }
+            do throws(StoreError) {
+                return try commit(bytes, record, format, place)
+            } catch {
+                throw ImageCacheError(error)
+            }
         }
         keep(value, record, held.entry, held.generation, place, cost: Int(clamping: held.entry.size))
     }
@@ -49,6 +56,8 @@ extension DownloadCache {
         forKey key: String, as type: Value.Type = Value.self, owner: String? = nil, version: String? = nil
     ) async throws(ImageCacheError) -> ValueLookup<Value> {
         let place = ValuePlace(key, owner: owner)
+        // Behind the look-up, which tells why the value is not used.
+        defer { use(version.map { ValueFormat(ofStored: type, version: $0) }) }
         if let held = values.held(memoryKey(place, version, type))?.value as? Value { return .found(held) }
         return try await executor.run { [self] () throws(ImageCacheError) in
             do throws(StoreError) { return try stored(place, version, type) } catch { throw ImageCacheError(error) }
@@ -100,7 +109,7 @@ extension DownloadCache {
 
     /// Replaces what is stored. Only a removal that comes between two looks is in the way, and what comes after it counts.
     private func commit(
-        _ bytes: [UInt8], _ record: ValueRecord, _ place: ValuePlace
+        _ bytes: [UInt8], _ record: ValueRecord, _ format: ValueFormat?, _ place: ValuePlace
     ) throws(StoreError) -> (entry: StoredEntry, generation: Generation) {
         // Each further round is a removal by somebody else.
         for _ in 0..<64 {
@@ -109,6 +118,7 @@ extension DownloadCache {
                 key: place.key, url: place.resource, metadata: record.encoded, generation: generation)
             entry.expires = record.expires
             entry.version = record.applicationVersion
+            entry.format = format
             let writer = try fetcher.store.beginBody(for: place.key)
             do throws(StoreError) {
                 try writer.start(header: [], total: Int64(bytes.count))

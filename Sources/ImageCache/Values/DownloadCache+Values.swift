@@ -13,14 +13,15 @@ extension DownloadCache {
     ///         try JSONDecoder().decode([User].self, from: body.data)
     ///     }
     ///
-    /// A body stored for another version counts as absent, and goes when the new response is stored. The same holds for another
-    /// ``Configuration/applicationVersion``, whose entries are also removed when the cache is opened.
+    /// A body stored for another version counts as absent at once. The first call with a version also removes, in the background, all
+    /// responses that were stored for other versions of the type. The same holds for another ``Configuration/applicationVersion``,
+    /// whose entries are removed when the cache is opened.
     ///
     /// - Parameters:
     ///   - request: The request; an answer of more than ``Configuration/maxValueSize`` bytes is an error.
-    ///   - type: The value's type. In memory a value is found by request, type and version: give another version where the same
-    ///     type is decoded in another way.
-    ///   - version: The version of the value's format. Default: any.
+    ///   - type: The value's type. In memory a value is found by request, type and version: what is decoded in several ways at
+    ///     the same time should be several types.
+    ///   - version: The version of the type's format. Default: any.
     ///   - cost: The bytes that a value counts in memory, given the body's length. Default: that.
     ///   - decode: Makes the value of the body. When it throws for a stored body, the origin is asked once for a new one.
     /// - Throws: As ``file(for:)-(FileRequest)``; ``ImageCacheError/Code/undecodableValue`` with the decoder's error as its cause.
@@ -31,6 +32,8 @@ extension DownloadCache {
     ) async throws(ImageCacheError) -> CachedValue<Value> {
         var request = request
         setVersion(version, of: &request)
+        request.format = version.map { ValueFormat(ofResponse: type, version: $0) }
+        defer { use(request.format) }
         let key = ValueMemory.Key(request, as: type, by: fetcher.rules)
         if let value = values.held(key, for: request)?.value as? Value {
             return CachedValue(value: value, source: .memory, unusedReason: nil)
@@ -91,6 +94,21 @@ extension DownloadCache {
                 if count > 0 { logger.info("removed \(count) values of other versions of the application") }
             } catch  where error.code != .closed {
                 logger.warning("values of other versions of the application cannot be removed: \(error)")
+            } catch {}
+        }
+    }
+
+    /// Removes what is stored in other versions of the format's type, in the background, when this process uses the format for the
+    /// first time.
+    func use(_ format: ValueFormat?) {
+        guard let format, !configuration.store.isReadOnly, values.isFirstUse(of: format) else { return }
+        let (store, logger) = (fetcher.store, configuration.logger)
+        Task(executorPreference: executor, priority: .background) {
+            do throws(StoreError) {
+                let count = try store.removeFormats(except: format)
+                if count > 0 { logger.info("removed \(count) values of other versions of their format") }
+            } catch  where error.code != .closed {
+                logger.warning("values of other versions of their format cannot be removed: \(error)")
             } catch {}
         }
     }

@@ -20,7 +20,7 @@ extension DownloadCache {
         var status = CacheStatus(cache: "imgcache", hit: true)
         status.timeToLive = Int((lookup.freshUntil.timeIntervalSince(fetcher.now())).rounded(.up))
         // An evicted one is a miss: the usual way tells.
-        return try? fetcher.open(lookup.candidate, for: resolved, as: .disk, status)
+        return try? fetcher.open(lookup.candidate, for: resolved, as: .disk, status, notesUse: false)
     }
 
     /// Keeps the look-up of a small file that was just answered from the store.

@@ -79,6 +79,8 @@ final class ValueMemory: Sendable {
     }
 
     private let memory: MemoryCache<Key, Held>
+    /// The formats that were used.
+    private let formats = Locked<Set<ValueFormat>>([])
     private let store: DiskStore
     private let now: @Sendable () -> Date
 
@@ -89,6 +91,9 @@ final class ValueMemory: Sendable {
     }
 
     var statistics: MemoryCacheStatistics { memory.statistics }
+
+    /// Returns true the first time.
+    func isFirstUse(of format: ValueFormat) -> Bool { formats.withLock { $0.insert(format).inserted } }
 
     /// Returns the entry that is in memory and may be used without a look at the store.
     func held(_ key: Key, for request: FileRequest) -> Held? {

@@ -83,8 +83,7 @@ extension ServerConfiguration {
         cache.rules = CacheRules(mode: .shared)
         cache.rules.alwaysVaryingNames = Set(passedFields.map { $0.lowercased() })
         cache.rules.signatures.schemes += signatureParameters.map { .init(parameter: $0) }
-        if !ignoredParameters.isEmpty { cache.rules.keys.ignored = [.init(ignoring: Set(ignoredParameters))] }
-        cache.rules.keys.signedHosts = signedHosts.map { HostPattern($0) }
+        cache.rules.keys = try keyRules()
         cache.store.capacity = capacity
         cache.maxVariants = maxVariants
         cache.maxDecodesPerClient = decodesPerClient
@@ -101,5 +100,16 @@ extension ServerConfiguration {
                 setting: "memory-capacity", value: ByteSize(memoryCapacity).exactText, problem: "\(error)")
         }
         return cache
+    }
+
+    /// The rules of the directory, which hold for every process on it, and those of the settings.
+    private func keyRules() throws(SettingError) -> KeyRules {
+        var keys: KeyRules
+        do throws(ImageCacheError) { keys = try KeyRules(directory: cacheDirectory) } catch {
+            throw SettingError(setting: "cache-dir", value: cacheDirectory, problem: "\(error)")
+        }
+        if !ignoredParameters.isEmpty { keys.ignored.append(.init(ignoring: Set(ignoredParameters))) }
+        keys.signedHosts += signedHosts.map { HostPattern($0) }
+        return keys
     }
 }

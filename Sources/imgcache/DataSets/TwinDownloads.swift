@@ -1,42 +1,36 @@
 import ConcurrencyPrimitives
 import Digests
-import DownloadLists
-import ImageCache
 
-/// Downloads of a run to which the list gives the same digest: one of them is fetched, and its file is all of them's.
+/// Downloads that a list gives the same digest: they run one after the other, so that the first one's file answers the others from the
+/// store.
 final class TwinDownloads: Sendable {
-    private struct Twins {
-        /// The file, when the one that is fetched has ended; `nil` in it: it failed.
-        let file = Promise<CachedFile?>()
-        var isBegun = false
+    private let isOn: Bool
+    private let running = Locked<[Digest: Promise<Void>]>([:])
+
+    /// - Parameter isOn: False to let all of them run at once.
+    init(isOn: Bool) { self.isOn = isOn }
+
+    /// Runs `work` when no other download of the digest is under way.
+    func run<Result>(_ digest: Digest?, _ work: () async throws -> Result) async rethrows -> Result {
+        guard isOn, let digest, digest.algorithm.isCollisionResistant else { return try await work() }
+        let own = Promise<Void>()
+        while let other = running.withLock({ $0.begin(digest, own) }) {
+            // Cancelled: the work itself ends at once.
+            if await other.value() == nil { return try await work() }
+        }
+        defer {
+            running.withLock { $0[digest] = nil }
+            own.fulfill(())
+        }
+        return try await work()
     }
+}
 
-    private let twins: Locked<[Digest: Twins]>
-
-    init(of downloads: [ListedDownload]) {
-        var counts: [Digest: Int] = [:]
-        for case let digest? in downloads.map(\.digest) where digest.algorithm.isCollisionResistant {
-            counts[digest, default: 0] += 1
-        }
-        twins = Locked(counts.filter { $0.value > 1 }.mapValues { _ in Twins() })
-    }
-
-    /// Runs `work`, with the file that a twin has brought, if there is one.
-    ///
-    /// - Parameter work: Gives the file that it brought.
-    func share(_ digest: Digest?, _ work: (CachedFile?) async throws -> CachedFile?) async throws {
-        let (own, isFirst) = twins.withLock { twins -> (Twins?, Bool) in
-            guard let digest, let own = twins[digest] else { return (nil, true) }
-            twins[digest]?.isBegun = true
-            return (own, !own.isBegun)
-        }
-        guard let own else { return _ = try await work(nil) }
-        guard isFirst else { return _ = try await work(await own.file.value() ?? nil) }
-        do {
-            own.file.fulfill(try await work(nil))
-        } catch {
-            own.file.fulfill(nil)
-            throw error
-        }
+extension [Digest: Promise<Void>] {
+    /// The download of the digest that is under way; `nil` when there was none, and `own` is it now.
+    fileprivate mutating func begin(_ digest: Digest, _ own: Promise<Void>) -> Promise<Void>? {
+        if let other = self[digest] { return other }
+        self[digest] = own
+        return nil
     }
 }

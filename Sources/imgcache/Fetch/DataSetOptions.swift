@@ -29,10 +29,19 @@ struct DataSetOptions: ParsableArguments {
             valueName: "mode"))
     var linkMode = LinkMode.clone
 
-    @Flag(help: "Download files that the list gives the same digest once, and store them once.")
+    @Flag(
+        help: """
+            Store files of one SHA-256 once: one that is stored under another URL answers, by the digest of the list, of --sha256, or of \
+            the response (Repr-Digest).
+            """)
     var dedupe = false
 
-    @Flag(inversion: .prefixedNo, help: "Go on with the other files when one has failed.")
+    @Flag(
+        inversion: .prefixedNo,
+        help: """
+            Go on with the other files when one has failed; at the end, try once more what could not be reached or was answered with a \
+            status that may pass, such as 503.
+            """)
     var keepGoing = true
 
     @Option(

@@ -45,11 +45,11 @@ struct FetchResult: RunResult {
         self.sha256 = sha256?.lowercased()
     }
 
-    /// Another download of the run brought the same file.
-    mutating func isTwin() {
-        source = "shared"
-        bytesTransferred = 0
-        resumedFrom = 0
+    /// Adds what an earlier try of the run has cost.
+    mutating func add(_ earlier: FetchResult) {
+        bytesTransferred += earlier.bytesTransferred
+        resumedFrom = min(resumedFrom, earlier.resumedFrom)
+        seconds += earlier.seconds
     }
 
     static func word(for source: CachedFile.Source) -> String {

@@ -21,7 +21,7 @@ struct FetchRun: Sendable {
             destination = try OutputDestination(options.output, options.dataSet, for: downloads)
             session = try FetchSession(
                 options: options.fetching, options.dataSet, transfers: options.batch.parallel, destination: destination,
-                twins: TwinDownloads(of: options.dataSet.dedupe ? downloads : []))
+                twins: TwinDownloads(isOn: options.dataSet.dedupe))
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)
@@ -38,12 +38,28 @@ struct FetchRun: Sendable {
         let sizes = display.map { SizeProbe(session.probe, $0) }
         sizes?.start(inputs)
         let record = RunRecord()
-        var status = await reporter.run(inputs, width: options.batch.parallel, interruption) { input, place in
-            let result = await session.fetch(input, id: place, display: display)
-            record.add(result, at: place)
-            if result.exitStatus != .done, !options.dataSet.keepGoing { inputs.stop() }
-            return result
-        }
+        let tries = SecondTries(isOn: triesAgain)
+        var status = await reporter.run(
+            inputs, width: options.batch.parallel, interruption,
+            { input, place in
+                var result = await session.fetch(input, id: place, display: display)
+                if let first = tries.first(at: place) {
+                    result.add(first)
+                } else if !interruption.isSignalled, tries.postpone(result, at: place) {
+                    inputs.postpone(place)
+                    display?.postpone(place)
+                    return nil
+                }
+                display?.finish(place, size: result.size)
+                record.add(result, at: place)
+                if result.exitStatus != .done, !options.dataSet.keepGoing { inputs.stop() }
+                return result
+            },
+            rest: {
+                let rest = tries.rest
+                for (result, place) in rest { record.add(result, at: place) }
+                return rest
+            })
         sizes?.stop()
         display?.stop()
         if let missing = session.missingPath() {
@@ -58,6 +74,12 @@ struct FetchRun: Sendable {
         interruption.isReported()
         await session.close()
         return status
+    }
+
+    /// True if files of a set that failed are tried once more at its end.
+    private var triesAgain: Bool {
+        (options.batch.inputFile != nil || options.urls.count > 1) && options.dataSet.keepGoing
+            && options.fetching.request.retry != 0
     }
 
     /// Lines that are redrawn on a terminal; elsewhere one line now and then for several files.

@@ -36,7 +36,8 @@ struct FetchSession: Sendable {
                 try options.openCache(transfers: transfers, in: directory)
             }
         do {
-            cache = try options.openCache(transfers: transfers, holdingFiles: holds)
+            // Downloads would leave the requests for lengths no room until the last of them has begun.
+            cache = try options.openCache(transfers: transfers + SizeProbe.width, holdingFiles: holds)
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
             // Stored files can be delivered nevertheless.
             let mayRead = holds || template.policy == .returnCacheDataDontLoad
@@ -55,15 +56,15 @@ struct FetchSession: Sendable {
 
     /// Returns true if bytes may be written while they arrive. They may not if a checksum must be verified first.
     private func streams(_ request: FileRequest) -> Bool {
-        destination.isStandardOutput && request.sha256 == nil && request.integrity.digest == nil
+        destination.isStandardOutput && request.digest == nil
     }
 
-    /// The length of a download's file, by HEAD; `nil` when nobody says it.
+    /// The length of a download's file, by what is stored, or by HEAD; `nil` when nobody says it.
     @Sendable func probe(_ download: ListedDownload) async -> Int64? {
         guard let cache else { return nil }
         var request = template
         request.url = download.url
-        if let stored = try? cache.blocking.storedFile(for: request) { return stored.size }
+        if let info = try? cache.blocking.info(for: request), let size = info.knownSize { return size }
         guard request.policy != .returnCacheDataDontLoad else { return nil }
         request.method = .head
         request.sha256 = nil
@@ -87,21 +88,14 @@ struct FetchSession: Sendable {
         guard case .download(let download) = input else {
             var result = FetchResult(url: input.name)
             if case .invalid(let error) = input { result.fail(Failure(.usage, "\(error)")) }
-            display?.finish(id)
             return result
         }
         let request = template.getting(download, dataSet, isQuiet: isQuiet)
         var result = FetchResult(url: request.urlWithoutUserinfo)
         await result.timed { result in
-            defer { display?.finish(id, size: result.size) }
             do {
-                try await twins.share(download.digest) { twin in
-                    if let twin {
-                        try deliver(twin, of: request, download, &result, isFallback: false)
-                        result.isTwin()
-                        return twin
-                    }
-                    return try await fetch(request, download, into: &result, id: id, display)
+                try await twins.run(request.digest) {
+                    try await fetch(request, download, into: &result, id: id, display)
                 }
             } catch {
                 result.fail(error, told: explained(error))
@@ -117,20 +111,20 @@ struct FetchSession: Sendable {
     private func fetch(
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
-    ) async throws -> CachedFile? {
+    ) async throws {
         do {
-            return try await fetchOnce(request, download, into: &result, id: id, display)
+            try await fetchOnce(request, download, into: &result, id: id, display)
         } catch let error as ImageCacheError
             where error.code == .wrongBytes && !request.mirrors.isEmpty && result.resumedFrom > 0
         {
-            return try await fetchOnce(request, download, into: &result, id: id, display)
+            try await fetchOnce(request, download, into: &result, id: id, display)
         }
     }
 
     private func fetchOnce(
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
-    ) async throws -> CachedFile? {
+    ) async throws {
         if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?
             do {
@@ -142,16 +136,14 @@ struct FetchSession: Sendable {
                 file = nil
             }
             if let file {
-                try deliver(file, of: request, download, &result, isFallback: false)
-                return file
+                return try deliver(file, of: request, download, &result, isFallback: false)
             }
         }
-        guard let fallback else { return nil }
+        guard let fallback else { return }
         let cache = try fallback.opened()
         let file = try await load(request, from: cache, into: &result, id: id, display)
         try deliver(file, of: request, download, &result, isFallback: true)
         _ = try? cache.blocking.remove(request)
-        return nil
     }
 
     /// The fallback cache, if an earlier run has begun the request there and the store has no response.
@@ -212,6 +204,7 @@ struct FetchSession: Sendable {
         if file.source == .stale, request.policy == .returnCacheDataElseLoad, download.digest != nil {
             result.source = "verified"
         }
+        if file.isOfOtherRequest { result.source = "shared" }
         if destination.needsStoredFile {
             result.path = file.path
             handedOut.withLock { $0.append((result.url, file.path)) }
@@ -255,4 +248,9 @@ struct FetchSession: Sendable {
         await cache?.close()
         await fallback?.close()
     }
+}
+
+extension CacheInfo {
+    /// The length of the file, as far as it is stored or has begun.
+    fileprivate var knownSize: Int64? { entries.first?.size ?? partial?.total }
 }

@@ -16,6 +16,7 @@ extension FileRequest {
         request.integrity.size = download.size
         request.integrity.requiresDigest = options.requireDigest
         request.integrity.asksForDigest = download.digest == nil && sha256 == nil
+        request.reusesEqualBodies = options.dedupe
         for field in download.fields {
             if let name = HTTPField.Name(field.name) {
                 request.fields.append(HTTPField(name: name, value: field.value))
@@ -28,6 +29,11 @@ extension FileRequest {
         if !isQuiet { request.mirrorEvents = { Output.warning($0.text.forTerminal) } }
         return request
     }
+}
+
+extension FileRequest {
+    /// The digest that the file must have.
+    var digest: Digest? { integrity.digest ?? sha256.flatMap { Digest(.sha256, hexadecimal: $0) } }
 }
 
 extension ListedDownload {

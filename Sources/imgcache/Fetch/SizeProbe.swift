@@ -7,7 +7,7 @@ import ImageCache
 /// Begins after a while: a short run needs no forecast.
 final class SizeProbe: Sendable {
     private static let delay = Duration.seconds(3)
-    private static let width = 2
+    static let width = 2
 
     private let size: @Sendable (ListedDownload) async -> Int64?
     private let display: ProgressDisplay
@@ -19,17 +19,19 @@ final class SizeProbe: Sendable {
         self.display = display
     }
 
+    /// From the last input to the first: downloads come from the other end, and what they reach first needs no request.
     func start(_ inputs: WorkQueue<FetchInput>) {
-        let next = Locked(0)
+        let next = Locked<Int?>(nil)
         let tasks = (0..<Self.width).map { _ in
             Task { [self] in
-                try? await Task.sleep(for: Self.delay)
+                repeat { try? await Task.sleep(for: Self.delay) } while !inputs.count.isComplete && !Task.isCancelled
                 while !Task.isCancelled {
                     let place = next.withLock { next in
-                        defer { next += 1 }
-                        return next
+                        let place = (next ?? inputs.count.count) - 1
+                        next = place
+                        return place
                     }
-                    guard place < inputs.count.count else { return }
+                    guard place >= 0 else { return }
                     guard case .download(let download) = inputs[place], !display.knows(place) else { continue }
                     if let size = await size(download) { display.expect(place, size: size) }
                 }

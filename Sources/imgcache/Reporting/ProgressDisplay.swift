@@ -21,9 +21,20 @@ final class ProgressDisplay: Sendable {
         var drawnLines = 0
         var ticker: Task<Void, Never>?
         var overall = RateMeter()
+        var rateNoted = -Double.infinity
         /// The lengths of files, as far as they are known.
         var sizes: [Int: Int64] = [:]
         var totalSize: Int64 = 0
+
+        /// Bytes that are here.
+        var received: Int64 { finishedBytes + rows.values.reduce(0) { $0 + $1.line.received } }
+
+        /// Also between two lines, which may be further apart than the time that a rate is measured over; ten times a second.
+        mutating func noteRate(at now: Double) {
+            guard now - rateNoted >= 0.1 else { return }
+            rateNoted = now
+            overall.record(bytes: received, at: now)
+        }
 
         mutating func note(_ size: Int64, of id: Int) {
             totalSize += size - (sizes.updateValue(size, forKey: id) ?? 0)
@@ -55,6 +66,7 @@ final class ProgressDisplay: Sendable {
                 state.order.append(id)
             }
             state.rows[id]?.apply(progress, name: name, at: now)
+            state.noteRate(at: now)
             if state.ticker == nil {
                 state.ticker = Task { [weak self, isTerminal] in
                     try? await Task.sleep(for: isTerminal ? .milliseconds(200) : Self.printEvery)
@@ -77,6 +89,14 @@ final class ProgressDisplay: Sendable {
 
     /// Returns true if the file's length is known, or its download is under way.
     func knows(_ id: Int) -> Bool { state.withLock { $0.sizes[id] != nil || $0.rows[id] != nil } }
+
+    /// A file that failed, and is tried once more: nothing of it is under way.
+    func postpone(_ id: Int) {
+        state.withLock { state in
+            state.rows[id] = nil
+            state.order.removeAll { $0 == id }
+        }
+    }
 
     /// - Parameter size: The file's length; `nil`: it failed, and nothing of it is expected any more.
     func finish(_ id: Int, size: Int64? = nil) {
@@ -141,9 +161,9 @@ final class ProgressDisplay: Sendable {
     private func totalLine(_ state: inout State, at now: Double) -> ProgressLine {
         let files = fileCount()
         var total = ProgressLine(name: "total \(state.finishedFiles) of \(files.count)\(files.isComplete ? "" : "+")")
-        total.received = state.finishedBytes + state.rows.values.reduce(0) { $0 + $1.line.received }
+        total.received = state.received
         if files.isComplete, state.sizes.count >= files.count { total.total = state.totalSize }
-        state.overall.record(bytes: total.received, at: now)
+        state.noteRate(at: now)
         total.bytesPerSecond = state.overall.bytesPerSecond
         return total
     }

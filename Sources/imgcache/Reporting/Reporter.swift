@@ -60,21 +60,24 @@ final class Reporter<Result: RunResult>: Sendable {
 
     /// Processes all sources, `width` at a time; after an interruption no further one is begun.
     ///
-    /// - Parameter work: gets a source and its place.
+    /// - Parameters:
+    ///   - work: Gets a source and its place; `nil` when there is no result yet, because the source was postponed.
+    ///   - rest: The results of postponed sources that were not processed again, and their places.
     /// - Returns: the exit code.
     func run<Source: Sendable>(
         _ sources: WorkQueue<Source>, width: Int, _ interruption: Interruption,
-        _ work: @escaping @Sendable (Source, Int) async -> Result
+        _ work: @escaping @Sendable (Source, Int) async -> Result?, rest: () -> [(Result, Int)] = { [] }
     ) async -> ExitStatus {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<width {
                 group.addTask {
                     while !interruption.isSignalled, let (source, place) = await sources.next() {
-                        self.add(await work(source, place), at: place)
+                        if let result = await work(source, place) { self.add(result, at: place) }
                     }
                 }
             }
         }
+        for (result, place) in rest() { add(result, at: place) }
         return state.withLock { state in
             if state.outOfSpaceFailures > 1 {
                 Output.error("\(state.outOfSpaceFailures - 1) more failed for the same reason")

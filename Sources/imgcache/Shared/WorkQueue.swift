@@ -7,17 +7,24 @@ final class WorkQueue<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element]
         var next = 0
+        /// The places of elements that are taken once more when there is no other.
+        var postponed: [Int] = []
         var isComplete: Bool
         var isStopped = false
         var waiting: [CheckedContinuation<Item?, Never>] = []
 
         mutating func take() -> Item? {
-            guard !isStopped, next < elements.count else { return nil }
+            if isStopped { return nil }
+            guard next < elements.count else {
+                guard !postponed.isEmpty else { return nil }
+                let place = postponed.removeFirst()
+                return (elements[place], place)
+            }
             defer { next += 1 }
             return (elements[next], next)
         }
 
-        var isOver: Bool { isStopped || isComplete && next == elements.count }
+        var isOver: Bool { isStopped || isComplete && next == elements.count && postponed.isEmpty }
     }
 
     private let state: Locked<State>
@@ -27,7 +34,7 @@ final class WorkQueue<Element: Sendable>: Sendable {
         state = Locked(State(elements: elements, isComplete: isComplete))
     }
 
-    /// The next element and its place; `nil` when there is none any more.
+    /// The next element and its place; `nil` when there is none any more. Whoever postpones an element asks again.
     func next() async -> Item? {
         await withCheckedContinuation { continuation in
             let item: Item?? = state.withLock { state in
@@ -49,6 +56,9 @@ final class WorkQueue<Element: Sendable>: Sendable {
         }
         if let taken { taken.0.resume(returning: taken.1) }
     }
+
+    /// An element that was taken is handed out once more, behind all others that are there.
+    func postpone(_ place: Int) { state.withLock { $0.postponed.append(place) } }
 
     /// Nothing is added any more.
     func complete() { end { $0.isComplete = true } }

@@ -66,6 +66,20 @@ struct ValueTests {
         #expect(try await bench.cache.entries().count == 1)
     }
 
+    @Test func `the first use of another version removes what other requests have stored in the old one`() async throws
+    {
+        let bench = try bench()
+        let old = (1...3).map { FileRequest(Bench.url + "\($0)") }
+        for request in old { _ = try await bench.cache.value(for: request, as: User.self, version: "1") }
+        _ = try await bench.cache.value(for: FileRequest(Bench.url + "4"), as: [String: String].self, version: "1")
+        _ = try await bench.cache.file(for: FileRequest(Bench.url + "5"))
+        let next = try self.bench(in: bench.directory)
+        _ = try await next.cache.value(for: Self.request, as: User.self, version: "2")
+        while try await next.cache.entries().count > 3 { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(
+            try await Set(next.cache.entries().map(\.url)) == [Bench.url, Bench.url + "4", Bench.url + "5"])
+    }
+
     @Test func `another version of the application does so too, and its entries are swept`() async throws {
         let bench = try bench(version: "5")
         _ = try await bench.cache.value(for: Self.request, as: User.self)

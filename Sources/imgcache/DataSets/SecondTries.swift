@@ -1,0 +1,48 @@
+import ConcurrencyPrimitives
+import Transfer
+
+/// The files of a set that failed for a reason that may pass: each is tried once more when all others have been.
+///
+/// An origin that fails now and then uses up the retries of some file of many; a set is of use when all of it is there.
+final class SecondTries: Sendable {
+    private struct State {
+        /// The results of first tries, until the second begins.
+        var failed: [Int: FetchResult] = [:]
+        var hasSucceeded = false
+    }
+
+    private let isOn: Bool
+    private let state = Locked(State())
+
+    init(isOn: Bool) { self.isOn = isOn }
+
+    /// Takes the result of a file's first try.
+    ///
+    /// - Returns: True if the file is tried once more.
+    func postpone(_ result: FetchResult, at place: Int) -> Bool {
+        state.withLock { state in
+            if result.exitStatus == .done { state.hasSucceeded = true }
+            // Where nothing has arrived, the network is the reason.
+            guard isOn, state.hasSucceeded, result.mayPass else { return false }
+            state.failed[place] = result
+            return true
+        }
+    }
+
+    /// The result of a file's first try, once: this one is the second.
+    func first(at place: Int) -> FetchResult? { state.withLock { $0.failed.removeValue(forKey: place) } }
+
+    /// The results of files that were not tried again, because the run was stopped.
+    var rest: [(FetchResult, Int)] { state.withLock { $0.failed.map { ($0.value, $0.key) }.sorted { $0.1 < $1.1 } } }
+}
+
+extension FetchResult {
+    /// True if it failed for a reason that may be gone a little later.
+    fileprivate var mayPass: Bool {
+        switch kind {
+        case "unreachable": true
+        case "status": status.map { RetryState.isRetryable(status: $0) } ?? false
+        default: false
+        }
+    }
+}
