@@ -11,46 +11,58 @@ extension Fetcher {
         return try equalBody(digest, resolved)
     }
 
-    /// The stored file with the SHA-256 that the head of a response announces.
-    func equalBody(_ head: ResponseHead, _ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
+    /// The SHA-256 that the head of a response announces, if a body with it seems to be stored.
+    func digestOfEqualBody(_ head: ResponseHead, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Digest? {
         guard resolved.request.expectedDigest == nil, head.status == .ok, !head.hasContentCoding,
             let digest = DigestFields.digest(in: head.fields, of: head.status)
         else { return nil }
-        return try equalBody(digest, resolved)
+        return try equalEntries(digest, resolved).isEmpty ? nil : digest
     }
 
-    private func equalBody(_ digest: Digest, _ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
-        let policies: [CachePolicy] = [.useProtocolCachePolicy, .returnCacheDataElseLoad]
-        guard resolved.request.reusesEqualBodies, policies.contains(resolved.request.policy),
-            digest.algorithm == .sha256
-        else { return nil }
-        let entries: [StoredEntry]
-        do throws(StoreError) { entries = try store.entries(sha256: digest.bytes) } catch {
-            throw ImageCacheError(error)
-        }
-        // Never another user's, who may not even know that it is here.
-        for entry in entries where entry.key.namespace == resolved.key.namespace {
+    /// The stored file with a SHA-256: its body is read, and compared with it.
+    func equalBody(_ digest: Digest, _ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
+        for entry in try equalEntries(digest, resolved) {
             guard let candidate = Candidate(entry, store.generation(of: entry.url)),
-                candidate.record.response.status == .ok, !resolved.isOwn(entry),
+                candidate.record.response.status == .ok,
                 var file = try open(
                     candidate, for: resolved, as: .disk, CacheStatus(cache: "imgcache", hit: true)),
-                try BodyDigest.digest(.sha256, ofFile: file.body.descriptor, size: file.size) == digest.bytes
+                try hasDigest(file, digest, resolved)
             else { continue }
             file.isOfOtherRequest = true
             return file
         }
         return nil
     }
+
+    private func hasDigest(
+        _ file: CachedFile, _ digest: Digest, _ resolved: ResolvedRequest
+    ) throws(ImageCacheError) -> Bool {
+        // That one was verified when the body was opened.
+        if resolved.request.expectedDigest == digest { return true }
+        return try BodyDigest.digest(.sha256, ofFile: file.body.descriptor, size: file.size) == digest.bytes
+    }
+
+    private func equalEntries(
+        _ digest: Digest, _ resolved: ResolvedRequest
+    ) throws(ImageCacheError) -> [StoredEntry] {
+        let policies: [CachePolicy] = [.useProtocolCachePolicy, .returnCacheDataElseLoad]
+        guard resolved.request.reusesEqualBodies, policies.contains(resolved.request.policy),
+            digest.algorithm == .sha256
+        else { return [] }
+        do throws(StoreError) {
+            // Never another user's, who may not even know that it is here; the caching rules decide about the request's own.
+            return try store.entries(sha256: digest.bytes).filter {
+                $0.key.namespace == resolved.key.namespace && $0.key != resolved.key
+            }
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
 }
 
 /// Ends a transfer whose response announces a body that is stored already.
 struct EqualBodyIsStored: Error {
-    let file: CachedFile
-}
-
-extension ResolvedRequest {
-    /// Returns true if the entry is stored for this request: the caching rules decide about those.
-    fileprivate func isOwn(_ entry: StoredEntry) -> Bool { entry.key == key }
+    let digest: Digest
 }
 
 extension EntryKey {

@@ -20,10 +20,16 @@ extension Fetcher {
                 resolved.transferRequest(request.conditional), into: sink, events: { resolved.report($0, to: fetch) })
             result.bytesReceived += request.received
         } catch {
-            if var file = (error.cause as? EqualBodyIsStored)?.file {
+            if let digest = (error.cause as? EqualBodyIsStored)?.digest {
                 sink.leavePartials()
-                file.bytesTransferred = error.bytesReceived
-                return file
+                var request = request
+                request.received += error.bytesReceived
+                if var file = try equalBody(digest, resolved) {
+                    file.bytesTransferred = request.received
+                    return file
+                }
+                request.mayReuseBodies = false
+                return try await askOrigin(request)
             }
             sink.passed?.finish(.failure(ImageCacheError(error)))
             if (error.cause as? StoreError)?.code == .tooLarge { sink.discard() } else { sink.leavePartials() }

@@ -15,6 +15,8 @@ struct OriginRequest: Sendable {
     let lock: KeyLock?
     /// The remaining attempts to repair a file whose blocks were altered on disk before the commit.
     var repairs = 3
+    /// False when a stored body that was to answer in place of the response has turned out to be damaged.
+    var mayReuseBodies = true
     /// Bytes that crossed the network for this request before.
     var received: Int64 = 0
 

@@ -64,8 +64,10 @@ final class ResponseSink: BodySink, HeldBytesReading, @unchecked Sendable {
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
         if request.consumer.isFile, let whole {
-            if case .whole = placement, let file = try fetcher.equalBody(head, resolved) {
-                throw EqualBodyIsStored(file: file)
+            if case .whole = placement, request.mayReuseBodies,
+                let digest = try fetcher.digestOfEqualBody(head, resolved)
+            {
+                throw EqualBodyIsStored(digest: digest)
             }
             target = whole
             return try whole.download.begin(head, placement)

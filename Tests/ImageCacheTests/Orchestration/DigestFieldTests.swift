@@ -50,6 +50,28 @@ import Testing
         #expect(announced.sent.count == 1)
     }
 
+    @Test(arguments: [false, true])
+    func `a stored body with the announced digest answers for another URL, unless it was damaged`(
+        isDamaged: Bool
+    ) async throws {
+        let bench = try bench("Repr-Digest", "sha-256=:\(Self.sum):")
+        let first = try await bench.cache.file(for: bench.request())
+        if isDamaged {
+            #expect(chmod(first.path, 0o600) == 0)
+            try Data(count: Self.bytes.count).write(to: URL(filePath: first.path))
+        }
+        var request = FileRequest(Bench.url + "2")
+        request.reusesEqualBodies = true
+        let file = try await bench.cache.file(for: request)
+        #expect(try Bench.body(of: file) == Body(Self.bytes))
+        #expect(file.isOfOtherRequest == !isDamaged)
+        #expect(try await bench.cache.entries().count == (isDamaged ? 2 : 1))
+        var owned = FileRequest(Bench.url + "3")
+        owned.reusesEqualBodies = true
+        owned.owner = "ann"
+        #expect(try await !bench.cache.file(for: owned).isOfOtherRequest)
+    }
+
     @Test(arguments: DigestAlgorithm.allCases)
     func `a body is verified by any algorithm`(algorithm: DigestAlgorithm) async throws {
         let bench = try Bench(ScriptedRepresentation(Self.bytes))
