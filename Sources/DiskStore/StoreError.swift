@@ -58,12 +58,21 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public let path: String?
     /// The system's error number, if the failure came from a system call.
     public let errno: Int32?
+    /// The bytes that found no room.
+    package internal(set) var bytesNeeded: Int64?
 
     public init(_ code: Code, _ message: String, path: String? = nil, errno: Int32? = nil) {
         self.code = code
         self.message = message
         self.path = path
         self.errno = errno
+    }
+
+    /// The error with the bytes that found no room.
+    func needing(_ bytes: Int64) -> StoreError {
+        var error = self
+        error.bytesNeeded = bytes
+        return error
     }
 
     public var description: String {

@@ -11,6 +11,8 @@ private let secret = "Bearer-c2VjcmV0LXRva2Vu"
 let dropVersion4 = """
     DROP TABLE lists; DROP TABLE list_items; DROP TABLE list_records; DROP TABLE list_pending;
     DROP TABLE list_garbage; DROP TABLE list_totals; DROP TABLE pin_sets; DROP TABLE pins;
+    DROP INDEX access_by_sequence; ALTER TABLE access DROP COLUMN pinned;
+    CREATE INDEX access_by_sequence ON access (sequence);
     """
 
 /// Removes entries that vary, and partials whose header holds the secret.
