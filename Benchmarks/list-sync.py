@@ -4,7 +4,9 @@ beside a client that loads all records anew."""
 import argparse
 import json
 import os
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -61,11 +63,22 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def measured(name: str, work) -> list[str]:
+    """A row: `work` returns CPU seconds and peak KiB, or nothing where that would say nothing."""
     traffic.update(requests=0, bytes=0, first=0.0)
     start = time.perf_counter()
-    work()
+    cost = work()
     wall = time.perf_counter() - start
-    return [name, f"{traffic['requests']:,}", f"{traffic['bytes'] / 2**20:.2f}", f"{wall:.2f}"]
+    cpu, peak = (f"{cost[0]:.2f}", f"{cost[1] / 1024:.0f}") if cost else ("", "")
+    return [name, f"{traffic['requests']:,}", f"{traffic['bytes'] / 2**20:.2f}", f"{wall:.2f}", cpu, peak]
+
+
+def cost(contender: Contender) -> tuple[float, int]:
+    """Runs a command once: CPU seconds and peak KiB, as `/usr/bin/time` has them."""
+    with tempfile.NamedTemporaryFile("r") as note:
+        subprocess.run(
+            ["/usr/bin/time", "-o", note.name, "-f", "%U %S %M", *contender.command], stdout=subprocess.DEVNULL, check=True)
+        user, system, peak = note.read().split()[-3:]
+    return float(user) + float(system), int(peak)
 
 
 def naive(base: str) -> None:
@@ -92,13 +105,13 @@ with folder(options.disk, 4) as disk:
          str(options.page_size), "--interval", "0", "--json", "--cache-dir", str(disk / "cache")])
     rows = [measured("a client that loads all", lambda: naive(base))]
     start = time.perf_counter()
-    rows.append(measured("`imgcache sync`, the first", lambda: run_once(sync)))
+    rows.append(measured("`imgcache sync`, the first", lambda: cost(sync)))
     first = traffic["first"] - start
-    rows.append(measured("`imgcache sync`, nothing changed", lambda: run_once(sync)))
+    rows.append(measured("`imgcache sync`, nothing changed", lambda: cost(sync)))
     change(0.01)
     rows.append(measured("a client that loads all, 1 % changed", lambda: naive(base)))
-    rows.append(measured("`imgcache sync`, 1 % changed", lambda: run_once(sync)))
-    table(["", "requests", "MiB", "wall, s"], rows)
+    rows.append(measured("`imgcache sync`, 1 % changed", lambda: cost(sync)))
+    table(["", "requests", "MiB", "wall, s", "CPU, s", "peak, MiB"], rows)
 
     def page(*arguments: str) -> Contender:
         return Contender("list", [options.command, "list", "bench", "--limit", "50", "--json", "--cache-dir",
@@ -108,9 +121,9 @@ with folder(options.disk, 4) as disk:
     cursor = f"n{-versions[list(versions)[middle]] * 1000}.0"
     pages = [("the first page of 50", page()), ("a page of 50 in the middle", page("--after", cursor))]
     table(
-        ["", "wall, ms", "peak, MiB"],
-        [[name, f"{min(run_once(one)[0] for _ in range(10)) * 1000:.1f}", f"{peak_memory(one) / 1024:.0f}"]
-         for name, one in pages])
-    print(f"The first page of records was asked for {first:.2f} s after the start; peak memory of a sync "
-          f"{peak_memory(sync) / 1024:.0f} MiB; the index has {os.path.getsize(disk / 'cache' / 'index.sqlite') / 2**20:.0f} MiB.\n")
+        ["", "wall, ms", "CPU, ms", "peak, MiB"],
+        [[name, *(f"{min(figures) * 1000:.1f}" for figures in zip(*(run_once(one) for _ in range(10)))),
+          f"{peak_memory(one) / 1024:.0f}"] for name, one in pages])
+    print(f"The first page of records was asked for {first:.2f} s after the start, by one request for the array; "
+          f"the index has {os.path.getsize(disk / 'cache' / 'index.sqlite') / 2**20:.0f} MiB.\n")
 server.shutdown()

@@ -58,12 +58,21 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     package let path: String?
     /// The system's error number, if the failure came from a system call.
     package let errno: Int32?
+    /// The bytes that found no room.
+    package internal(set) var bytesNeeded: Int64?
 
     package init(_ code: Code, _ message: String, path: String? = nil, errno: Int32? = nil) {
         self.code = code
         self.message = message
         self.path = path
         self.errno = errno
+    }
+
+    /// The error with the bytes that found no room.
+    func needing(_ bytes: Int64) -> StoreError {
+        var error = self
+        error.bytesNeeded = bytes
+        return error
     }
 
     package var description: String {

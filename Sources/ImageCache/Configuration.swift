@@ -43,6 +43,11 @@ extension DownloadCache {
         /// Deletes the files that killed processes left behind, in the background, at most once a day. Default true.
         public var sweepsInBackground = true
 
+        /// Goes on with pins in the background as long as the cache is open: with what an earlier process left undone, and with the
+        /// refreshing of sets that have an interval (``PinOptions/refreshInterval``), also if another process made them. What fails is
+        /// tried again after a minute, then ever more rarely. Default true.
+        public var keepsPins = true
+
         /// The memory cache of images and thumbnails: 100 MiB, purged to 60 MiB by default.
         public var memory = MemoryCacheLimits.default
 

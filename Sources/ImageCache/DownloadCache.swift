@@ -33,11 +33,12 @@ public final class DownloadCache: Sendable {
     private let usedValues = Locked<ValueMemory?>(nil)
     /// Started with the first of both: they share what memory there is.
     private let usedMonitor = Locked<MemoryPressureMonitor?>(nil)
+    private let pinKeeper = PinKeeper()
 
     /// Opens the cache in `directory` (default: ``defaultDirectory``), creating it when it does not exist.
     ///
     /// The only call that touches the disk on the calling thread: a few file operations, less than a millisecond on a local disk.
-    /// Nothing is listed, libcurl is not loaded, no thread is started. An index of an earlier version is migrated here, and a
+    /// Nothing is listed, libcurl is not loaded, and no thread is started but for pins (``Configuration/keepsPins``). An index of an earlier version is migrated here, and a
     /// damaged one moved aside, which takes as long as the index is large.
     ///
     /// - Throws: ``ImageCacheError`` with code `store`: not writable, no space for the index, capacity out of range.
@@ -65,9 +66,13 @@ public final class DownloadCache: Sendable {
         self.directory = directory
         self.configuration = configuration
         removeOtherVersions()
+        if configuration.keepsPins, !configuration.store.isReadOnly { pinKeeper.start(self) }
     }
 
-    deinit { executor.close() }
+    deinit {
+        pinKeeper.cancel()
+        executor.close()
+    }
 
     var pipeline: ImagePipeline {
         images.withLock { images in
@@ -138,6 +143,7 @@ public final class DownloadCache: Sendable {
     /// Writes out batched access dates, ends the transfer thread, and releases the directory. Downloads under way fail.
     public func close() async {
         cancelAll()
+        await pinKeeper.stop()
         await fetcher.close()
     }
 

@@ -111,6 +111,10 @@ public struct FileRequest: Sendable {
     /// to confirm it instead of sending all of it. The result may be a file that was derived from it.
     var goneOriginal: Int64?
 
+    /// The date of `If-Modified-Since` in a request for what changed since then: its response is no representation of the resource, and
+    /// a 304 fails with `status(304)`. Such a request has a ``key`` of its own.
+    var changedSince: String?
+
     /// Waits for what `stale-while-revalidate` would fetch in the background.
     var awaitsRevalidation = false
 

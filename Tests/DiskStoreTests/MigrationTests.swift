@@ -16,6 +16,8 @@ let dropVersion4 = """
     ALTER TABLE entries DROP COLUMN expires; ALTER TABLE entries DROP COLUMN version;
     ALTER TABLE entries DROP COLUMN value_type; ALTER TABLE entries DROP COLUMN value_version;
     ALTER TABLE entries DROP COLUMN sha256;
+    DROP INDEX access_by_sequence; ALTER TABLE access DROP COLUMN pinned;
+    CREATE INDEX access_by_sequence ON access (sequence);
     """
 
 /// Removes entries that vary, and partials whose header holds the secret.

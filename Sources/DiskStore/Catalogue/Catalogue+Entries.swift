@@ -55,7 +55,12 @@ extension Catalogue {
         let direction = descending ? "DESC" : "ASC"
         let sql =
             switch order {
-            case .age: "SELECT entry FROM access ORDER BY sequence \(direction)"
+            // Both parts are in order, and are merged.
+            case .age:
+                """
+                SELECT entry, sequence FROM access WHERE pinned = 0
+                UNION ALL SELECT entry, sequence FROM access WHERE pinned = 1 ORDER BY sequence \(direction)
+                """
             case .size: "SELECT id FROM entries ORDER BY allocated \(direction), id"
             case .url: "SELECT id FROM entries ORDER BY url \(direction), id"
             case .created: "SELECT id FROM entries ORDER BY created \(direction), id \(direction)"
@@ -118,12 +123,9 @@ extension Catalogue {
     ///
     /// - Parameter sparingPins: True to leave out pinned entries.
     func forEachByUse(sparingPins: Bool, _ body: (EvictionCandidate) -> Bool) throws(StoreError) {
-        let condition =
-            sparingPins
-            ? "WHERE NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id AND h.run = \(PinSchema.pinRun))" : ""
-        let select = try connection.prepare(
-            "SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry \(condition) ORDER BY a.sequence"
-        )
+        let entries = "SELECT e.id, e.allocated, a.date, a.sequence FROM access a JOIN entries e ON e.id = a.entry"
+        let pinned = sparingPins ? "" : "UNION ALL \(entries) WHERE a.pinned = 1"
+        let select = try connection.prepare("\(entries) WHERE a.pinned = 0 \(pinned) ORDER BY a.sequence")
         defer { select.finalize() }
         while try select.step() {
             if !body(EvictionCandidate(select)) { return }

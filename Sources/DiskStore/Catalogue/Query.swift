@@ -77,7 +77,8 @@ enum Query: Int, CaseIterable {
         case .longestUnused:
             """
             SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry
-            WHERE NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id) ORDER BY a.sequence LIMIT ?1
+            WHERE a.pinned = 0 AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id)
+            ORDER BY a.sequence LIMIT ?1
             """
         case .expired: Catalogue.expired
         case .ofOtherVersions: Catalogue.ofOtherVersions

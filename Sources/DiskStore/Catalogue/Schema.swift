@@ -14,7 +14,8 @@ enum Schema {
     ///   `expires` is when a body is of no use any more, in milliseconds since 1970, and `version` that of the application it is for.
     ///   `value_type` and `value_version` are the type of the value that a body is and the version of its format (``ValueFormat``),
     ///   `sha256` is the body's digest where it was verified.
-    /// * `access` is apart from `entries`, so that noting an access rewrites 23 bytes and not a row with its metadata.
+    /// * `access` is apart from `entries`, so that noting an access rewrites 24 bytes and not a row with its metadata.
+    ///   `pinned` is 1 for an entry whose key is pinned: an eviction reads the others alone, in the order of use.
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of
     ///   the entries in `holds`, `capacity` the last configured one, 0 for none.
     /// * `holds` lists the bodies whose files must remain until a run ends: see `Index+Holds`.
@@ -47,9 +48,10 @@ enum Schema {
         CREATE TABLE access (
             entry INTEGER PRIMARY KEY,
             sequence INTEGER NOT NULL,
-            date INTEGER NOT NULL
+            date INTEGER NOT NULL,
+            pinned INTEGER NOT NULL DEFAULT 0
         );
-        CREATE INDEX access_by_sequence ON access (sequence);
+        CREATE INDEX access_by_sequence ON access (pinned, sequence);
         CREATE TABLE partials (
             id INTEGER PRIMARY KEY,
             claim INTEGER NOT NULL,

@@ -60,7 +60,7 @@ extension Index {
                 // The file shrinks when the log is copied into it.
                 if room.hasShrunkIndex { try catalogue().checkpoint() }
                 return
-            case .refuse: throw try noRoom(for: bytes, usage)
+            case .refuse: throw try noRoom(for: bytes, usage).needing(bytes)
             case .countIdlePartials: room.learned(idlePartials: try idlePartialBytes())
             case .deleteDoomed: room.performed(freed: try deleteDoomed())
             case .dropOldPartials: room.performed(freed: try dropPartials(olderThan: configuration.partialLifetime))
@@ -89,7 +89,7 @@ extension Index {
         if missing <= 0 { return }
         var answer = usage.canFree(missing, idlePartials: nil)
         if answer == .dependsOnPartials { answer = usage.canFree(missing, idlePartials: try idlePartialBytes()) }
-        if answer == .no { throw try noRoom(for: bytes, usage) }
+        if answer == .no { throw try noRoom(for: bytes, usage).needing(bytes) }
     }
 
     /// The error for `bytes` that neither fit nor can be freed.

@@ -12,6 +12,7 @@ extension Index {
         let catalogue = try catalogue()
         if try catalogue.holders(of: id).isEmpty { totals.held += allocated }
         try catalogue.insertHold(id, run: PinSchema.pinRun, allocated: allocated)
+        try catalogue.save(isPinned: true, of: id)
     }
 
     private func holdPinned(_ key: EntryKey, _ totals: inout Totals) throws(StoreError) {
@@ -26,6 +27,7 @@ extension Index {
         for key in Set(keys) where try !catalogue.isPinned(key) {
             for entry in try catalogue.entries(of: key)
             where try catalogue.deleteHold(entry.id, run: PinSchema.pinRun) {
+                try catalogue.save(isPinned: false, of: entry.id)
                 if try catalogue.holders(of: entry.id).isEmpty { totals.held -= entry.allocated }
             }
         }
@@ -65,6 +67,7 @@ extension Index {
                 try holdPinned(key, &totals)
             }
             try releaseUnpinned(gone, &totals)
+            try checkFits(set, members: members, totals)
             return set
         }
     }
@@ -85,7 +88,9 @@ extension Index {
         var set = try catalogue.pinSet(ofList: list)
         if set == nil {
             guard !files.isEmpty, let state = try catalogue.list(list) else { return }
-            try catalogue.insertPinSet(NewPinSet(owner: state.name.owner, name: state.name.name), list: list)
+            let name = state.name
+            let shown = name.group.isEmpty ? name.name : "\(name.group)/\(name.name)"
+            try catalogue.insertPinSet(NewPinSet(owner: name.owner, name: shown), list: list)
             set = try catalogue.pinSet(ofList: list)
         }
         guard let set else { return }

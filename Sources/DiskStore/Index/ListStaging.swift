@@ -109,7 +109,9 @@ package final class ListStaging {
         }
         var changes: [Change] = []
         for (seen, position) in zip(window, positions) {
-            let isChanged = seen.row.map { $0.modified != seen.item.modified } ?? true
+            // An array of what changed names nothing else, also where it has no modification times.
+            let isNamed = isPartial && seen.item.modified.isEmpty
+            let isChanged = seen.row.map { isNamed || $0.modified != seen.item.modified } ?? true
             if seen.row == nil { difference.added += 1 } else if isChanged { difference.changed += 1 }
             if let row = seen.row, !isChanged, row.position == position { continue }
             changes.append(Change(item: seen.item, former: seen.row?.item, position: position, isPending: isChanged))

@@ -10,7 +10,7 @@ extension DiskStore {
     func checkFits(_ size: Int64) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
             try Self.checkLimit(size, index)
-            if size > (try index.usage().largestBody) { throw Self.tooLarge(size, index) }
+            if size > (try index.usage().largestBody) { throw Self.tooLarge(size, index).needing(size) }
         }
     }
 
@@ -68,7 +68,7 @@ extension DiskStore {
         let (id, reserved) = (partial.id, partial.reserved)
         partial.reserved = try withIndex { (index) throws(StoreError) in
             try Self.checkLimit(size, index)
-            if needed > (try index.usage().largestBody) { throw Self.tooLarge(size, index) }
+            if needed > (try index.usage().largestBody) { throw Self.tooLarge(size, index).needing(size) }
             if isGrowing {
                 do throws(StoreError) {
                     let some = needed + index.budget.reservationStep(held: size)

@@ -5,11 +5,14 @@ package struct NewPin: Sendable, Equatable {
     package var url: String
     /// The caller's request, for the process that goes on with it.
     package var request: [UInt8]
+    /// The body's length, where it is known before the download.
+    package var size: Int64?
 
-    package init(key: EntryKey, url: String, request: [UInt8]) {
+    package init(key: EntryKey, url: String, request: [UInt8], size: Int64? = nil) {
         self.key = key
         self.url = url
         self.request = request
+        self.size = size
     }
 }
 
@@ -47,6 +50,8 @@ package struct PinSetState: Sendable, Equatable {
     package var bytes: Int64 = 0
     /// The number of bytes that they occupy on disk.
     package var allocated: Int64 = 0
+    /// When that member was downloaded or confirmed that has waited longest for it since, in milliseconds since 1970; 0: none was.
+    package var oldestCheck: Int64 = 0
 }
 
 /// A member of a set.

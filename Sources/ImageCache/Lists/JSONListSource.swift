@@ -16,6 +16,13 @@ public struct JSONListSource: Sendable {
     /// nothing before the first sync. Such an array has new and changed ids only; an element with `"deleted": true` is removed.
     public var ids: FileRequest
 
+    /// True if the server takes `If-Modified-Since` (RFC 9110 section 13.1.3) in the request for the array as the question what changed
+    /// since: such a response has new and changed ids only, and those with `"deleted": true`, which are removed. Default false.
+    ///
+    /// The first array is asked for as a whole. The date is the `Last-Modified` of the array taken over last, or else a second before its
+    /// `Date`. Of a server that answers with the whole array nothing would ever be removed.
+    public var usesIfModifiedSince = false
+
     /// The request for the records of some ids. It does not depend on anything else: a page is asked for again with other ids.
     public var page: @Sendable (_ ids: [String]) -> FileRequest
 

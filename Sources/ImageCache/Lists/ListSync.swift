@@ -72,21 +72,25 @@ struct ListSync: Sendable {
     ///
     /// - Returns: How many ids it removed.
     private func takeArray(of list: inout ListState) async throws(ImageCacheError) -> Int {
-        let isPartial = source.ids.url.contains("{since}")
-        let file = try await cache.file(for: arrayRequest(list, isPartial: isPartial))
-        if file.source == .stale {
-            throw ImageCacheError(
-                .unreachable, url: source.ids.urlWithoutUserinfo, message: "the list could not be asked for")
+        let before = list
+        let asked = try ListArrayRequest(requestOfList(source.ids), of: source, list) { () throws(ImageCacheError) in
+            try translating { try cache.blocking.store.newestModified(of: before) }
         }
-        // The path names the very body that was parsed.
-        let validator = file.isStored ? file.path : ""
-        let isSame = file.source == .revalidated && validator == list.validator && list.revision > 0
+        guard let file = try await array(asked) else {
+            try translating { try cache.blocking.store.noteListChecked(list) }
+            return 0
+        }
+        defer {
+            if !asked.isKept, file.isStored { _ = try? cache.blocking.store.remove(file.body.entry) }
+        }
+        let note = ListArrayRequest.note(about: file, of: source)
+        let isSame =
+            asked.isKept && file.source == .revalidated && note == list.validator && list.revision > 0
         if file.size == 0 || isSame {
             try translating { try cache.blocking.store.noteListChecked(list) }
             return 0
         }
-        let before = list
-        let difference = try stage(file, list, isPartial: isPartial, validator: validator)
+        let difference = try stage(file, list, isPartial: asked.isPartial, validator: note)
         guard let after = try translating({ try cache.blocking.store.list(name) }), after.list == before.list else {
             throw ImageCacheError(.cancelled, message: "the list \(name.name) was removed meanwhile")
         }
@@ -95,15 +99,18 @@ struct ListSync: Sendable {
         return Int(difference.removed)
     }
 
-    private func arrayRequest(_ list: ListState, isPartial: Bool) throws(ImageCacheError) -> FileRequest {
-        var request = requestOfList(source.ids)
-        request.policy = .reloadRevalidatingCacheData
-        guard isPartial else { return request }
-        let newest = try translating { try cache.blocking.store.newestModified(of: list) }
-        let since = ListRecord.text(ofModified: newest) ?? ""
-        request.url = request.url.split(separator: "{since}", omittingEmptySubsequences: false).joined(
-            separator: PercentEncoding.encodedComponent(since))
-        return request
+    /// The response with the array; `nil` when nothing changed since the date that it was asked about.
+    private func array(_ asked: ListArrayRequest) async throws(ImageCacheError) -> CachedFile? {
+        let file: CachedFile
+        do throws(ImageCacheError) { file = try await cache.file(for: asked.request) } catch  where asked.isAboutDate {
+            if error.code == .status(304) { return nil }
+            throw error
+        }
+        if file.source == .stale {
+            throw ImageCacheError(
+                .unreachable, url: source.ids.urlWithoutUserinfo, message: "the list could not be asked for")
+        }
+        return file
     }
 
     /// A request of the source: the list's owner's, unless it names one.
@@ -119,13 +126,8 @@ struct ListSync: Sendable {
     ) throws(ImageCacheError) -> ListDifference {
         do {
             let staging = try ListStaging(list, isPartial: isPartial, in: cache.blocking.store)
-            var elements = JSONElements()
-            var isArray: Bool?
+            var elements = JSONElements(ofArray: "an array of ids is expected")
             try file.forEachChunk { chunk in
-                if isArray == nil, let first = chunk.first(where: { !" \n\r\t".utf8.contains($0) }) {
-                    isArray = first == UInt8(ascii: "[")
-                    if isArray == false { throw JSONFault(reason: "an array of ids is expected", place: JSONPlace()) }
-                }
                 if Task.isCancelled { throw ImageCacheError.cancelled }
                 try elements.append(chunk) { element in
                     let listed = try ListedElement(element)

@@ -133,6 +133,7 @@ extension Fetcher {
         _ result: TransferResult, _ conditional: ConditionalRequest, _ resolved: ResolvedRequest
     ) throws(ImageCacheError) -> CachedFile? {
         guard let validation = conditional.validation else {
+            if resolved.request.changedSince != nil { throw Self.failure(result, resolved) }
             throw ImageCacheError(
                 .wrongBytes, url: resolved.request.url,
                 message: "the server said 304 (Not Modified) although nothing was asked")

@@ -16,6 +16,7 @@ extension ResolvedRequest {
         if self.request.integrity.asksForDigest, let name = HTTPField.Name.wantReprDigest {
             request.fields[name] = DigestFields.wanted
         }
+        if let since = self.request.changedSince { request.fields[.ifModifiedSince] = since }
         var conditions = HTTPFields()
         let stored = conditional?.storedURL
         for field in conditional?.fields ?? HTTPFields() {

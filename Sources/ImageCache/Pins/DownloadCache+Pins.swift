@@ -6,7 +6,7 @@ extension DownloadCache {
     /// ``unpin(_:owner:)``, whatever is evicted. They count in the capacity.
     ///
     /// The set is in the index before the first download: when this is cancelled, or the process ends, ``resumePins()`` or another
-    /// call goes on, in this process or another. A set that has the name already gets these members; what it had stays there if it is
+    /// call goes on, in this process or another, or the next cache that is opened on the directory. A set that has the name already gets these members; what it had stays there if it is
     /// among them.
     ///
     /// - Parameters:
@@ -16,8 +16,9 @@ extension DownloadCache {
     ///   - options: What holds for all members.
     ///   - refreshing: Asks the origin also whether members that are there still hold.
     /// - Returns: How much of the set is there; members that failed are among ``PinSet/failed``, and are tried again by the next call.
-    /// - Throws: ``ImageCacheError``: `store(full)` when a new set does not fit beside the other pins, with the figures: it is then not
-    ///   pinned. `notCached` when there is no such set, and no requests. `invalidRequest` for a request that cannot be pinned.
+    /// - Throws: ``ImageCacheError``: `store(full)` when the set does not fit beside the other pins, with the figures: before anything is
+    ///   downloaded, where sizes are known (``BodyIntegrity/size``, what is stored), and then nothing has changed; else when a file of a
+    ///   new set finds no room, and the set is then not pinned. `notCached` when there is no such set, and no requests. `invalidRequest` for a request that cannot be pinned.
     @discardableResult
     public func pin(
         _ requests: [FileRequest]?, as name: String, owner: String? = nil, options: PinOptions? = nil,
@@ -79,11 +80,11 @@ extension DownloadCache {
 
     /// Goes on with all sets of which something is missing, or is to be refreshed: what a process left undone that was killed.
     ///
+    /// A cache does so by itself in the background (``Configuration/keepsPins``); this waits for the end.
+    ///
     /// Failures are noted in the sets, and are no errors.
     public func resumePins() async throws(ImageCacheError) {
-        let sets = try await executor.run { [self] () throws(ImageCacheError) in
-            try blocking.translating { try blocking.store.pinSets() }
-        }
+        let sets = try await pinSetStates()
         for set in sets where !set.isComplete || set.interval >= 0 {
             do throws(ImageCacheError) {
                 _ = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in

@@ -23,7 +23,7 @@ struct PinDownload: Sendable {
     private enum Outcome: Sendable {
         case present
         case failed(Failure)
-        case noRoom(ImageCacheError)
+        case noRoom(url: String, StoreError)
         case cancelled
     }
 
@@ -33,7 +33,6 @@ struct PinDownload: Sendable {
     func run() async throws(ImageCacheError) -> [Failure] {
         var failures: [Failure] = []
         var stop: ImageCacheError?
-        var hasNoRoom = false
         await withTaskGroup(of: Outcome.self) { group in
             var members: [PinMember] = []
             var last: Int64 = 0
@@ -65,15 +64,13 @@ struct PinDownload: Sendable {
                 switch outcome {
                 case .present: break
                 case .failed(let failure): failures.append(failure)
-                case .noRoom(let error):
-                    hasNoRoom = true
-                    stop = stop ?? error
+                case .noRoom(let url, let error): stop = stop ?? refused(url, error)
                 case .cancelled: stop = stop ?? .cancelled
                 }
                 start()
             }
         }
-        if let stop { throw hasNoRoom ? refused(stop) : stop }
+        if let stop { throw stop }
         if Task.isCancelled { throw .cancelled }
         if failures.isEmpty { try cache.blocking.translating { try cache.blocking.store.notePinSetComplete(set) } }
         return failures
@@ -100,30 +97,22 @@ struct PinDownload: Sendable {
             return .present
         } catch {
             if error.code == .cancelled { return .cancelled }
-            if set.isNew, set.list == 0, isLackOfRoom(error) { return .noRoom(error) }
+            if set.isNew, set.list == 0, let lack = lackOfRoom(error) { return .noRoom(url: member.url, lack) }
             // The failure is reported even if it cannot be noted in the store.
             try? cache.blocking.store.note(member, error: error.message)
             return .failed(Failure(record: member.record, url: member.url, message: error.message, error: error))
         }
     }
 
-    private func isLackOfRoom(_ error: ImageCacheError) -> Bool {
-        guard let cause = error.cause as? StoreError else { return false }
-        return [.held, .full, .tooLarge].contains(cause.code)
+    private func lackOfRoom(_ error: ImageCacheError) -> StoreError? {
+        guard let cause = error.cause as? StoreError, [.held, .full, .tooLarge].contains(cause.code) else { return nil }
+        return cause
     }
 
     /// Takes the set back, because it cannot all be there, and says how much room it lacks.
-    private func refused(_ error: ImageCacheError) -> ImageCacheError {
-        let now = (try? cache.blocking.store.pinSet(set.set)) ?? nil
-        let statistics = try? cache.blocking.store.statistics()
+    private func refused(_ url: String, _ error: StoreError) -> ImageCacheError {
+        let error = cache.blocking.store.lacksRoom(for: set, url, error)
         try? cache.blocking.store.removePinSet(set)
-        var message = "the set \(set.name) does not fit, and is not pinned: "
-        if let now, let statistics {
-            let others = max(0, statistics.pinnedBytes - now.allocated)
-            message +=
-                "\(now.present) of its \(now.total) files take \(now.allocated) bytes, other pins \(others) bytes, of a "
-                + "capacity of \(statistics.capacity) bytes; "
-        }
-        return ImageCacheError(.store(.full), path: error.path, message: message + error.message, cause: error.cause)
+        return ImageCacheError(.store(.full), path: error.path, message: error.message, cause: error)
     }
 }

@@ -9,12 +9,16 @@ struct PinRequest: Codable {
     var owner: String?
     var accept: String?
     var key: String?
+    var sha256: String?
+    var size: Int64?
 
     private init(_ request: FileRequest) {
         url = request.urlWithoutUserinfo
         owner = request.owner
         accept = request.fields[.accept]
         key = request.key
+        sha256 = request.expectedDigest.flatMap { $0.algorithm == .sha256 ? $0.hexadecimal : nil }
+        size = request.integrity.size
     }
 
     /// The pin of a request.
@@ -23,7 +27,8 @@ struct PinRequest: Codable {
         guard let bytes = try? JSONEncoder().encode(PinRequest(request)) else {
             throw ImageCacheError(.invalidRequest, url: resolved.url, message: "the request cannot be kept")
         }
-        return NewPin(key: resolved.key, url: resolved.url, request: Array(bytes))
+        return NewPin(
+            key: resolved.key, url: resolved.url, request: Array(bytes), size: request.integrity.size)
     }
 
     /// The request of a member; `nil` when it needs credentials, which are not kept.
@@ -32,6 +37,8 @@ struct PinRequest: Codable {
         var request = FileRequest(pinned.url)
         request.owner = pinned.owner
         request.key = pinned.key
+        request.sha256 = pinned.sha256
+        request.integrity.size = pinned.size
         if let accept = pinned.accept { request.fields[.accept] = accept }
         guard let resolved = try? ResolvedRequest(request, by: rules), resolved.key == member.key else { return nil }
         return request

@@ -1,6 +1,6 @@
 /// The state of a set of pins: its members, and those that are stored.
 public struct PinSet: Sendable {
-    /// The set's name; of the files of a ``RecordList``, the list's.
+    /// The set's name; of the files of a ``RecordList``, the list's, behind its group's and `/` if it has one.
     public var name: String
     /// Whose it is.
     public var owner: String?
@@ -36,7 +36,8 @@ public struct PinOptions: Sendable, Hashable {
     /// For how long a member may have been stale and be served all the same when the origin cannot be reached. Default: as the
     /// server's fields allow.
     public var maxStale: Duration?
-    /// Members that were downloaded or confirmed longer ago are confirmed when the set is resumed. Default: never.
+    /// Members that were downloaded or confirmed longer ago are confirmed, by every process that
+    /// keeps pins (``DownloadCache/Configuration/keepsPins``). Default: never.
     public var refreshInterval: Duration?
 
     public init(maxStale: Duration? = nil, refreshInterval: Duration? = nil) {

@@ -89,11 +89,7 @@ struct ImageProxyService: Service {
         }
         parts.administration.readiness.start()
         systemd.notify(.ready)
-        // Resumes the pins that an earlier process left undone.
-        let pins = Task(priority: .background) { [cache = parts.cache] in _ = try? await cache.resumePins() }
-        defer { pins.cancel() }
         try? await gracefulShutdown()
-        pins.cancel()
         parts.administration.readiness.stop()
         systemd.notify(.stopping)
         await ListeningSocket.stop(data)

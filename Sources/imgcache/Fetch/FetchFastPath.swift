@@ -39,6 +39,7 @@ struct FetchFastPath: Equatable {
     /// regular path.
     func printStoredFile() -> Bool {
         var configuration = DownloadCache.Configuration()
+        configuration.keepsPins = false
         configuration.rules = CachingOptions.rules
         guard let keys = try? KeyRules(directory: directory ?? DownloadCache.defaultDirectory) else { return false }
         configuration.rules.keys = keys

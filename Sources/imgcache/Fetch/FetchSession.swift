@@ -90,7 +90,7 @@ struct FetchSession: Sendable {
             if case .invalid(let error) = input { result.fail(Failure(.usage, "\(error)")) }
             return result
         }
-        let request = template.getting(download, dataSet, isQuiet: isQuiet)
+        let request = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
         var result = FetchResult(url: request.urlWithoutUserinfo)
         await result.timed { result in
             do {

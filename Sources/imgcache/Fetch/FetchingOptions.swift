@@ -72,6 +72,8 @@ extension DownloadCache.Configuration {
         maxTransfersPerHost = transfers
         // There is no background revalidation: stale responses are validated first, and used if that fails.
         revalidatesInBackground = false
+        // A fetch resumes pins itself, and does not wait for them.
+        keepsPins = false
         if isQuiet { logger.logLevel = .critical }
     }
 }

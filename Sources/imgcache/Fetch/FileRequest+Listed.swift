@@ -4,7 +4,7 @@ import ImageCache
 
 extension FileRequest {
     /// This request for a download of a list.
-    func getting(_ download: ListedDownload, _ options: DataSetOptions, isQuiet: Bool) -> FileRequest {
+    func getting(_ download: ListedDownload, requiresDigest: Bool, isQuiet: Bool) -> FileRequest {
         var request = self
         request.url = download.url
         if download.sources.count > 1 {
@@ -14,7 +14,7 @@ extension FileRequest {
         request.integrity.digest = download.digest
         request.integrity.pieces = download.pieces
         request.integrity.size = download.size
-        request.integrity.requiresDigest = options.requireDigest
+        request.integrity.requiresDigest = requiresDigest
         request.integrity.asksForDigest = download.digest == nil && sha256 == nil
         request.reusesEqualBodies = options.dedupe
         for field in download.fields {

@@ -16,6 +16,9 @@ struct SyncCommand: AsyncParsableCommand {
             records. After a kill or an error the same command goes on where it stopped. Ids that their page does not bring are tried \
             again, then reported, and tried again by the next run.
 
+            Where --ids has {since}, or with --if-modified-since, the array has only new and changed ids, and those with \
+            "deleted": true, which are removed. 304, 204 and an empty body mean that nothing changed.
+
             Prints a line for each change: record, removed or failed with the id, then finished with the counts; with --json one object a \
             line: {"type":"record|removed|failed|finished","id":…}.
 
@@ -30,6 +33,13 @@ struct SyncCommand: AsyncParsableCommand {
             "The array of ids. Where it has {since}, the newest modification time stands there, and the array has what changed since.",
             valueName: "url"))
     var ids: String
+
+    @Flag(
+        name: .customLong("if-modified-since"),
+        help:
+            "Once the array was received, ask for it with If-Modified-Since; the server then sends only what changed since. Not for servers that send all of it."
+    )
+    var usesIfModifiedSince = false
 
     @Option(help: ArgumentHelp("The records of some ids, which stand for {ids}, separated by ','.", valueName: "url"))
     var page: String
@@ -60,6 +70,9 @@ struct SyncCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !name.isEmpty else { throw ValidationError("The list needs a name.") }
+        guard !usesIfModifiedSince || !ids.contains("{since}") else {
+            throw ValidationError("--if-modified-since does not go with {since} in --ids.")
+        }
         guard page.contains("{ids}") else { throw ValidationError("--page must contain {ids}.") }
         guard (1...10_000).contains(pageSize) else {
             throw ValidationError("--page-size takes a number from 1 to 10000.")
@@ -83,6 +96,7 @@ struct SyncCommand: AsyncParsableCommand {
             request.url = page.split(separator: "{ids}", omittingEmptySubsequences: false).joined(separator: text)
             return request
         }
+        source.usesIfModifiedSince = usesIfModifiedSince
         source.pageSize = pageSize
         source.pagesAtOnce = parallel
         if let interval { source.minimumInterval = interval.duration }

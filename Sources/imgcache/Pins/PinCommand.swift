@@ -1,4 +1,6 @@
 import ArgumentParser
+import DownloadLists
+import HTTPSemantics
 import ImageCache
 import Units
 
@@ -8,8 +10,8 @@ struct PinCommand: AsyncParsableCommand {
         abstract: "Download a named set of files, and keep it in the store until it is unpinned.",
         discussion: """
             Without URLs: goes on with the set that has the name. What is there already is not downloaded again; with --refresh the \
-            server is asked whether it still holds. A set that does not fit the capacity beside the other pins is refused. \
-            Only the files themselves are pinned, not what a page among them refers to.
+            server is asked whether it still holds. A set that does not fit the capacity beside the other pins is refused: before the \
+            first download, where the list gives sizes (Metalink), else when a file finds no room. Only the files themselves are pinned, not what a page among them refers to.
 
             Prints how much of the set is there. Exit codes: as for fetch; the first file that failed decides.
             """)
@@ -31,7 +33,8 @@ struct PinCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "When the set is resumed, ask for files again that were downloaded longer ago than this.", valueName: "time"
+            "Ask for files again that were downloaded longer ago than this: by the service as time passes, by commands when the set is resumed.",
+            valueName: "time"
         ))
     var interval: TimeSpan?
 
@@ -60,16 +63,7 @@ struct PinRun: Sendable {
         let cache: DownloadCache
         let requests: [FileRequest]?
         do {
-            let urls = try options.batch.all(options.urls)
-            let template = try options.remote.template()
-            requests =
-                urls.isEmpty && options.batch.inputFile == nil
-                ? nil
-                : urls.map { url in
-                    var request = template
-                    request.url = url
-                    return request
-                }
+            requests = try options.requests()
             cache = try options.remote.openCache(transfers: options.batch.parallel)
         } catch {
             Output.error("\(error)".forTerminal)
@@ -109,6 +103,28 @@ struct PinRun: Sendable {
 }
 
 extension PinCommand {
+    /// The members; `nil`: those that the set has.
+    fileprivate func requests() throws -> [FileRequest]? {
+        if urls.isEmpty, batch.inputFile == nil { return nil }
+        let template = try remote.template()
+        var downloads = urls.map { ListedDownload($0) }
+        if let file = batch.inputFile {
+            let bytes = try InputList.bytes(of: file)
+            do throws(ListError) { downloads += try DownloadList.downloads(in: bytes, file: file) } catch {
+                throw Failure(.usage, "\(error); nothing was pinned")
+            }
+        }
+        for download in downloads {
+            guard let position = download.position else { continue }
+            do throws(InvalidURL) { _ = try HTTPURL(download.url) } catch {
+                throw Failure(.usage, "\(position): \(error.description); nothing was pinned")
+            }
+        }
+        return downloads.map {
+            template.getting($0, requiresDigest: false, isQuiet: remote.messages.quiet)
+        }
+    }
+
     /// `nil`: as the set has it.
     fileprivate var pinOptions: PinOptions? {
         guard maxStale != nil || interval != nil else { return nil }

@@ -6,7 +6,8 @@ struct PinsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pins", abstract: "List the sets of pins, and how much of each is there.",
         discussion: """
-            With --json an object a set: {"name":…,"total":…,"present":…,"bytes":…,"failed":[{"url":…,"error":…}, …]}.
+            With --json an object a set: {"name":…,"total":…,"present":…,"bytes":…,"failed":[{"url":…,"error":…}, …]}. The files that \
+            the records of a list name are a set too, which has the list's name, and "list":true.
             """)
 
     @OptionGroup var whose: OwnerOptions
@@ -15,7 +16,7 @@ struct PinsCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await withStore(store, for: .readOnly) { cache in
-            for set in try await cache.pins() where !set.isOfList && set.owner == whose.owner {
+            for set in try await cache.pins() where set.owner == whose.owner {
                 PinReport(set).print(json: format.json)
             }
         }
@@ -53,6 +54,8 @@ struct PinReport: Encodable {
     private var present: Int
     private var bytes: Int64
     private var failed: [FailedFile]
+    /// Left out of a set that a caller named.
+    private var list: Bool?
 
     init(_ set: PinSet) {
         name = set.name
@@ -60,6 +63,7 @@ struct PinReport: Encodable {
         present = set.present
         bytes = set.bytes
         failed = set.failed.map { FailedFile(url: $0.url, error: $0.message) }
+        list = set.isOfList ? true : nil
     }
 
     func print(json: Bool) {
@@ -67,7 +71,8 @@ struct PinReport: Encodable {
             try? Output.json(self)
         } else {
             let failures = failed.isEmpty ? "" : ", \(failed.count) failed"
-            Output.line("\(name): \(present) of \(total) files, \(ByteSize(bytes))\(failures)".forTerminal)
+            let kind = list == true ? " (files of the list)" : ""
+            Output.line("\(name)\(kind): \(present) of \(total) files, \(ByteSize(bytes))\(failures)".forTerminal)
         }
     }
 }

@@ -95,6 +95,34 @@ struct ListUnderTest {
         #expect(try list.pending() == ["new"])
     }
 
+    @Test func `an array of what changed names ids that changed, also without modification times`() throws {
+        try list.takeOver([("a", 1), ("b", 1)])
+        try list.settleAll()
+        let staging = try ListStaging(list.state, isPartial: true, in: list.store)
+        try staging.add(ListedItem(id: "a", isNumeric: false))
+        try staging.add(ListedItem(id: "c", isNumeric: false))
+        #expect(try staging.finish(validator: "") == ListDifference(added: 1, changed: 1, removed: 0))
+        #expect(Set(try list.pending()) == ["a", "c"])
+        #expect(try list.state.items == 3)
+    }
+
+    @Test func `a page is stored with the ids that it settles, or not at all`() throws {
+        try list.takeOver([("a", 1), ("b", 2)])
+        let pending = try list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: 10)
+        try list.store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().connection.execute(
+                """
+                CREATE TEMP TRIGGER fails BEFORE INSERT ON list_records WHEN new.id = 'a' BEGIN
+                    SELECT RAISE(ABORT, 'the second record of the page');
+                END
+                """)
+        }
+        #expect(throws: StoreError.self) {
+            try list.store.settle(pending.map { list.record($0.item) }, missing: [], of: list.state)
+        }
+        #expect(try list.records() == [] && list.pending() == ["b", "a"])
+    }
+
     @Test func `a list that is removed takes all of its rows with it`() throws {
         let state = try list.state
         try list.takeOver((0..<3000).map { ("\($0)", 1) })
@@ -126,6 +154,19 @@ struct ListUnderTest {
                 try expectSearches(request)
             }
         }
+    }
+
+    @Test func `a range of ids or keys is a search in an index, and has its bounds`() throws {
+        try list.takeOver((0..<50).map { ("\($0)", Int64($0)) })
+        try list.settleAll()
+        var request = ListPageRequest(order: .key, limit: 100)
+        (request.lower, request.upper) = (.key(.number(10), id: ""), .key(.number(12), id: ""))
+        #expect(try list.store.records(of: list.state, request).map(\.record.id) == ["10", "11", "12"])
+        try expectSearches(request)
+        request.order = .id
+        (request.lower, request.upper) = (.id("3"), .id("31"))
+        #expect(try list.store.records(of: list.state, request).map(\.record.id) == ["3", "30", "31"])
+        try expectSearches(request)
     }
 
     private func expectSearches(_ request: ListPageRequest) throws {

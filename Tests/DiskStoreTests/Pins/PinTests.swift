@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -90,5 +91,99 @@ import Testing
         #expect(set.total == 2 && set.present == 2)
         try fill()
         #expect(try !store.has("a") && store.has("b") && store.has("c"))
+    }
+
+    // MARK: The order of use
+
+    private func plan(_ sql: String) throws -> [String] {
+        try store.withIndex { (index) throws(StoreError) in
+            let plan = try index.catalogue().connection.prepare("EXPLAIN QUERY PLAN " + sql)
+            defer { plan.finalize() }
+            var steps: [String] = []
+            while try plan.step() { steps.append(plan.text(3)) }
+            return steps
+        }
+    }
+
+    @Test func `an eviction reads only entries that are not pinned, however many pins are older`() throws {
+        let steps = try plan(Query.longestUnused.text)
+        #expect(
+            steps.first == "SEARCH a USING COVERING INDEX access_by_sequence (pinned=?)"
+                || steps.first == "SEARCH a USING INDEX access_by_sequence (pinned=?)", "\(steps)")
+        #expect(!steps.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN") }, "\(steps)")
+        for number in 0..<50 { try store.put("pinned \(number)", pattern(4000)) }
+        _ = try pin((0..<50).map { "pinned \($0)" }, as: "old")
+        try store.put("other", pattern(4000))
+        let oldest = try store.withIndex { (index) throws(StoreError) in
+            try index.flush()
+            return try index.catalogue().longestUnused(limit: 10).map(\.id)
+        }
+        #expect(try oldest == store.entries(for: EntryKey("other")).map(\.id))
+    }
+
+    @Test func `pins keep their place in the order of use`() throws {
+        for name in ["a", "b", "c", "d"] { try store.put(name, pattern(4000)) }
+        let set = try pin(["b", "d"], as: "one")
+        let ids = try ["a", "b", "c", "d"].map { try store.entries(for: EntryKey($0))[0].id }
+        func order(descending: Bool = false) throws -> [Int64] {
+            try store.withIndex { (index) throws(StoreError) in
+                try index.flush()
+                return try index.catalogue().identifiers(by: .age, descending: descending)
+            }
+        }
+        #expect(try order() == ids)
+        #expect(try order(descending: true) == ids.reversed())
+        try store.removePinSet(set)
+        #expect(try order() == ids)
+        let evicted = try store.withIndex { (index) throws(StoreError) in try index.catalogue().longestUnused(limit: 2)
+        }
+        #expect(evicted.map(\.id) == Array(ids.prefix(2)))
+    }
+
+    @Test func `what is pinned is not evicted because it has expired`() throws {
+        var entry = NewEntry(key: EntryKey("a"), variant: "", url: "http://test/a", metadata: [])
+        entry.expires = Date(timeIntervalSince1970: 0)
+        _ = try store.writeWhole("a", pattern(4000)).commit(entry)
+        func expired() throws -> Int {
+            try store.withIndex { (index) throws(StoreError) in
+                try index.catalogue().expired(at: index.now, limit: 10).count
+            }
+        }
+        #expect(try expired() == 1)
+        _ = try pin(["a"], as: "one")
+        #expect(try expired() == 0)
+    }
+
+    // MARK: Sets that do not fit
+
+    private func pin(_ keys: [String], sizes: Int64?, as name: String) throws -> PinSetState {
+        try store.savePinSet(
+            NewPinSet(owner: "", name: name),
+            members: keys.map { NewPin(key: EntryKey($0), url: "http://test/\($0)", request: [], size: sizes) })
+    }
+
+    @Test func `a set whose sizes do not fit is refused with the figures, and changes nothing`() throws {
+        for number in 0..<4 { try store.put("stored \(number)", pattern(1 << 20)) }
+        _ = try pin((0..<4).map { "stored \($0)" }, as: "one")
+        let before = try store.pinnedBytes()
+        let error = #expect(throws: StoreError.self) { try pin(["a", "b"], sizes: 3 << 20, as: "other") }
+        #expect(error?.code == .held)
+        #expect(
+            error?.message.hasPrefix(
+                "the set other does not fit, and is not pinned: it takes 6.00 MiB, other pins take 4.00 MiB, and of the capacity of "
+                    + "8.00 MiB files can take ") == true, "\(error?.message ?? "")")
+        #expect(try store.pinSets().map(\.name) == ["one"] && store.pinnedBytes() == before)
+        // A set that is there keeps what it had.
+        #expect(throws: StoreError.self) { try pin(["stored 0", "a", "b"], sizes: 4 << 20, as: "one") }
+        #expect(try store.pinSet(owner: "", name: "one")?.total == 4)
+        #expect(try pin(["a", "b"], sizes: 1 << 20, as: "other").total == 2)
+    }
+
+    @Test func `what is stored and what two sets share counts once`() throws {
+        for number in 0..<6 { try store.put("stored \(number)", pattern(1 << 20)) }
+        let keys = (0..<6).map { "stored \($0)" }
+        #expect(try pin(keys, sizes: 1 << 20, as: "one").present == 6)
+        #expect(try pin(keys + ["stored 0"], sizes: 1 << 20, as: "same").total == 6)
+        #expect(throws: StoreError.self) { try pin(["new"], sizes: 2 << 20, as: "more") }
     }
 }

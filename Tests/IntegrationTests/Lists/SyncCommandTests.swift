@@ -69,6 +69,28 @@ import Testing
         #expect(Set(try await stored()) == Set(expected()))
     }
 
+    @Test func `with If-Modified-Since the array has only what changed and went`() async throws {
+        server.setFaults { $0.sendsDeltas = true }
+        #expect(try await sync("--if-modified-since").ending == .exited(0))
+        #expect(try await sync("--if-modified-since").lines.count == 1)
+        #expect(server.origin.requests.last?.status == 304)
+        var list = server.list()
+        list.removeSubrange(10..<12)
+        list[5].version = 9000
+        list.insert(ListOrigin.Item(id: 2000, version: 9999), at: 0)
+        server.setList(list)
+        let before = server.origin.bodyBytesSent
+        let changed = try await sync("--if-modified-since")
+        #expect(types(changed) == ["record": 2, "removed": 2, "finished": 1], "\(changed)")
+        #expect(server.origin.bodyBytesSent - before < 500)
+        #expect(Set(try await stored()) == Set(expected()))
+        // Asked for as a whole, it is the same list.
+        server.setFaults { $0.sendsDeltas = false }
+        #expect(try await sync().lines.count == 1)
+        #expect(Set(try await stored()) == Set(expected()))
+        #expect(try await sync("--if-modified-since", "--ids", "http://127.0.0.1/{since}").ending == .exited(2))
+    }
+
     @Test func `within the interval the server is not asked`() async throws {
         var arguments = server.arguments()
         arguments[try #require(arguments.firstIndex(of: "--interval")) + 1] = "1h"
@@ -140,6 +162,24 @@ import Testing
         #expect(try await stored("bob") == expected("bob"))
     }
 
+    @Test func `an owner who signs out in the middle of a sync leaves nothing behind`() async throws {
+        server.setList([ListOrigin.Item(id: 7, version: 1)], of: "bob")
+        #expect(try await sync(user: "bob").ending == .exited(0))
+        server.setFaults { $0.pageDelay = 300 }
+        let running = try work.command.start(server.arguments() + ["--page-size", "10", "-j", "2"])
+        #expect(await server.origin.waits { $0.count { $0.request.path == "/ann/page" } > 4 })
+        #expect(try await work.run("clear", "--owner", "ann").ending == .exited(0))
+        let outcome = await CommandRunner.outcome(of: running)
+        #expect(outcome.ending != .exited(0), "\(outcome)")
+        #expect(outcome.errorOutput.contains("the list was removed"), "\(outcome)")
+        #expect(outcome.errorOutput.split(separator: "\n").count == 1, "\(outcome)")
+        #expect(try await work.run("list", "inbox", "--owner", "ann").ending == .exited(7))
+        #expect(try await stored("bob") == expected("bob"))
+        server.setFaults { $0.pageDelay = 0 }
+        #expect(types(try await sync())["record"] == 250)
+        #expect(try await stored() == expected())
+    }
+
     @Test func `files that records name are downloaded and pinned while the record is there`() async throws {
         server.setList((1...12).map { ListOrigin.Item(id: $0, version: 100 - $0) })
         let outcome = try await sync("--files", "/file")
@@ -148,6 +188,8 @@ import Testing
             let path = try await work.run("path", server.origin.url("/file/\(id)"), "--owner", "ann")
             #expect(Content(seed: UInt64(id), size: 30_000).equalsFile(at: path.lines.first ?? ""))
         }
+        let sets = try await work.run("pins", "--owner", "ann", "--json").lines
+        #expect(sets == [#"{"bytes":360000,"failed":[],"list":true,"name":"inbox","present":12,"total":12}"#])
         _ = try await work.run("prune", "--to", "0")
         #expect(try await work.run("path", server.origin.url("/file/3"), "--owner", "ann").ending == .exited(0))
         server.setList(server.list().filter { $0.id != 3 })

@@ -41,15 +41,18 @@ import Testing
     }
 
     @Test func `kills at random moments lose nothing, of two users in turn`() async throws {
-        let wanted = Soak.count("IMGCACHE_SOAK_KILLS", usual: 40)
+        let wanted = Soak.count("IMGCACHE_SOAK_KILLS", usual: 60)
         var generator = SeededGenerator(for: "SyncKill")
-        var kills = 0
+        var (kills, clears) = (0, 0)
         var next = 0
         server.setFaults { $0.pageDelay = 2 }
         while kills < wanted {
             let user = Bool.random(using: &generator) ? "ann" : "bob"
             change(of: user, using: &generator, next: &next)
-            let options = ["--page-size", "7", "-j", "3"]
+            // The array as a whole, or what changed since the one before.
+            let asksForChanges = Bool.random(using: &generator)
+            server.setFaults { $0.sendsDeltas = asksForChanges }
+            let options = ["--page-size", "7", "-j", "3"] + (asksForChanges ? ["--if-modified-since"] : [])
             let processes = try (0..<Int.random(in: 1...2, using: &generator)).map { _ in
                 try work.command.start(server.arguments(user: user) + options)
             }
@@ -58,22 +61,36 @@ import Testing
                 _ = await server.origin.waits(upTo: 5) { $0.count > requests || processes[0].ending != nil }
             }
             try? await Task.sleep(for: .microseconds(Int.random(in: 0...120_000, using: &generator)))
+            // A change of user in the middle.
+            let clearing =
+                Int.random(in: 0..<12, using: &generator) == 0
+                ? try work.command.start(["clear", "--owner", user]) : nil
+            if clearing != nil { try? await Task.sleep(for: .milliseconds(Int.random(in: 0...150, using: &generator))) }
             processes[0].send(signal: SIGKILL)
             for process in processes {
                 let outcome = await CommandRunner.outcome(of: process)
                 if outcome.ending == .signaled(SIGKILL) {
                     kills += 1
-                } else {
+                } else if clearing == nil {
                     #expect(outcome.ending == .exited(0), "\(outcome)")
+                } else {
+                    #expect(outcome.errorOutput.isEmpty || outcome.errorOutput.contains("removed"), "\(outcome)")
                 }
             }
+            if let clearing {
+                #expect(await CommandRunner.outcome(of: clearing).ending == .exited(0))
+                clears += 1
+                server.forget(user)
+            }
             if kills % 10 == 0 { try await expectEveryRecordWasListed(user) }
-            // A change of user in the middle.
+            // And one between two syncs.
             if Int.random(in: 0..<15, using: &generator) == 0 {
                 #expect(try await work.run("clear", "--owner", user).ending == .exited(0))
                 #expect(try await stored(user).isEmpty)
+                server.forget(user)
             }
         }
+        server.setFaults { $0.sendsDeltas = false }
         for user in ["ann", "bob"] {
             let outcome = try await work.command.run(server.arguments(user: user))
             #expect(outcome.ending == .exited(0), "\(outcome)")
@@ -81,6 +98,8 @@ import Testing
                 uniqueKeysWithValues: server.list(user).map { ($0.id, "\(user) \($0.id) version \($0.version)") })
             #expect(try await stored(user) == wanted)
         }
+        // A kill repeats at most the pages in flight: three of seven ids.
+        #expect(server.repeats <= 21 * (kills + clears), "\(server.repeats), \(kills) kills")
         let known = Set(try await work.run("ls", "--json").lines)
         // Of pages only those are left as files whose process was killed.
         #expect(known.count <= 3 * kills + 2, "\(known.count)")
@@ -90,6 +109,9 @@ import Testing
 
     /// Whatever was stored was at some time what the server listed for that user.
     private func expectEveryRecordWasListed(_ user: String) async throws {
-        for (id, text) in try await stored(user) { #expect(text.hasPrefix("\(user) \(id) version ")) }
+        let listed = server.listed(user)
+        for (id, text) in try await stored(user) {
+            #expect(text.hasPrefix("\(user) \(id) version ") && listed.contains(text), "\(text)")
+        }
     }
 }

@@ -10,7 +10,7 @@ import Testing
 
     init() throws {
         work = try TestWorkspace()
-        // "/SEED/SIZE"; an odd path is not there.
+        // "/SEED/SIZE", and "/strict/SEED/SIZE", which must not be served stale; any other path is not there.
         origin = try ScriptedOrigin { request in
             let parts = request.path.split(separator: "/").compactMap { UInt64($0) }
             guard parts.count == 2 else {
@@ -18,6 +18,7 @@ import Testing
             }
             return Behaviour(Representation(seed: parts[0], size: Int64(parts[1]))).with {
                 $0.bytesPerSecond = 20_000_000
+                if request.path.hasPrefix("/strict") { $0.fields = [("Cache-Control", "max-age=0, must-revalidate")] }
             }.script(for: request)
         }
     }
@@ -65,7 +66,12 @@ import Testing
         #expect(try await pin("one", ["--capacity", "8MiB"] + urls(14, size: 300_000)).ending == .exited(0))
         let outcome = try await pin("other", (50..<80).map { origin.url("/\($0)/300000") })
         #expect(outcome.ending == .exited(6), "\(outcome)")
-        #expect(outcome.errorOutput.contains("other pins 4"), "\(outcome)")
+        #expect(outcome.errorOutput.contains("the set other does not fit, and is not pinned: http://"), "\(outcome)")
+        #expect(
+            outcome.errorOutput.contains(" needs 300 KiB") && outcome.errorOutput.contains("other pins take 4"),
+            "\(outcome)"
+        )
+        #expect(outcome.errorOutput.split(separator: "\n").count == 1, "\(outcome)")
         let sets = try await work.run("pins", "--json").objects
         #expect(sets.count == 1 && sets[0]["name"] as? String == "one" && sets[0]["present"] as? Int == 14)
         #expect(DiskUsage.bytes(at: work.cache) <= 8 << 20)
@@ -73,7 +79,7 @@ import Testing
 
     @Test func `a set that was killed is gone on with by the next command that fetches`() async throws {
         var generator = SeededGenerator(for: "PinCommand")
-        for round in 0..<12 {
+        for round in 0..<16 {
             let name = "set \(round)"
             let wanted = (0..<12).map { origin.url("/\(round * 100 + $0 + 1)/150000") }
             let process = try work.command.start(["pin", name] + wanted)
@@ -102,10 +108,66 @@ import Testing
         try await work.expectNoOrphans()
     }
 
+    @Test func `a list that gives sizes is refused before the first request`() async throws {
+        let metalink = work.output("set.meta4")
+        let files = (1...3).map {
+            "<file name=\"\($0)\"><size>3000000</size><url>\(origin.url("/\($0)/3000000"))</url></file>"
+        }
+        try Data("<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\">\(files.joined())</metalink>".utf8).write(
+            to: URL(filePath: metalink))
+        let outcome = try await pin("trip", ["--capacity", "8MiB", "-i", metalink])
+        #expect(outcome.ending == .exited(6), "\(outcome)")
+        #expect(
+            outcome.errorOutput.contains("the set trip does not fit, and is not pinned: it takes 8.5")
+                && outcome.errorOutput.contains("of the capacity of 8.00 MiB"), "\(outcome)")
+        #expect(origin.requests.isEmpty)
+        #expect(try await work.run("pins").lines.isEmpty)
+        #expect(try await pin("trip", ["--capacity", "32MiB", "-i", metalink]).ending == .exited(0))
+    }
+
+    @Test func `a list of URLs is pinned, and served offline as long as the set allows`() async throws {
+        let list = work.output("urls.txt")
+        let strict = (1...3).map { origin.url("/strict/\($0)/20000") }
+        try Data("# trip\n\(strict.joined(separator: "\n"))\n".utf8).write(to: URL(filePath: list))
+        #expect(try await pin("trip", ["-i", list, "--max-stale", "30d"]).ending == .exited(0))
+        #expect(try await pin("short", [origin.url("/strict/9/1000")]).ending == .exited(0))
+        origin.stop()
+        for url in strict { #expect(try await work.fetch("--retry", "0", url).ending == .exited(0)) }
+        #expect(try await work.fetch("--retry", "0", origin.url("/strict/9/1000")).ending == .exited(3))
+    }
+
+    @Test func `refresh asks whether the files still hold`() async throws {
+        #expect(try await pin("trip", urls(3)).ending == .exited(0))
+        #expect(try await pin("trip", []).ending == .exited(0))
+        #expect(origin.requests.count == 3)
+        #expect(try await pin("trip", ["--refresh"]).ending == .exited(0))
+        #expect(origin.requests.count == 6)
+        #expect(origin.requests.suffix(3).allSatisfy { $0.status == 304 })
+    }
+
+    @Test func `prune and clear take pins when they are told to`() async throws {
+        for command in [["prune", "--to", "0"], ["clear"]] {
+            #expect(try await pin("trip", urls(3)).ending == .exited(0))
+            _ = try await work.command.run(command)
+            #expect(try await work.run("pins", "--json").objects.first?["present"] as? Int == 3, "\(command)")
+            _ = try await work.command.run(command + ["--pinned"])
+            #expect(try await work.run("pins", "--json").objects.first?["present"] as? Int == 0, "\(command)")
+        }
+        #expect(try await work.run("stats", "--json").objects.first?["pinned_bytes"] as? Int == 0)
+    }
+
     @Test func `bad input names its place and pins nothing`() async throws {
         let outcome = try await pin("trip", ["http://[::1", urls(1)[0]])
         #expect(outcome.ending == .exited(2), "\(outcome)")
         #expect(outcome.errorOutput.contains("http://[::1"))
-        #expect(try await work.run("pins").lines.isEmpty)
+        let list = work.output("list.txt")
+        for text in ["\(urls(1)[0])\n<html>\n", "\(urls(1)[0])\nftp://a/b\n"] {
+            try Data(text.utf8).write(to: URL(filePath: list))
+            let outcome = try await pin("trip", ["-i", list])
+            #expect(outcome.ending == .exited(2), "\(outcome)")
+            #expect(outcome.errorOutput.contains("\(list):2: "), "\(outcome)")
+            #expect(outcome.errorOutput.split(separator: "\n").count == 1, "\(outcome)")
+        }
+        #expect(try await work.run("pins").lines.isEmpty && origin.requests.isEmpty)
     }
 }

@@ -55,12 +55,14 @@ extension Catalogue {
         let entry = "FROM entries e WHERE e.key_hash = p.key_hash AND e.key = p.key"
         let counts = try first(
             """
-            SELECT count(*), sum(\(Self.isPresent)), sum((SELECT max(size) \(entry))), sum((SELECT sum(allocated) \(entry)))
+            SELECT count(*), sum(\(Self.isPresent)), sum((SELECT max(size) \(entry))), sum((SELECT sum(allocated) \(entry))),
+                min(nullif(p.checked, 0))
             FROM pins p WHERE p.pin_set = ?1
             """, { $0.bind(1, id) },
-            row: { [$0.integer(0), $0.integer(1), $0.integer(2), $0.integer(3)] })
+            row: { row in (0..<5).map { row.integer($0) } })
         if let counts {
             (set.total, set.present, set.bytes, set.allocated) = (counts[0], counts[1], counts[2], counts[3])
+            set.oldestCheck = counts[4]
         }
         return set
     }
@@ -140,6 +142,12 @@ extension Catalogue {
         try first(
             "SELECT ifnull(sum(allocated), 0) FROM holds WHERE run = ?1", { $0.bind(1, PinSchema.pinRun) },
             row: { $0.integer(0) }) ?? 0
+    }
+
+    /// Marks an entry that is pinned, or is no longer. A pinned one does not count as expired, and keeps its place in the order of use.
+    func save(isPinned: Bool, of id: Int64) throws(StoreError) {
+        try run("UPDATE access SET pinned = ?2 WHERE entry = ?1") { $0.bind(1, id).bind(2, isPinned ? 1 : 0) }
+        if isPinned { try run("UPDATE entries SET expires = NULL WHERE id = ?1") { $0.bind(1, id) } }
     }
 
     func deleteHold(_ id: Int64, run: Int64) throws(StoreError) -> Bool {

@@ -30,6 +30,8 @@ struct JSONElements {
     /// An element may have so many bytes.
     static let largest = 16 << 20
 
+    /// The fault of a text that is no array; `nil`: it may be an object too.
+    private let arrayReason: String?
     private var validator = JSONValidator()
     private var place = JSONPlace()
     private var isArray = true
@@ -37,6 +39,9 @@ struct JSONElements {
     private var value: [UInt8] = []
     private var began = JSONPlace()
     private var isInElement = false
+
+    /// - Parameter reason: The text must be an array; otherwise this is its fault. `nil`: it may be an object too.
+    init(ofArray reason: String? = nil) { arrayReason = reason }
 
     /// Takes the next bytes of the text, and gives the elements that end in them.
     mutating func append(
@@ -65,8 +70,8 @@ struct JSONElements {
         switch event {
         case .valueBegan where depth == 0:
             isArray = byte == UInt8(ascii: "[")
-            if !isArray, byte != UInt8(ascii: "{") {
-                throw JSONFault(reason: "an array or an object is expected", place: place)
+            if !isArray, arrayReason != nil || byte != UInt8(ascii: "{") {
+                throw JSONFault(reason: arrayReason ?? "an array or an object is expected", place: place)
             }
             return true
         case .valueBegan where depth == 1:

@@ -1,0 +1,81 @@
+import Units
+
+// Pins take room that no eviction frees: a set that cannot be there as a whole is refused.
+
+extension Index {
+    /// No size counts as more: sums stay far below overflow.
+    private static let most = Int64.max / 8
+
+    /// Refuses a set that cannot fit beside the other pins, by the sizes that are known: of what is stored, and those that the set
+    /// gives. Inside the transaction that makes the set, which then does not happen.
+    func checkFits(_ set: PinSetState, members: [NewPin], _ totals: Totals) throws(StoreError) {
+        let catalogue = try catalogue()
+        var announced: [EntryKey: Int64] = [:]
+        for member in members {
+            if let size = member.size {
+                announced[member.key] = Budget.rounded(max(0, min(size, Self.most)))
+            }
+        }
+        var missing: Int64 = 0
+        for (key, size) in announced where try catalogue.entries(of: key, limit: 1).isEmpty {
+            missing = min(missing + size, Self.most)
+        }
+        let room = try usage(totals).largestBody
+        guard try catalogue.pinnedBytes() + missing > room else { return }
+        let state = try catalogue.count(set)
+        let lack = PinRoomLack(
+            set: state, otherPins: max(0, try catalogue.pinnedBytes() - state.allocated), capacity: budget.capacity,
+            room: room)
+        throw StoreError(.held, lack.message(announced: missing), path: paths.root)
+    }
+}
+
+extension DiskStore {
+    /// The error for a set of which a file found no room.
+    ///
+    /// - Parameters:
+    ///   - url: The file.
+    ///   - error: The store's refusal.
+    package func lacksRoom(for set: PinSetState, _ url: String, _ error: StoreError) -> StoreError {
+        let message = try? withIndex { (index) throws(StoreError) in
+            let catalogue = try index.catalogue()
+            let state = try catalogue.count(set)
+            let lack = PinRoomLack(
+                set: state, otherPins: max(0, try catalogue.pinnedBytes() - state.allocated),
+                capacity: index.budget.capacity, room: try index.usage().largestBody)
+            return lack.message(url, bytes: error.bytesNeeded)
+        }
+        return StoreError(error.code, message ?? error.message, path: error.path)
+    }
+}
+
+/// The figures of a set that does not fit.
+struct PinRoomLack {
+    let set: PinSetState
+    /// The bytes that other sets pin, on disk.
+    let otherPins: Int64
+    let capacity: Int64
+    /// The bytes of the capacity that bodies can take.
+    let room: Int64
+
+    /// - Parameter announced: The sizes of the files that are not there, in bytes on disk.
+    func message(announced: Int64) -> String {
+        "\(refusal): it takes \(ByteSize(set.allocated + announced)), \(others), \(limit)"
+    }
+
+    /// - Parameters:
+    ///   - url: The file that found no room.
+    ///   - bytes: The room that it needs; `nil`: not known.
+    func message(_ url: String, bytes: Int64?) -> String {
+        let file = bytes.map { "\(url) needs \(ByteSize($0))" } ?? "\(url) finds no room"
+        let present =
+            set.present == 0 ? "" : ", those of its \(set.total) files that are there take \(ByteSize(set.allocated))"
+        return "\(refusal): \(file)\(present), \(others), \(limit)"
+    }
+
+    private var refusal: String { "the set \(set.name) does not fit, and is not pinned" }
+    private var others: String { otherPins == 0 ? "nothing else is pinned" : "other pins take \(ByteSize(otherPins))" }
+    private var limit: String {
+        "and of the capacity of \(ByteSize(capacity)) files can take \(ByteSize(max(0, room)))"
+    }
+}

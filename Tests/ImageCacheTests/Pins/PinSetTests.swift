@@ -1,0 +1,145 @@
+import ConcurrencyPrimitives
+import Foundation
+import HTTPTypes
+import ImageCache
+import ImageCacheTesting
+import TestSupport
+import Testing
+import Transfer
+
+/// Sets of pins over a scripted transport.
+@Suite(.timeLimit(.minutes(20))) struct PinSetTests {
+    private let gate = AsyncGate(isOpen: true)
+    private let representation = Locked(ScriptedRepresentation([1, 2, 3], [.cacheControl: "max-age=60"]))
+    private let bench: Bench
+
+    init() throws {
+        bench = try Bench(.private, { $0.keepsPins = false }) { [gate, representation] request in
+            representation.withLock { $0 }.response(to: request).after(gate)
+        }
+    }
+
+    private func requests(_ count: Int) -> [FileRequest] {
+        (0..<count).map { FileRequest("http://origin.example/\($0)") }
+    }
+
+    @Test func `members come at background priority, and in the foreground once somebody asks for one`() async throws {
+        gate.close()
+        let pinning = Task { try await bench.cache.pin(requests(2), as: "trip") }
+        await bench.transport.requests { $0.count == 2 }
+        #expect(bench.transport.requests.allSatisfy { $0.priority == .background })
+        let asking = Task { try await bench.cache.file(for: "http://origin.example/1") }
+        await bench.transport.requests { $0.contains { $0.path == "/1" && $0.priority == .normal } }
+        #expect(bench.transport.requests.first { $0.path == "/0" }?.priority == .background)
+        gate.open()
+        #expect(try await pinning.value.isComplete)
+        #expect(try await asking.value.size == 3)
+        #expect(bench.transport.requests.count == 2)
+    }
+
+    @Test func `refreshing confirms what is there, and takes what is new`() async throws {
+        try await bench.cache.pin(requests(2), as: "trip")
+        try await bench.cache.pin(nil, as: "trip")
+        #expect(bench.transport.requests.count == 2)
+        try await bench.cache.pin(nil, as: "trip", refreshing: true)
+        #expect(bench.transport.requests.suffix(2).allSatisfy { $0.fields[.ifNoneMatch] == "\"1\"" })
+        representation.withLock { $0 = ScriptedRepresentation([4, 5, 6, 7], etag: "\"2\"") }
+        let set = try await bench.cache.pin(nil, as: "trip", refreshing: true)
+        #expect(set.isComplete && set.bytes == 8)
+    }
+
+    @Test func `resuming refreshes a set when its interval has passed`() async throws {
+        try await bench.cache.pin(requests(2), as: "trip", options: PinOptions(refreshInterval: .seconds(600)))
+        bench.advance(seconds: 599)
+        try await bench.cache.resumePins()
+        #expect(bench.transport.requests.count == 2)
+        bench.advance(seconds: 2)
+        try await bench.cache.resumePins()
+        #expect(bench.transport.requests.count == 4)
+        try await bench.cache.resumePins()
+        #expect(bench.transport.requests.count == 4)
+    }
+
+    @Test func `the next cache that is opened on the directory goes on with what is missing`() async throws {
+        gate.close()
+        let pinning = Task { try await bench.cache.pin(requests(6), as: "trip") }
+        await bench.transport.requests { $0.count == 4 }
+        pinning.cancel()
+        _ = await pinning.result
+        await bench.cache.close()
+        let next = try Bench(in: bench.directory) { [representation] request in
+            representation.withLock { $0 }.response(to: request)
+        }
+        await next.transport.requests { $0.count == 6 && $0.allSatisfy { $0.ending != nil } }
+        let file = try await next.cache.file(for: "http://origin.example/5")
+        #expect(file.size == 3)
+        await next.cache.close()
+    }
+
+    @Test func `a set that says its sizes is refused before the first request`() async throws {
+        let bench = try Bench(.private, { $0.store.capacity = 4 << 20 }) { _ in ScriptedResponse(body: [1]) }
+        let requests = requests(3).map { request in
+            var request = request
+            request.integrity.size = 2 << 20
+            return request
+        }
+        let error = await #expect(throws: ImageCacheError.self) { try await bench.cache.pin(requests, as: "trip") }
+        #expect(error?.code == .store(.full))
+        #expect(error?.message.contains("it takes 6.00 MiB, nothing else is pinned") == true, "\(error?.message ?? "")")
+        #expect(bench.transport.requests.isEmpty)
+        #expect(try await bench.cache.pins().isEmpty)
+    }
+
+    @Test func `a set of which a file finds no room is refused, with the file and the figures`() async throws {
+        let body = ScriptedRepresentation.bytes(3 << 20)
+        let bench = try Bench(.private, { $0.store.capacity = 8 << 20 }) { _ in
+            ScriptedResponse(.ok, [.cacheControl: "max-age=60"], body: body)
+        }
+        try await bench.cache.pin([FileRequest("http://origin.example/first")], as: "one")
+        let error = await #expect(throws: ImageCacheError.self) {
+            try await bench.cache.pin(requests(3), as: "trip")
+        }
+        let message = error?.message ?? ""
+        #expect(error?.code == .store(.full))
+        #expect(message.hasPrefix("the set trip does not fit, and is not pinned: http://origin.example/"), "\(message)")
+        #expect(message.contains(" needs 3.0") && message.contains("other pins take 3.00 MiB"), "\(message)")
+        #expect(try await bench.cache.pins().map(\.name) == ["one"])
+    }
+
+    @Test func `a digest and a length go with the pin, for the process that goes on with it`() async throws {
+        var request = FileRequest("http://origin.example/0")
+        request.sha256 = String(repeating: "0", count: 64)
+        let set = try await bench.cache.pin([request], as: "trip")
+        #expect(set.present == 0 && set.failed.first?.error?.code == .wrongBytes)
+        await bench.cache.close()
+        let next = try Bench(in: bench.directory, { $0.keepsPins = false }) { [representation] request in
+            representation.withLock { $0 }.response(to: request)
+        }
+        let again = try await next.cache.pin(nil, as: "trip")
+        #expect(again.present == 0 && again.failed.first?.error?.code == .wrongBytes)
+    }
+
+    @Test func `the files of a list are a set, too`() async throws {
+        let bench = try Bench { request in
+            switch request.path {
+            case "/ids": ScriptedResponse(body: Array("[1,2]".utf8))
+            case "/page":
+                ScriptedResponse(
+                    body: Array(#"[{"id":1,"images":["/a","/b"]},{"id":2,"images":["http://other.example/c"]}]"#.utf8))
+            default: ScriptedRepresentation([1, 2, 3]).response(to: request)
+            }
+        }
+        var source = JSONListSource(ids: "http://origin.example/ids") { _ in FileRequest("http://origin.example/page") }
+        source.files = JSONListSource.files(
+            at: [try #require(JSONPointer("/images"))], relativeTo: "http://origin.example/page")
+        source.minimumInterval = .zero
+        let list = try bench.cache.list("photos", group: "work", owner: "ann", source: source)
+        try await list.sync().finish()
+        let set = try #require(try await bench.cache.pins().first)
+        #expect(set.name == "work/photos" && set.owner == "ann" && set.isOfList && set.total == 3 && set.present == 3)
+        let files = bench.transport.requests.filter { $0.path.count == 2 }
+        #expect(files.count == 3 && files.allSatisfy { $0.priority == .background })
+        try await bench.cache.remove(.owner("ann"))
+        #expect(try await bench.cache.pins().isEmpty)
+    }
+}

@@ -1,0 +1,21 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Pins while a service runs.
+@Suite(.timeLimit(.minutes(20))) struct PinRefreshTests {
+    @Test func `the service goes on with a set, and refreshes it by its interval`() async throws {
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Representation(seed: 1, size: 20_000)).script(for: request)
+        }
+        let directory = try TestDirectory()
+        let command = CommandRunner(cacheDirectory: directory.path("cache"), workingDirectory: directory.path)
+        let pinned = try await command.run(["pin", "trip", "--interval", "1s", origin.url("/a")])
+        #expect(pinned.ending == .exited(0), "\(pinned)")
+        #expect(origin.requests.count == 1)
+        let server = try await ServerProcess(origin: origin.url(""), directory: directory)
+        #expect(await origin.waits { $0.count >= 4 })
+        #expect(origin.requests.dropFirst().allSatisfy { $0.status == 304 })
+        withExtendedLifetime(server) {}
+    }
+}
