@@ -18,9 +18,7 @@ struct ListPage {
         func take(_ element: JSONElement) throws {
             let id = try Self.id(of: element)
             guard let item = waiting[id] else {
-                throw JSONFault(
-                    reason: "the page has the record \"\(id.prefix(60))\", which was not asked for",
-                    place: element.place)
+                throw JSONFault(reason: UnexpectedRecord(id: id).description, place: element.place)
             }
             guard String(validating: element.value, as: UTF8.self) != nil else {
                 throw JSONFault(reason: "a record is not UTF-8", place: element.place)
@@ -35,6 +33,29 @@ struct ListPage {
         try elements.end()
         records = found
         missing = asked.filter { !brought.contains($0.item.id) }
+    }
+
+    /// - Parameters:
+    ///   - found: The records that a source took the page apart into.
+    ///   - asked: The ids that were asked for.
+    /// - Throws: ``UnexpectedRecord``.
+    init(_ found: [(id: String, body: [UInt8])], asked: [PendingItem]) throws(UnexpectedRecord) {
+        var waiting: [String: PendingItem] = [:]
+        for item in asked { waiting[item.item.id] = item }
+        var brought: Set<String> = []
+        for record in found {
+            guard let item = waiting[record.id] else { throw UnexpectedRecord(id: record.id) }
+            guard brought.insert(record.id).inserted else { continue }
+            records.append(NewListRecord(item: item.item, sortKey: .none, body: record.body))
+        }
+        missing = asked.filter { !brought.contains($0.item.id) }
+    }
+
+    /// A page brought a record that was not asked for.
+    struct UnexpectedRecord: Error, CustomStringConvertible {
+        var id: String
+
+        var description: String { "the page has the record \"\(id.prefix(60))\", which was not asked for" }
     }
 
     private static func id(of element: JSONElement) throws -> String {

@@ -90,7 +90,9 @@ struct FetchSession: Sendable {
             if case .invalid(let error) = input { result.fail(Failure(.usage, "\(error)")) }
             return result
         }
-        let request = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
+        var wanted = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
+        wanted.reusesEqualBodies = dataSet.dedupe
+        let request = wanted
         var result = FetchResult(url: request.urlWithoutUserinfo)
         await result.timed { result in
             do {

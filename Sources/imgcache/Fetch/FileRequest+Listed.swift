@@ -16,7 +16,6 @@ extension FileRequest {
         request.integrity.size = download.size
         request.integrity.requiresDigest = requiresDigest
         request.integrity.asksForDigest = download.digest == nil && sha256 == nil
-        request.reusesEqualBodies = options.dedupe
         for field in download.fields {
             if let name = HTTPField.Name(field.name) {
                 request.fields.append(HTTPField(name: name, value: field.value))

@@ -79,6 +79,35 @@ import Testing
         #expect(progress.map(\.pending) == [8, 6, 4, 2, 0])
     }
 
+    /// A page of the suite's origin as lines: whatever they are, they are the records.
+    private static func lines(_ page: [UInt8]) -> [(id: String, body: [UInt8])] {
+        page.split(separator: UInt8(ascii: "}")).filter { $0.count > 1 }.map { part in
+            let digits = part.drop { !(48...57).contains($0) }.prefix { (48...57).contains($0) }
+            return (String(decoding: digits, as: UTF8.self), [0, 0xFF] + digits)
+        }
+    }
+
+    @Test func `records are what a source makes of a page, bytes of any kind`() async throws {
+        let list = try list { $0.records = Self.lines }
+        #expect(try await list.sync().finish().records == 10)
+        let records = try await list.records(limit: 3).records
+        #expect(records.map(\.body) == [[0, 0xFF, 0x31], [0, 0xFF, 0x32], [0, 0xFF, 0x33]])
+    }
+
+    @Test(arguments: [true, false])
+    func `a source that throws, or finds a record that nobody asked for, ends the sync with the page's URL`(
+        throwing: Bool
+    ) async throws {
+        struct Fault: Error {}
+        let list = try list {
+            $0.records = { _ in if throwing { throw Fault() } else { return [("99", [1])] } }
+        }
+        let error = await #expect(throws: ImageCacheError.self) { try await list.sync().finish() }
+        #expect(
+            error?.code == .wrongBytes && error?.url?.contains("/page?ids=1,2") == true, "\(String(describing: error))")
+        #expect(try await list.records(limit: 3).records.isEmpty)
+    }
+
     @Test func `as many pages are on their way as the source says, the newest first`() async throws {
         let list = try list { ($0.pageSize, $0.pagesAtOnce) = (1, 4) }
         server.withLock { $0.held = "4" }
