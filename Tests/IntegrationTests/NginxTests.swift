@@ -65,7 +65,9 @@ struct NginxTests {
         #expect(request.version == wire.version)
         #expect(request.ifRange == answer.etag)
         #expect(request.bodyBytesSent == content.size - answer.resumedFrom)
-        #expect(before + request.bodyBytesSent <= content.size + blockSize + (256 << 10))
+        // The sockets' buffers, and over HTTP/2 what libcurl had not yet taken from the stream: more, the busier the machine is.
+        let unread: Int64 = wire == .http2 ? 1 << 20 : 256 << 10
+        #expect(before + request.bodyBytesSent <= content.size + blockSize + unread)
     }
 
     @Test(arguments: Wire.allCases)
