@@ -46,8 +46,8 @@ public struct JSONListSource: Sendable {
 
     /// Takes a page apart into the bytes of its records, each with its id, where pages are not JSON. Default: none.
     ///
-    /// An error that it throws ends the sync as ``ImageCacheError/Code/wrongBytes``. ``ListRecord/decoded(as:by:)``, ``ListRecord/json``, ``sortKey``
-    /// and pointers are for records that are JSON.
+    /// An error that it throws ends the sync as ``ImageCacheError/Code/wrongBytes``. ``ListRecord/decoded(as:by:)``,
+    /// ``ListRecord/json``, ``sortKey`` and pointers are for records that are JSON.
     public var records: (@Sendable (_ page: [UInt8]) throws -> [(id: String, body: [UInt8])])?
 
     /// The place in a record of the key that ``RecordOrder/key`` sorts by: a number or a string. Default: none.

@@ -10,29 +10,25 @@ struct ListPage {
     ///   - asked: The ids that were asked for.
     /// - Throws: ``JSONFault``.
     init(_ body: UnsafeRawBufferPointer, asked: [PendingItem], sortKey: JSONPointer?) throws {
-        var waiting: [String: PendingItem] = [:]
-        for item in asked { waiting[item.item.id] = item }
-        var brought: Set<String> = []
-        var found: [NewListRecord] = []
+        var matching = Matching(asked)
         var elements = JSONElements()
         func take(_ element: JSONElement) throws {
+            let item: ListedItem
             let id = try Self.id(of: element)
-            guard let item = waiting[id] else {
-                throw JSONFault(reason: UnexpectedRecord(id: id).description, place: element.place)
+            do throws(UnexpectedRecord) { item = try matching.item(id) } catch {
+                throw JSONFault(reason: error.description, place: element.place)
             }
             guard String(validating: element.value, as: UTF8.self) != nil else {
                 throw JSONFault(reason: "a record is not UTF-8", place: element.place)
             }
-            // `null` stands for no record; of records with one id the first counts.
-            guard !element.value.elementsEqual("null".utf8), brought.insert(id).inserted else { return }
-            found.append(
-                NewListRecord(
-                    item: item.item, sortKey: Self.key(of: element.value, at: sortKey), body: element.value))
+            // `null` stands for no record.
+            guard !element.value.elementsEqual("null".utf8) else { return }
+            matching.add(
+                NewListRecord(item: item, sortKey: Self.key(of: element.value, at: sortKey), body: element.value))
         }
         try elements.append(body, take)
         try elements.end()
-        records = found
-        missing = asked.filter { !brought.contains($0.item.id) }
+        (records, missing) = (matching.records, matching.missing)
     }
 
     /// - Parameters:
@@ -40,15 +36,11 @@ struct ListPage {
     ///   - asked: The ids that were asked for.
     /// - Throws: ``UnexpectedRecord``.
     init(_ found: [(id: String, body: [UInt8])], asked: [PendingItem]) throws(UnexpectedRecord) {
-        var waiting: [String: PendingItem] = [:]
-        for item in asked { waiting[item.item.id] = item }
-        var brought: Set<String> = []
+        var matching = Matching(asked)
         for record in found {
-            guard let item = waiting[record.id] else { throw UnexpectedRecord(id: record.id) }
-            guard brought.insert(record.id).inserted else { continue }
-            records.append(NewListRecord(item: item.item, sortKey: .none, body: record.body))
+            matching.add(NewListRecord(item: try matching.item(record.id), sortKey: .none, body: record.body))
         }
-        missing = asked.filter { !brought.contains($0.item.id) }
+        (records, missing) = (matching.records, matching.missing)
     }
 
     /// A page brought a record that was not asked for.
@@ -56,6 +48,31 @@ struct ListPage {
         var id: String
 
         var description: String { "the page has the record \"\(id.prefix(60))\", which was not asked for" }
+    }
+
+    /// The records of a page beside the ids that were asked for.
+    private struct Matching {
+        private let asked: [PendingItem]
+        private let items: [String: ListedItem]
+        private(set) var records: [NewListRecord] = []
+        private var brought: Set<String> = []
+
+        init(_ asked: [PendingItem]) {
+            self.asked = asked
+            items = Dictionary(asked.map { ($0.item.id, $0.item) }) { $1 }
+        }
+
+        func item(_ id: String) throws(UnexpectedRecord) -> ListedItem {
+            guard let item = items[id] else { throw UnexpectedRecord(id: id) }
+            return item
+        }
+
+        /// Of records with one id the first counts.
+        mutating func add(_ record: NewListRecord) {
+            if brought.insert(record.item.id).inserted { records.append(record) }
+        }
+
+        var missing: [PendingItem] { asked.filter { !brought.contains($0.item.id) } }
     }
 
     private static func id(of element: JSONElement) throws -> String {

@@ -117,14 +117,16 @@ struct ListPages: Sendable {
             var body: [UInt8] = []
             body.reserveCapacity(Int(file.size))
             try file.forEachChunk { body.append(contentsOf: $0) }
-            if let records = source.records { return try ListPage(records(body), asked: asked) }
+            if let records = source.records {
+                do { return try ListPage(records(body), asked: asked) } catch {
+                    throw ImageCacheError(.wrongBytes, url: url, message: "the page of records is wrong: \(error)")
+                }
+            }
             return try body.withUnsafeBytes { try ListPage($0, asked: asked, sortKey: source.sortKey) }
         } catch let fault as JSONFault {
             throw ImageCacheError(.wrongBytes, url: url, message: "the page of records is wrong at \(fault)")
-        } catch let error as ImageCacheError {
-            throw error
         } catch {
-            throw ImageCacheError(.wrongBytes, url: url, message: "the page of records is wrong: \(error)")
+            throw ImageCacheError(any: error)
         }
     }
 
