@@ -61,8 +61,3 @@ public struct EvictionStatistics: Sendable, Equatable {
         }
     }
 }
-
-extension DiskStore {
-    /// Statistics of the evictions. Entries that were removed do not count.
-    package var evictions: EvictionStatistics { index.withLock { $0.evictions } }
-}

@@ -17,7 +17,7 @@ extension SchemaMigration {
     static func readableCopy(of connection: Connection, _ version: Int64) throws(StoreError) -> Connection {
         let copy = try connection.copyInMemory()
         if version < 3 { try copy.execute(capacityAndHolds) }
-        if version < 4 { try copy.execute(version4 + expiryAndVersions) }
+        if version < 4 { try copy.execute(version4) }
         return copy
     }
 }

@@ -13,9 +13,7 @@ struct SchemaMigration {
     static let steps: [Int64: Step] = [
         1: { (migration) throws(StoreError) in try migration.hideSelectingFields() },
         2: { (migration) throws(StoreError) in try migration.connection.execute(capacityAndHolds) },
-        3: { (migration) throws(StoreError) in
-            try migration.connection.execute(version4 + expiryAndVersions)
-        },
+        3: { (migration) throws(StoreError) in try migration.connection.execute(version4) },
     ]
 
     /// The versions that can be migrated.

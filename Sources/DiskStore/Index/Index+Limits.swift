@@ -36,38 +36,3 @@ extension Index {
         return entries.filter { !limits.isOver(stored: $0.created.milliseconds, now: now) }
     }
 }
-
-extension DiskStore {
-    /// Removes all entries for other versions of the application than this one, in steps between which other callers get their turn.
-    ///
-    /// - Returns: How many there were.
-    @discardableResult
-    package func removeVersions(except version: String) throws(StoreError) -> Int {
-        try removeInSteps { (index) throws(StoreError) in
-            try index.catalogue().entries(ofOtherVersionsThan: version, limit: 100)
-        }
-    }
-
-    /// Removes all values of a format's type in other versions of it, in steps between which other callers get their turn.
-    ///
-    /// - Returns: How many there were.
-    @discardableResult
-    package func removeFormats(except format: ValueFormat) throws(StoreError) -> Int {
-        try removeInSteps { (index) throws(StoreError) in
-            try index.catalogue().entries(ofOtherFormatsThan: format, limit: 100)
-        }
-    }
-
-    /// Removes the entries that `next` returns until there are none.
-    private func removeInSteps(_ next: (Index) throws(StoreError) -> [Int64]) throws(StoreError) -> Int {
-        var count = 0
-        while true {
-            let removed = try withIndex { (index) throws(StoreError) in
-                let ids = try next(index)
-                return ids.isEmpty ? 0 : try index.removeCounted(ids).entries
-            }
-            if removed == 0 { return count }
-            count += removed
-        }
-    }
-}

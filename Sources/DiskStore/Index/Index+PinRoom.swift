@@ -22,30 +22,16 @@ extension Index {
         }
         let room = try usage(totals).largestBody
         guard try catalogue.pinnedBytes() + missing > room else { return }
-        let state = try catalogue.count(set)
-        let lack = PinRoomLack(
-            set: state, otherPins: max(0, try catalogue.pinnedBytes() - state.allocated), capacity: budget.capacity,
-            room: room)
+        let lack = try lackOfRoom(for: set, room: room)
         throw StoreError(.held, lack.message(announced: missing), path: paths.root)
     }
-}
 
-extension DiskStore {
-    /// The error for a set of which a file found no room.
-    ///
-    /// - Parameters:
-    ///   - url: The file.
-    ///   - error: The store's refusal.
-    package func lacksRoom(for set: PinSetState, _ url: String, _ error: StoreError) -> StoreError {
-        let message = try? withIndex { (index) throws(StoreError) in
-            let catalogue = try index.catalogue()
-            let state = try catalogue.count(set)
-            let lack = PinRoomLack(
-                set: state, otherPins: max(0, try catalogue.pinnedBytes() - state.allocated),
-                capacity: index.budget.capacity, room: try index.usage().largestBody)
-            return lack.message(url, bytes: error.bytesNeeded)
-        }
-        return StoreError(error.code, message ?? error.message, path: error.path)
+    /// - Parameter room: The bytes of the capacity that bodies can take.
+    func lackOfRoom(for set: PinSetState, room: Int64) throws(StoreError) -> PinRoomLack {
+        let catalogue = try catalogue()
+        let state = try catalogue.count(set)
+        let others = max(0, try catalogue.pinnedBytes() - state.allocated)
+        return PinRoomLack(set: state, otherPins: others, capacity: budget.capacity, room: room)
     }
 }
 

@@ -1,5 +1,4 @@
 import CLinux
-import Glibc
 
 /// The bytes of the lock file. They need not exist: a range can be locked beyond a file's end.
 enum LockByte {
@@ -34,41 +33,4 @@ package final class KeyLock: Sendable {
 
     /// Releases the key now; otherwise it is released with the value.
     package func release() { clinux_unlock_byte(file.descriptor, LockByte.of(key)) }
-}
-
-extension DiskStore {
-    /// The key's lock, or nil while another holds it.
-    package func tryLock(_ key: EntryKey) throws(StoreError) -> KeyLock? {
-        let file: File
-        do throws(StoreError) {
-            file = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
-        } catch  where error.errno == ENOENT {
-            try withIndex { (_) throws(StoreError) in }  // Recreates a directory that was deleted meanwhile.
-            file = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
-        }
-        // A file system without locks must not prevent downloads.
-        return clinux_lock_byte(file.descriptor, LockByte.of(key)) == 1 ? nil : KeyLock(key: key, file: file)
-    }
-
-    /// Waits for the key's lock. The wait polls, at intervals from 5 ms to 100 ms.
-    ///
-    /// - Parameter waits: Called before each interval with a number that grows with the holder's progress on disk;
-    ///   returning false ends the wait.
-    /// - Returns: `nil` if the wait was ended.
-    /// - Throws: `CancellationError` if the task is cancelled while it waits; ``StoreError``.
-    package func lock(_ key: EntryKey, waits: (_ progress: Int64) -> Bool = { _ in true }) async throws -> KeyLock? {
-        var wait = Duration.milliseconds(5)
-        while true {
-            if let lock = try tryLock(key) { return lock }
-            guard waits(try progress(of: key)) else { return nil }
-            try await Task.sleep(for: wait)
-            wait = min(wait * 3 / 2, .milliseconds(100))
-        }
-    }
-
-    /// The space that the key's partials occupy on disk, which grows during a download.
-    private func progress(of key: EntryKey) throws(StoreError) -> Int64 {
-        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
-        return rows.reduce(0) { $0 + (FileStatus(at: paths.data($1.id))?.allocated ?? 0) }
-    }
 }

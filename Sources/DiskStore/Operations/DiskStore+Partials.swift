@@ -38,6 +38,16 @@ extension DiskStore {
         return all
     }
 
+    /// Opens the key's partial for reading, the most recently used one if there are several, without claiming or
+    /// locking it.
+    package func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
+        for row in rows {
+            if let files = try openFiles(of: row) { return try PartialBody(files) }
+        }
+        return nil
+    }
+
     /// Removes the key's partials; those in use are left to their writers, and look-ups no longer find them.
     package func removePartials(for key: EntryKey) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.removePartials(for: key) }

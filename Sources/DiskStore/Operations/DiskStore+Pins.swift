@@ -67,6 +67,18 @@ extension DiskStore {
         }
     }
 
+    /// The error for a set of which a file found no room.
+    ///
+    /// - Parameters:
+    ///   - url: The file.
+    ///   - error: The store's refusal.
+    package func lacksRoom(for set: PinSetState, _ url: String, _ error: StoreError) -> StoreError {
+        let message = try? withIndex { (index) throws(StoreError) in
+            try index.lackOfRoom(for: set, room: try index.usage().largestBody).message(url, bytes: error.bytesNeeded)
+        }
+        return StoreError(error.code, message ?? error.message, path: error.path)
+    }
+
     // MARK: Members
 
     package func pins(of set: PinSetState, after pin: Int64, limit: Int) throws(StoreError) -> [PinMember] {

@@ -74,7 +74,8 @@ extension DiskStore {
         return result
     }
 
-    private func removeInSteps(_ ids: [Int64]) throws(StoreError) -> PruneResult {
+    /// Removes entries, in steps between which other callers get their turn.
+    func removeInSteps(_ ids: [Int64]) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
         var start = 0
         while start < ids.count {

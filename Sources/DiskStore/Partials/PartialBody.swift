@@ -18,7 +18,7 @@ package final class PartialBody: Sendable {
     private let slotsOffset: Int64
     private let tail: PartialTail?
 
-    fileprivate init(_ files: PartialFiles) throws(StoreError) {
+    init(_ files: PartialFiles) throws(StoreError) {
         let record = files.record
         header = record.header
         total = record.total
@@ -56,17 +56,5 @@ package final class PartialBody: Sendable {
         let checksum = slot.withUnsafeBytes { Checksum($0) }
         let bytes = BlockMap.range(of: block, total: total)
         return checksum == .none || bytes.isEmpty ? nil : (bytes, checksum)
-    }
-}
-
-extension DiskStore {
-    /// Opens the key's partial for reading, the most recently used one if there are several, without claiming or
-    /// locking it.
-    package func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
-        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
-        for row in rows {
-            if let files = try openFiles(of: row) { return try PartialBody(files) }
-        }
-        return nil
     }
 }
