@@ -1,7 +1,7 @@
 /// SHA-256 (FIPS 180-4) of short texts, computed here.
 ///
 /// For values of header fields, some of which are compared on every cache hit: loading libcrypto would take longer than
-/// the rest of a command's hit. Bodies use ``SHA256``, which is many times faster.
+/// the rest of a command's hit. Bodies use ``RunningDigest``, which is many times faster.
 package enum ShortSHA256 {
     package static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
         var state = initial

@@ -38,8 +38,8 @@ public final class DownloadCache: Sendable {
     /// Opens the cache in `directory` (default: ``defaultDirectory``), creating it when it does not exist.
     ///
     /// The only call that touches the disk on the calling thread: a few file operations, less than a millisecond on a local disk.
-    /// Nothing is listed, libcurl is not loaded, and no thread is started but for pins (``Configuration/keepsPins``). An index of an earlier version is migrated here, and a
-    /// damaged one moved aside, which takes as long as the index is large.
+    /// Nothing is listed, libcurl is not loaded, and no thread is started but for pins (``Configuration/keepsPins``). An index of an
+    /// earlier version is migrated here, and a damaged one moved aside, which takes as long as the index is large.
     ///
     /// - Throws: ``ImageCacheError`` with code `store`: not writable, no space for the index, capacity out of range.
     public init(directory: String? = nil, configuration: Configuration = Configuration()) throws(ImageCacheError) {

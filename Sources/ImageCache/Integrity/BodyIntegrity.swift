@@ -29,7 +29,7 @@ public struct BodyIntegrity: Sendable, Hashable {
 
 extension FileRequest {
     /// The digest that the body must have.
-    var expectedDigest: Digest? {
+    package var expectedDigest: Digest? {
         integrity.digest ?? sha256.flatMap { Digest(.sha256, hexadecimal: $0) }
     }
 

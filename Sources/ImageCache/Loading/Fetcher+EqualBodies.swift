@@ -21,25 +21,19 @@ extension Fetcher {
 
     /// The stored file with a SHA-256: its body is read, and compared with it.
     func equalBody(_ digest: Digest, _ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
+        // The one that the request expects is verified when a body is opened.
+        let isVerified = resolved.request.expectedDigest == digest
         for entry in try equalEntries(digest, resolved) {
             guard let candidate = Candidate(entry, store.generation(of: entry.url)),
                 candidate.record.response.status == .ok,
                 var file = try open(
-                    candidate, for: resolved, as: .disk, CacheStatus(cache: "imgcache", hit: true)),
-                try hasDigest(file, digest, resolved)
+                    candidate, for: resolved, as: .disk, CacheStatus(cache: "imgcache", hit: true))
             else { continue }
+            if !isVerified, try !file.body.has(digest) { continue }
             file.isOfOtherRequest = true
             return file
         }
         return nil
-    }
-
-    private func hasDigest(
-        _ file: CachedFile, _ digest: Digest, _ resolved: ResolvedRequest
-    ) throws(ImageCacheError) -> Bool {
-        // That one was verified when the body was opened.
-        if resolved.request.expectedDigest == digest { return true }
-        return try BodyDigest.digest(.sha256, ofFile: file.body.descriptor, size: file.size) == digest.bytes
     }
 
     private func equalEntries(

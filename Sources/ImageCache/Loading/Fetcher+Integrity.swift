@@ -9,13 +9,17 @@ extension Fetcher {
         _ body: StoredBody, _ response: StoredResponse, for request: FileRequest
     ) throws(ImageCacheError) -> Bool {
         if let size = request.integrity.size, size != body.size { return false }
-        if let expected = request.expectedDigest {
-            let digest = try BodyDigest.digest(expected.algorithm, ofFile: body.descriptor, size: body.size)
-            guard digest == expected.bytes else { return false }
-        }
+        if let expected = request.expectedDigest, try !body.has(expected) { return false }
         guard request.integrity.requiresDigest, !request.isIdentifiedByDigest else { return true }
         guard let expected = response.digest else { return false }
-        return try BodyDigest.digest(expected.algorithm, ofFile: body.descriptor, size: body.size) == expected.bytes
+        return try body.has(expected)
+    }
+}
+
+extension StoredBody {
+    /// Reads the body.
+    func has(_ digest: Digest) throws(ImageCacheError) -> Bool {
+        try BodyDigest.digest(digest.algorithm, ofFile: descriptor, size: size) == digest.bytes
     }
 }
 

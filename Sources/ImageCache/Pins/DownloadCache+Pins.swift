@@ -5,9 +5,9 @@ extension DownloadCache {
     /// Pins files under a name: downloads those that are not there, behind everything else, and keeps them in the store until
     /// ``unpin(_:owner:)``, whatever is evicted. They count in the capacity.
     ///
-    /// The set is in the index before the first download: when this is cancelled, or the process ends, ``resumePins()`` or another
-    /// call goes on, in this process or another, or the next cache that is opened on the directory. A set that has the name already gets these members; what it had stays there if it is
-    /// among them.
+    /// The set is in the index before the first download: when this is cancelled, or the process ends, ``resumePins()``, another call,
+    /// or the next cache that is opened on the directory goes on, in this process or another. A set that has the name already gets
+    /// these members; what it had stays there if it is among them.
     ///
     /// - Parameters:
     ///   - requests: The members, the most wanted first; `nil`: those that the set has. Credentials are not kept.
@@ -18,7 +18,8 @@ extension DownloadCache {
     /// - Returns: How much of the set is there; members that failed are among ``PinSet/failed``, and are tried again by the next call.
     /// - Throws: ``ImageCacheError``: `store(full)` when the set does not fit beside the other pins, with the figures: before anything is
     ///   downloaded, where sizes are known (``BodyIntegrity/size``, what is stored), and then nothing has changed; else when a file of a
-    ///   new set finds no room, and the set is then not pinned. `notCached` when there is no such set, and no requests. `invalidRequest` for a request that cannot be pinned.
+    ///   new set finds no room, and the set is then not pinned. `notCached` when there is no such set, and no requests.
+    ///   `invalidRequest` for a request that cannot be pinned.
     @discardableResult
     public func pin(
         _ requests: [FileRequest]?, as name: String, owner: String? = nil, options: PinOptions? = nil,

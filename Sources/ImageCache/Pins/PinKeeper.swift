@@ -33,7 +33,9 @@ extension DownloadCache {
     /// - Returns: The time until the next look.
     fileprivate func keepPins(_ schedule: inout PinSchedule) async -> Duration {
         var sets = (try? await pinSetStates()) ?? []
-        for set in schedule.due(sets, now: milliseconds) where !Task.isCancelled {
+        let due = schedule.due(sets, now: milliseconds)
+        if due.isEmpty { return .milliseconds(schedule.wait(sets, now: milliseconds)) }
+        for set in due where !Task.isCancelled {
             // Failures are noted in the set.
             _ = try? await withTaskExecutorPreference(executor) {
                 try await PinDownload(cache: self, set: set).run()

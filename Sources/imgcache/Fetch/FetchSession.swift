@@ -28,7 +28,9 @@ struct FetchSession: Sendable {
         self.twins = twins
         let holds = destination.needsStoredFile
         isQuiet = options.messages.quiet
-        template = try options.template(mayBeUnstorable: !holds)
+        var template = try options.template(mayBeUnstorable: !holds)
+        template.reusesEqualBodies = dataSet.dedupe
+        self.template = template
         fallback =
             holds
             ? nil
@@ -56,7 +58,7 @@ struct FetchSession: Sendable {
 
     /// Returns true if bytes may be written while they arrive. They may not if a checksum must be verified first.
     private func streams(_ request: FileRequest) -> Bool {
-        destination.isStandardOutput && request.digest == nil
+        destination.isStandardOutput && request.expectedDigest == nil
     }
 
     /// The length of a download's file, by what is stored, or by HEAD; `nil` when nobody says it.
@@ -90,13 +92,11 @@ struct FetchSession: Sendable {
             if case .invalid(let error) = input { result.fail(Failure(.usage, "\(error)")) }
             return result
         }
-        var wanted = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
-        wanted.reusesEqualBodies = dataSet.dedupe
-        let request = wanted
+        let request = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
         var result = FetchResult(url: request.urlWithoutUserinfo)
         await result.timed { result in
             do {
-                try await twins.run(request.digest) {
+                try await twins.run(request.expectedDigest) {
                     try await fetch(request, download, into: &result, id: id, display)
                 }
             } catch {

@@ -30,11 +30,6 @@ extension FileRequest {
     }
 }
 
-extension FileRequest {
-    /// The digest that the file must have.
-    var digest: Digest? { integrity.digest ?? sha256.flatMap { Digest(.sha256, hexadecimal: $0) } }
-}
-
 extension ListedDownload {
     /// The SHA-256 that the list gives, in lower case.
     var sha256: String? { digests.first { $0.algorithm == .sha256 }?.hexadecimal }
