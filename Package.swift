@@ -229,7 +229,7 @@ let package = Package(
             dependencies: [
                 "CSQLite", "DiskStore", "HTTPCaching", "ImageCache", "ImageCodec", "ConcurrencyPrimitives",
                 "TestSupport",
-                "Transfer", "imgcache", httpTypes,
+                "Transfer", "Units", "imgcache", httpTypes,
             ],
             swiftSettings: strict),
         .testTarget(

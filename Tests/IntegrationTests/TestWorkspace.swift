@@ -49,6 +49,12 @@ struct TestWorkspace {
         #expect(outcome.ending == .exited(3), "\(outcome)", sourceLocation: sourceLocation)
     }
 
+    /// Waits until so many bytes stand in files of a folder. What an origin has sent may still be in the sockets' buffers: a
+    /// process that is to keep what it received must have written it.
+    func waitForBytes(_ count: Int64, in folder: String) async -> Bool {
+        await eventually { DiskUsage.bytes(at: folder) >= count }
+    }
+
     /// Checks every body against its checksum.
     func expectSoundStore(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let verified = try await run("verify")
