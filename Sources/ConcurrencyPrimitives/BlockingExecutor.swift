@@ -47,6 +47,8 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
         for _ in 0..<threads { wake.signal() }
     }
 
+    /// A thread inherits the niceness of the one that starts it, for good. Hence no task outside of an executor has a low priority: on
+    /// Linux, the runtime's threads for those are nicer than the process.
     private func spawn() {
         do throws(SystemThread.Failure) {
             try SystemThread { self.work() }.detach()

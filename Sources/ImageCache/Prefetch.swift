@@ -76,7 +76,7 @@ public final class Prefetch: Sendable {
 
     init(_ count: Int, width: Int, _ load: @escaping @Sendable (_ index: Int) async throws(ImageCacheError) -> Void) {
         state = Locked(State(counts: Counts(requested: count)))
-        let task = Task(priority: .background) { [self] in
+        let task = Task { [self] in
             await withTaskGroup(of: Void.self) { group in
                 var next = 0
                 func startNext() async {

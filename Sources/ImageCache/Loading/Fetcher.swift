@@ -163,7 +163,7 @@ struct Fetcher: Sendable {
                         consumer: .file, lock: lock))
             }
         }
-        Task.detached(priority: .background) { _ = await subscription.outcome() }
+        Task.detached { _ = await subscription.outcome() }
     }
 }
 

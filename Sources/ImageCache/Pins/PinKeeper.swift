@@ -8,7 +8,7 @@ final class PinKeeper: Sendable {
     private let task = Locked<Task<Void, Never>?>(nil)
 
     func start(_ cache: DownloadCache) {
-        let keeping = Task.detached(priority: .background) { [weak cache] in
+        let keeping = Task.detached { [weak cache] in
             var schedule = PinSchedule()
             while !Task.isCancelled {
                 guard let wait = await cache?.keepPins(&schedule) else { return }

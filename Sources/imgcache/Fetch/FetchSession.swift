@@ -78,7 +78,7 @@ struct FetchSession: Sendable {
 
     /// Goes on with pins that a killed run has left, as long as this one takes.
     func resumePins() -> Task<Void, Never> {
-        Task(priority: .background) { _ = try? await cache?.resumePins() }
+        Task { _ = try? await cache?.resumePins() }
     }
 
     func cancelAll() {
