@@ -1,18 +1,23 @@
 /// A value that is set once, for any number of waiters. Each of them may be cancelled separately.
+///
+/// Inlinable: what other modules make of it is compiled for their own types.
 package final class Promise<Value: Sendable>: Sendable {
-    private struct State {
-        var value: Value?
-        var nextID = 0
-        var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
+    @usableFromInline struct State {
+        @usableFromInline var value: Value?
+        @usableFromInline var nextID = 0
+        @usableFromInline var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
         /// Waiters that cannot be cancelled.
-        var others: [CheckedContinuation<Value, Never>] = []
+        @usableFromInline var others: [CheckedContinuation<Value, Never>] = []
+
+        @inlinable init() {}
     }
 
-    private let state = Locked(State())
+    @usableFromInline let state = Locked(State())
 
-    package init() {}
+    @inlinable package init() {}
 
     /// Sets the value for all present and future waiters. Later calls have no effect.
+    @inlinable
     package func fulfill(_ value: Value) {
         let (waiters, others) = state.withLock { state in
             if state.value == nil { state.value = value }
@@ -24,9 +29,11 @@ package final class Promise<Value: Sendable>: Sendable {
     }
 
     /// The value, if it is set.
+    @inlinable
     package func settled() -> Value? { state.withLock { $0.value } }
 
     /// The value, or `nil` if the calling task is cancelled before it is set.
+    @inlinable
     package func value() async -> Value? {
         let id = state.withLock { state in
             state.nextID += 1
@@ -47,6 +54,7 @@ package final class Promise<Value: Sendable>: Sendable {
     }
 
     /// The value, even if the calling task is cancelled meanwhile.
+    @inlinable
     package func valueDespiteCancellation() async -> Value {
         await withCheckedContinuation { continuation in
             let value = state.withLock { state in

@@ -9,11 +9,14 @@ public struct MemoryCacheLimits: Sendable, Hashable {
     public let preferredUsage: Int
 
     /// 100 MiB, purged to 60 MiB.
-    public static let `default` = MemoryCacheLimits()
+    public static let `default` = MemoryCacheLimits(100 << 20, 60 << 20)
 
-    private init() {
-        capacity = 100 << 20
-        preferredUsage = 60 << 20
+    /// Nothing is kept.
+    public static let zero = MemoryCacheLimits(0, 0)
+
+    private init(_ capacity: Int, _ preferredUsage: Int) {
+        self.capacity = capacity
+        self.preferredUsage = preferredUsage
     }
 
     /// - Parameters:

@@ -37,6 +37,9 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     /// The part of `entries` that is pinned.
     public var pinnedEntries = 0
     public var counts = MemoryCacheCounts()
+
+    /// The statistics of a cache without entries.
+    package init(limits: MemoryCacheLimits) { self.limits = limits }
 }
 
 /// The entries of a memory cache at one moment, for a debug view.

@@ -9,7 +9,9 @@ import Glibc
 enum Program {
     static func main() {
         Output.holdStandardDescriptors()
-        if FetchFastPath(arguments: CommandLine.arguments.dropFirst())?.printStoredFile() == true { Output.exit(.done) }
+        if FetchFastPath(arguments: CommandLine.arguments.dropFirst())?.deliverStoredFile() == true {
+            Output.exit(.done)
+        }
         // Detached, because `main` is isolated to the main actor, whose thread only waits.
         Task.detached {
             await Main.main()

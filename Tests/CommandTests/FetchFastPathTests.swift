@@ -18,10 +18,17 @@ struct FetchFastPathTests {
         #expect(plain.directory == directory)
     }
 
+    @Test(arguments: [["fetch", "-o", "f", "http://h/a"], ["fetch", "http://h/a", "--output", "f", "-q"]])
+    func `takes a file to write into`(arguments: [String]) throws {
+        #expect(try #require(FetchFastPath(arguments: arguments)).output == "f")
+    }
+
     @Test(arguments: [
         [], ["fetch"], ["ls"], ["--version"], ["fetch", "--help"], ["http://h/a"],
         ["fetch", "http://h/a", "http://h/b"],
-        ["fetch", "http://h/a", "-o", "f"], ["fetch", "--refresh", "http://h/a"], ["fetch", "--", "http://h/a"],
+        ["fetch", "http://h/a", "-o"], ["fetch", "http://h/a", "-o", "-"],
+        ["fetch", "-o", "a", "--output", "b", "http://h/a"],
+        ["fetch", "http://h/a", "-d", "f"], ["fetch", "--refresh", "http://h/a"], ["fetch", "--", "http://h/a"],
         ["fetch", "http://h/a", "--cache-dir"], ["fetch", "--cache-dir", "-q", "http://h/a"],
         ["fetch", "http://h/a", "-H", "Accept: x"], ["fetch", "-i", "list"], ["fetch", "-qv", "http://h/a"],
         ["help", "fetch"],

@@ -26,7 +26,8 @@ extension Index {
     }
 
     private var isMarked: Bool {
-        Self.text(at: paths.tag, count: 512).map { $0.contains(Self.tagMark) } ?? false
+        let lines = Self.text(at: paths.tag, count: 512)?.utf8.split(separator: UInt8(ascii: "\n")) ?? []
+        return lines.contains { $0.starts(with: Self.tagMark.utf8) }
     }
 
     /// Identifies a folder whose tag was deleted by its index (https://www.sqlite.org/fileformat.html section 1.3).

@@ -29,7 +29,7 @@ public struct SelectingFields: Sendable, Hashable {
     public init() { values = [] }
 
     /// Creates a value from stored ones. Of several with the same name the first counts.
-    public init(_ values: some Sequence<Value>) {
+    public init(_ values: [Value]) {
         self.values = []
         for value in values where self[value.name] == nil { self.values.append(value) }
         self.values.sort { $0.name < $1.name }

@@ -65,13 +65,27 @@ public struct SignatureParameters: Sendable, Hashable {
         }
     }
 
-    /// The schemes that are recognised. Their order is irrelevant; a URL may be signed in several ways.
-    public var schemes: [Scheme]
+    /// `nil`: the known ones. They are made when a URL with a query is first compared: most processes compare none.
+    private var chosen: [Scheme]?
 
-    public init(schemes: [Scheme]) { self.schemes = schemes }
+    /// The schemes that are recognised. Their order is irrelevant; a URL may be signed in several ways.
+    public var schemes: [Scheme] {
+        get { chosen ?? Scheme.known }
+        set { chosen = newValue }
+    }
+
+    private init() {}
+
+    public init(schemes: [Scheme]) { chosen = schemes }
 
     /// The schemes of S3, Google Cloud Storage, Azure, CloudFront and Akamai, and of services that use them.
-    public static let known = SignatureParameters(schemes: Scheme.known)
+    public static let known = SignatureParameters()
+
+    public static func == (one: Self, other: Self) -> Bool {
+        one.chosen == nil && other.chosen == nil || one.schemes == other.schemes
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(schemes) }
 
     /// Returns true if two final URLs identify one resource: the same scheme, host, port and path, and the same query
     /// apart from signatures.

@@ -56,13 +56,16 @@ final class HotResponses: Sendable {
         var url: String
     }
 
-    private let memory: MemoryCache<Key, Entry>
+    /// `nil`: nothing is kept, and a process that ends after one request does not set up a memory cache.
+    private let memory: MemoryCache<Key, Entry>?
+    private let limits: MemoryCacheLimits
     private let rules: CacheRules
     private let now: @Sendable () -> Date
     private let store: DiskStore
 
     init(limits: MemoryCacheLimits, rules: CacheRules, now: @escaping @Sendable () -> Date, store: DiskStore) {
-        memory = MemoryCache(limits: limits)
+        self.limits = limits
+        memory = limits.capacity > 0 ? MemoryCache(limits: limits) : nil
         self.store = store
         self.rules = rules
         self.now = now
@@ -72,7 +75,7 @@ final class HotResponses: Sendable {
 
     func response(for request: FileRequest) -> HotResponse? {
         guard request.owner == nil, request.transfer.credentials == nil, request.body == nil, request.key == nil,
-            let entry = memory.value(for: Key(url: request.url)), .now - entry.lookedAt < Self.lookInterval,
+            let entry = memory?.value(for: Key(url: request.url)), .now - entry.lookedAt < Self.lookInterval,
             store.isCurrent(entry.generation)
         else { return nil }
         switch Kind(request) {
@@ -145,7 +148,7 @@ final class HotResponses: Sendable {
     /// Keeps a response that was just served from disk, if it may be served to others in the same way.
     func keep(_ stored: CachedResponse, to resolved: ResolvedRequest) {
         let request = resolved.request
-        guard memory.limits.capacity > 0, stored.head.status == .ok, resolved.asked.method == .get,
+        guard let memory, stored.head.status == .ok, resolved.asked.method == .get,
             let file = stored.file, file.source == .disk, stored.range == 0..<file.size, file.size <= Self.sizeLimit,
             request.url == resolved.url, case .plain = Kind(request), request.owner == nil,
             request.transfer.credentials == nil,
@@ -166,11 +169,11 @@ final class HotResponses: Sendable {
         memory.insert(entry, for: Key(url: request.url), cost: body.count + 2048)
     }
 
-    func forget(_ url: String) { _ = memory.remove(Key(url: url)) }
+    func forget(_ url: String) { _ = memory?.remove(Key(url: url)) }
 
-    func forgetAll() { memory.removeAll() }
+    func forgetAll() { memory?.removeAll() }
 
-    var statistics: MemoryCacheStatistics { memory.statistics }
+    var statistics: MemoryCacheStatistics { memory?.statistics ?? MemoryCacheStatistics(limits: limits) }
 }
 
 extension CachedFile {

@@ -74,6 +74,7 @@ extension DownloadCache.Configuration {
         revalidatesInBackground = false
         // A fetch resumes pins itself, and does not wait for them.
         keepsPins = false
+        hotResponses = .zero
         if isQuiet { logger.logLevel = .critical }
     }
 }

@@ -40,17 +40,19 @@ struct RepeatedOptions {
         return argument.dropFirst().prefix { $0 != "=" }.map { "-\($0)" }
     }
 
+    /// The options that take a value and have a short name, by that name. The parser's own description has them too, but to
+    /// ask for it costs more than a hit; a test compares the two.
+    static let longNames: [(short: String, long: String)] = [
+        ("-A", "--user-agent"), ("-Q", "--quality"), ("-d", "--directory"), ("-i", "--input-file"),
+        ("-j", "--parallel"), ("-m", "--max-time"), ("-o", "--output"), ("-s", "--size"), ("-u", "--user"),
+    ]
+
     /// Returns true if an option may be repeated: a fast test of the words alone, which suffices for most command
     /// lines.
     static func isPossible(in arguments: some Sequence<String>) -> Bool {
         var seen: Set<String> = []
-        var kinds: Set<Bool> = []
-        for name in arguments.prefix(while: { $0 != "--" }).flatMap(spellings) {
-            guard seen.insert(name).inserted else { return true }
-            kinds.insert(name.hasPrefix("--"))
-        }
-        // A short and a long name may belong to one option.
-        return kinds.count > 1
+        return arguments.prefix { $0 != "--" }.flatMap(spellings)
+            .contains { name in !seen.insert(longNames.first { $0.short == name }?.long ?? name).inserted }
     }
 
     /// The required part of the parser's own description.

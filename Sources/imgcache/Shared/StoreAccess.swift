@@ -9,6 +9,7 @@ extension StoreOptions {
     fileprivate func openCache(for use: StoreAccess) throws -> DownloadCache {
         var configuration = DownloadCache.Configuration()
         configuration.keepsPins = false
+        configuration.hotResponses = .zero
         configuration.store.capacity = requestedCapacity
         configuration.store.remembersCapacity = use != .readOnly
         configuration.store.createsDirectory = use == .createIfNeeded
