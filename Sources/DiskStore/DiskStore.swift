@@ -15,6 +15,7 @@ package final class DiskStore: Sendable {
     let configuration: StoreConfiguration
     let paths: Paths
     let index: Locked<Index>
+    let keyLocks = KeyLocks()
     let generations: Generations
 
     /// Opens the directory, which is created (mode 0700) if it does not exist. An existing one must be empty or a
