@@ -182,7 +182,7 @@ let package = Package(
         // A process whose every system call is seen, and may be its last (see Tests/CrashPoints/CrashPoints.swift).
         .target(name: "CTracing", path: "Tests/CTracing"),
         .executableTarget(
-            name: "crash-points", dependencies: ["CSQLite", "CTracing", "DiskStore", logging],
+            name: "crash-points", dependencies: ["CSQLite", "CTracing", "ConcurrencyPrimitives", "DiskStore", logging],
             path: "Tests/CrashPoints", swiftSettings: strict),
         .testTarget(name: "ConcurrencyPrimitivesTests", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),

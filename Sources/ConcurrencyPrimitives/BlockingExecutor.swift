@@ -5,12 +5,45 @@ import Glibc
 /// Tasks that prefer this executor never block the cooperative pool, whose few threads belong to the application.
 /// Threads are started on demand, up to `width`, and kept.
 package final class BlockingExecutor: TaskExecutor, Sendable {
+    private enum Item {
+        case job(UnownedJob)
+        case work(@Sendable () -> Void)
+    }
+
     private struct State {
-        var jobs: [UnownedJob] = []
+        var jobs: [Item] = []
         var head = 0
+        /// The number of threads that wait and have not been woken.
         var idle = 0
         var threads = 0
         var closed = false
+
+        mutating func take() -> Step {
+            guard head < jobs.count else { return .wait }
+            let item = jobs[head]
+            head += 1
+            if head == jobs.count || head > 1024 {
+                jobs.removeFirst(head)
+                head = 0
+            }
+            return .run(item)
+        }
+
+        /// The next step of a thread.
+        mutating func next() -> Step {
+            let step = take()
+            guard case .wait = step else { return step }
+            // A load may outlive its cache and continue after `close`: a thread that ends must no longer be counted, or
+            // none remains for the rest of it.
+            if closed { threads -= 1 } else { idle += 1 }
+            return closed ? .end : .wait
+        }
+    }
+
+    private enum Step {
+        case run(Item)
+        case wait
+        case end
     }
 
     private let width: Int
@@ -23,28 +56,36 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
     }
 
     package func enqueue(_ job: consuming ExecutorJob) {
-        let unowned = UnownedJob(job)
+        enqueue(.job(UnownedJob(job)))
+    }
+
+    private func enqueue(_ item: Item) {
         // The caller's reference belongs to the task: a thread that takes the job may end it, and with it the last
         // reference, before this returns.
         let own = Unmanaged.passRetained(self)
         defer { own.release() }
-        let startThread = state.withLock { state in
-            state.jobs.append(unowned)
-            guard state.idle < state.jobs.count - state.head, state.threads < width else { return false }
+        let (wakes, starts) = state.withLock { state in
+            state.jobs.append(item)
+            if state.idle > 0 {
+                state.idle -= 1
+                return (true, false)
+            }
+            guard state.threads < width else { return (false, false) }
             state.threads += 1
-            return true
+            return (false, true)
         }
-        if startThread { spawn() }
-        wake.signal()
+        if wakes { wake.signal() }
+        if starts { spawn() }
     }
 
     /// Lets the threads end as soon as the queue is empty.
     package func close() {
-        let threads = state.withLock { state in
+        let idle = state.withLock { state in
             state.closed = true
-            return state.threads
+            defer { state.idle = 0 }
+            return state.idle
         }
-        for _ in 0..<threads { wake.signal() }
+        for _ in 0..<idle { wake.signal() }
     }
 
     /// A thread inherits the niceness of the one that starts it, for good. Hence no task outside of an executor has a low priority: on
@@ -59,48 +100,34 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
                 state.threads -= 1
                 return state.threads == 0
             }
-            if only { runOne() }
+            if only, case .run(let item) = state.withLock({ $0.take() }) { run(item) }
         }
     }
 
     private func work() {
-        // A load may outlive its cache and continue after `close`: a thread that ends must no longer be counted, or
-        // none remains for the rest of it.
-        while !endsNow() {
-            wake.wait()
-            state.withLock { $0.idle -= 1 }
-            runOne()
-        }
-    }
-
-    /// Returns true if there is no more work to come; otherwise the calling thread counts as idle.
-    private func endsNow() -> Bool {
-        state.withLock { state in
-            let isOver = state.closed && state.head == state.jobs.count
-            if isOver { state.threads -= 1 } else { state.idle += 1 }
-            return isOver
-        }
-    }
-
-    @discardableResult
-    private func runOne() -> Bool {
-        let job = state.withLock { state -> UnownedJob? in
-            guard state.head < state.jobs.count else { return nil }
-            let job = state.jobs[state.head]
-            state.head += 1
-            if state.head == state.jobs.count || state.head > 1024 {
-                state.jobs.removeFirst(state.head)
-                state.head = 0
+        while true {
+            switch state.withLock({ $0.next() }) {
+            case .run(let item): run(item)
+            case .wait: wake.wait()
+            case .end: return
             }
-            return job
         }
-        guard let job else { return false }
-        job.runSynchronously(on: asUnownedTaskExecutor())
-        return true
+    }
+
+    private func run(_ item: Item) {
+        switch item {
+        case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+        case .work(let work): work()
+        }
     }
 }
 
 extension BlockingExecutor {
+    /// Runs `work` when everything that waits now has begun; at once, on the calling thread, if nothing waits.
+    package func runBehindWaitingWork(_ work: @escaping @Sendable () -> Void) {
+        if state.withLock({ $0.jobs.count == $0.head }) { work() } else { enqueue(.work(work)) }
+    }
+
     /// Runs `work` on one of the threads, and waits for it.
     package func run<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () throws(Failure) -> Value

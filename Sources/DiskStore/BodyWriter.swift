@@ -1,3 +1,4 @@
+package import ConcurrencyPrimitives
 import Glibc
 
 /// The state of a partial as a transfer needs it: its header, and the missing bytes.
@@ -224,6 +225,24 @@ package final class BodyWriter {
     ///   by others: intact blocks remain and can be continued.
     package func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody { try commit(entry, isTransient: false) }
 
+    /// Creates an entry from the body, as ``commit(_:)``. A body of at most one block shares its transaction with the commits that
+    /// others have ready at the same time; one that is alone waits for nobody.
+    ///
+    /// - Parameter executor: The threads on which the other commits are prepared.
+    package func commit(_ entry: NewEntry, on executor: BlockingExecutor) async throws(StoreError) -> StoredBody {
+        guard partial == nil, header != nil, !isOver else { return try commit(entry) }
+        let written = try write(isTransient: false)
+        let generation = try await store.perform(written.commit(entry), on: executor)
+        let body = try written.body(in: store, generation ?? entry.generation)
+        end()
+        return body
+    }
+
+    private func write(isTransient: Bool) throws(StoreError) -> DiskStore.WrittenBody {
+        if let total, total != Int64(buffer.count) { throw StoreError(.incomplete, "bytes are missing") }
+        return try store.write(buffer.bytes, isTransient: isTransient)
+    }
+
     private func commit(_ entry: NewEntry, isTransient: Bool) throws(StoreError) -> StoredBody {
         guard header != nil, !isOver else { throw StoreError(.incomplete, "nothing was begun") }
         let body: StoredBody
@@ -240,8 +259,9 @@ package final class BodyWriter {
             body = try store.commit(entry, partial, size: size, isTransient: isTransient)
             self.partial = nil
         } else {
-            if let total, total != Int64(buffer.count) { throw StoreError(.incomplete, "bytes are missing") }
-            body = try store.commit(entry, buffer.bytes, isTransient: isTransient)
+            let written = try write(isTransient: isTransient)
+            let generation = try store.perform([written.commit(entry)])[0].get()
+            body = try written.body(in: store, generation ?? entry.generation)
         }
         end()
         return body

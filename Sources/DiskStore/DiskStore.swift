@@ -1,4 +1,4 @@
-import ConcurrencyPrimitives
+package import ConcurrencyPrimitives
 import FoundationEssentials
 import Glibc
 
@@ -15,6 +15,9 @@ package final class DiskStore: Sendable {
     let configuration: StoreConfiguration
     let paths: Paths
     let index: Locked<Index>
+    let keyLocks = KeyLocks()
+    /// Changes for the next transaction.
+    let waitingChanges = Locked(WaitingChanges())
     let generations: Generations
 
     /// Opens the directory, which is created (mode 0700) if it does not exist. An existing one must be empty or a
@@ -122,6 +125,21 @@ package final class DiskStore: Sendable {
         }
     }
 
+    /// The variants of several keys, as ``entries(for:variant:)`` gives those of one, by one look at the index.
+    package func entries(
+        for keys: [(key: EntryKey, variant: (_ group: Substring) -> String)]
+    ) throws(StoreError) -> [[StoredEntry]] {
+        try withIndex { (index) throws(StoreError) in
+            try index.reading { () throws(StoreError) in
+                var found: [[StoredEntry]] = []
+                for (key, variant) in keys {
+                    found.append(index.withoutTooOld(try index.entries(for: key, variant: variant)))
+                }
+                return found
+            }
+        }
+    }
+
     /// The entry with exactly that variant; nil if there is none.
     package func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
         try withIndex { (index) throws(StoreError) in
@@ -130,8 +148,13 @@ package final class DiskStore: Sendable {
     }
 
     /// Records the use of an entry. Written in batches; the order of use determines the order of eviction.
-    package func touch(_ entry: StoredEntry) throws(StoreError) {
-        try withIndex { (index) throws(StoreError) in try index.touch(entry.id) }
+    package func touch(_ entry: StoredEntry) throws(StoreError) { try touch([entry]) }
+
+    /// Records the use of several entries.
+    package func touch(_ entries: [StoredEntry]) throws(StoreError) {
+        try withIndex { (index) throws(StoreError) in
+            for entry in entries { try index.touch(entry.id) }
+        }
     }
 
     // MARK: Changing
@@ -144,11 +167,19 @@ package final class DiskStore: Sendable {
     package func updateMetadata(
         of entry: StoredEntry, _ metadata: [UInt8], variant: String? = nil
     ) throws(StoreError) -> Generation? {
-        try withIndex { (index) throws(StoreError) in
-            try index.updateMetadata(entry, metadata, variant: variant).map { (noted) throws(StoreError) in
-                try index.settled(noted)
-            }
-        }
+        try perform([Index.updateMetadata(of: entry, metadata, variant: variant, holds: false)])[0].get()
+    }
+
+    /// Replaces an entry's metadata, as ``updateMetadata(of:_:variant:)``, in one transaction with the changes that others have ready at
+    /// the same time.
+    ///
+    /// - Parameter holds: True to hold the entry's body from then on, if the store holds bodies.
+    package func updateMetadata(
+        of entry: StoredEntry, _ metadata: [UInt8], variant: String? = nil, holds: Bool, on executor: BlockingExecutor
+    ) async throws(StoreError) -> Generation? {
+        let holds = holds && configuration.holdsBodies
+        return try await perform(
+            Index.updateMetadata(of: entry, metadata, variant: variant, holds: holds), on: executor)
     }
 
     /// Removes one entry without invalidating its resource, like an eviction. Readers of its body keep it. Returns

@@ -1,4 +1,4 @@
-import ConcurrencyPrimitives
+package import ConcurrencyPrimitives
 import DiskStore
 public import FoundationEssentials
 import Glibc
@@ -25,7 +25,7 @@ public final class DownloadCache: Sendable {
 
     let fetcher: Fetcher
     let forwarder: Forwarder
-    let executor: BlockingExecutor
+    package let executor: BlockingExecutor
     let configuration: Configuration
     /// Created with the first request for an image: a cache of files needs none of it.
     private let images = Locked<ImagePipeline?>(nil)

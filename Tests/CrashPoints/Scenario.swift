@@ -90,7 +90,7 @@ enum Scenario {
     }
 
     private static func purgeByPattern(_ session: Session) throws {
-        for key in ["j", "k", "l"] { try session.put(Body(key: key, version: 1, size: 5000)) }
+        try session.put(["j", "k", "l"].map { Body(key: $0, version: 1, size: 5000) })
         try session.store.remove(invalidating: .everything) { url in
             ["/j", "/k", "/l"].contains { url.hasSuffix($0) }
         }

@@ -1,4 +1,5 @@
 import CTracing
+import ConcurrencyPrimitives
 import DiskStore
 import Dispatch
 import Foundation
@@ -88,6 +89,38 @@ final class Session {
         let writer = try begin(body, isLengthKnown: isLengthKnown)
         try feed(writer, body, to: body.size)
         try commit(writer, body)
+    }
+
+    /// Stores small bodies, with the transactions that they share.
+    func put(_ bodies: [Body]) throws {
+        let writers = Writers(
+            try bodies.map { body in
+                let writer = try begin(body)
+                try feed(writer, body, to: body.size)
+                return (
+                    writer, NewEntry(key: EntryKey(body.key), url: "http://test/\(body.key)", metadata: body.header)
+                )
+            })
+        unpromise()
+        let executor = BlockingExecutor(width: 1)
+        defer { executor.close() }
+        try wait {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in writers.all.indices {
+                    group.addTask(executorPreference: executor) {
+                        let (writer, entry) = writers.all[index]
+                        _ = try await writer.commit(entry, on: executor)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// `@unchecked Sendable`: each writer is used by one task.
+    private final class Writers: @unchecked Sendable {
+        let all: [(BodyWriter, NewEntry)]
+        init(_ all: [(BodyWriter, NewEntry)]) { self.all = all }
     }
 
     func begin(_ body: Body, isLengthKnown: Bool = true) throws -> BodyWriter {

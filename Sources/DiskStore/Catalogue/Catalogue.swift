@@ -9,6 +9,8 @@ struct Catalogue {
 
     func begin() throws(StoreError) { try run(.begin) }
 
+    func beginReading() throws(StoreError) { try run(.beginReading) }
+
     func commit() throws(StoreError) { try run(.commit) }
 
     /// Rolls an open transaction back: after some errors (a full disk) SQLite has done so already.

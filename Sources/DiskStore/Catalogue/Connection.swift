@@ -31,6 +31,9 @@ final class Connection {
         sqlite3_busy_timeout(handle, 10_000)
         // Closing must be cheap: a checkpoint takes two fsyncs. `Index.close` decides if one is worthwhile.
         cshim_sqlite3_no_checkpoint_on_close(handle)
+        // A table with partial indexes makes SQLite look at the values that a plan is for: it would parse a statement anew for each
+        // value that is bound, which takes longer than the look-up itself.
+        cshim_sqlite3_stable_plans(handle)
     }
 
     /// A copy of the whole database in memory, which can be modified.

@@ -1,6 +1,6 @@
 /// The statements that are used more than once by a connection.
 enum Query: Int, CaseIterable {
-    case begin, commit, rollback
+    case begin, beginReading, commit, rollback
     case totals, saveTotals, pageCount, freePages
     case insertHold, deleteHolds, holders, nextRun
     case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, urlsBefore
@@ -24,6 +24,7 @@ enum Query: Int, CaseIterable {
     var text: String {
         switch self {
         case .begin: "BEGIN IMMEDIATE"
+        case .beginReading: "BEGIN"
         case .commit: "COMMIT"
         case .rollback: "ROLLBACK"
         case .totals:

@@ -6,28 +6,34 @@ import Glibc
 /// On file systems without O_TMPFILE it has a name among the partials, which the sweep recognises as unowned.
 final class SmallBodyFile {
     let file: File
-    private let isNamed: Bool
+    private let paths: Paths
+    /// Its name among the partials, if it has one.
+    private var name: String?
 
     init(in paths: Paths) throws(StoreError) {
+        self.paths = paths
         let unnamed = clinux_open_unnamed(paths.bodies, 0o400)
         if unnamed >= 0 {
             file = File(descriptor: unnamed, path: paths.bodies)
-            isNamed = false
             return
         }
         switch errno {
         case EOPNOTSUPP, EISDIR, EINVAL, ENOSYS:
-            let name = "\(paths.partials)/\(Paths.hex(Index.newClaim())).small"
+            let name = Self.newName(in: paths)
             file = try File(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o400)
             // Locked at once: a sweep deletes unlocked files as leftovers.
             _ = file.tryLock(exclusive: false)
-            isNamed = true
+            self.name = name
         default: throw .system("cannot make a file", path: paths.bodies)
         }
     }
 
     deinit {
-        if isNamed { unlink(file.path) }
+        if let name { unlink(name) }
+    }
+
+    private static func newName(in paths: Paths) -> String {
+        "\(paths.partials)/\(Paths.hex(Index.newClaim())).small"
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
@@ -39,7 +45,14 @@ final class SmallBodyFile {
 
     /// Gives the file its final name, which must be unused.
     func install(_ path: String) throws(StoreError) {
-        let result = isNamed ? link(file.path, path) : clinux_link_unnamed(file.descriptor, path)
+        let result = name.map { link($0, path) } ?? clinux_link_unnamed(file.descriptor, path)
         if result != 0 { throw .system("cannot move the body to its place", path: path) }
+    }
+
+    /// Takes the final name away, so that the file can get another one.
+    func uninstall(_ path: String) {
+        // A file that had a name and has none any more cannot get one again.
+        let other = Self.newName(in: paths)
+        if name == nil, rename(path, other) == 0 { name = other } else { unlink(path) }
     }
 }

@@ -2,63 +2,54 @@ import FoundationEssentials
 import Glibc
 
 extension Index {
-    /// Gives a complete body its final name and its row; the entries that it replaces are doomed in the same
+    /// The change that gives a complete body its final name and its row; the entries that it replaces are doomed in the same
     /// transaction.
     ///
     /// The file is put in place inside the transaction, before the row is durable: a kill between the two leaves a file
     /// without a row, never a row without its file. The transaction also keeps a sweep from treating the file as an
     /// orphan: the sweep deletes inside a transaction of its own.
-    ///
-    /// - Returns: The row, and the generation of its resource with it.
-    func commit(
-        _ new: NewEntry, _ body: FinishedBody,
-        install: (_ path: String) throws(StoreError) -> Void,
-        uninstall: (_ path: String) -> Void
-    ) throws(StoreError) -> (entry: StoredEntry, generation: Generation?) {
-        var after = new.generation
-        var installed: String?
-        var replaced: [Int64] = []
-        let growth = max(0, body.allocated - (body.partial?.reserved ?? 0))
-        do throws(StoreError) {
-            let entry = try changeWithRoom(for: growth) { (totals) throws(StoreError) in
-                if let earlier = installed {
-                    uninstall(earlier)  // Undoes an attempt that did not become durable.
-                    installed = nil
-                }
-                try requireCurrent(new.generation)
-                try writeAccesses(&totals)
-                replaced = try doomVariants(of: new, &totals)
-                if !body.isTransient { replaced += try doomExcessEntries(&totals) }
-                let id: Int64
-                if let partial = body.partial {
-                    id = partial.id
-                    totals.noteTaken(id)
-                    totals.partials -= try catalogue().deletePartial(id)
-                } else {
-                    id = try takeNumber(&totals)
-                }
-                let folder = Paths.folderNumber(of: id)
-                let path = paths.body(id)
-                try Self.putInPlace(path, folder: paths.folder(folder), install)
-                installed = path
-                try countFolder(folder, &totals)
-                totals.bodies += body.allocated
-                totals.entries += 1
-                if configuration.holdsBodies, !body.isTransient { try hold(id, allocated: body.allocated, &totals) }
-                if let generation = new.generation, !new.isDerived { after = try noted(generation) }
-                let entry = try insert(new, body, id: id, &totals)
-                if !body.isTransient { try holdIfPinned(id, key: new.key, allocated: body.allocated, &totals) }
-                if body.isTransient { _ = try doom(id, &totals) }
-                return entry
-            }
-            // The body is in place: failures from here on are left to the next sweep, or cost looks at the index.
-            _ = try? deleteDoomed(replaced)
-            if let noted = after, !new.isDerived { after = (try? settled(noted)) ?? noted }
-            return (entry, after)
-        } catch {
-            if let installed { uninstall(installed) }
-            throw error
+    static func commit(
+        _ new: NewEntry, _ body: FinishedBody, _ placing: BodyPlacing
+    ) -> SharedChange {
+        SharedChange(growth: max(0, body.allocated - (body.partial?.reserved ?? 0))) {
+            (index, totals) throws(StoreError) in
+            try index.commit(new, body, placing, &totals)
+        } undo: {
+            placing.undo()
         }
+    }
+
+    /// Inside a transaction.
+    private func commit(
+        _ new: NewEntry, _ body: FinishedBody, _ placing: BodyPlacing, _ totals: inout Totals
+    ) throws(StoreError) -> SharedChange.Effects {
+        // An earlier attempt has recorded the change, and that is not rolled back.
+        let generation = placing.noted ?? new.generation
+        try requireCurrent(generation)
+        try writeAccesses(&totals)
+        var effects = SharedChange.Effects()
+        effects.replaced = try doomVariants(of: new, &totals)
+        if !body.isTransient { effects.replaced += try doomExcessEntries(&totals) }
+        let id: Int64
+        if let partial = body.partial {
+            id = partial.id
+            totals.noteTaken(id)
+            totals.partials -= try catalogue().deletePartial(id)
+        } else {
+            id = try takeNumber(&totals)
+        }
+        let folder = Paths.folderNumber(of: id)
+        try placing.install(paths.body(id), folder: paths.folder(folder))
+        try countFolder(folder, &totals)
+        totals.bodies += body.allocated
+        totals.entries += 1
+        if configuration.holdsBodies, !body.isTransient { try hold(id, allocated: body.allocated, &totals) }
+        if let generation, !new.isDerived { placing.noted = try noted(generation) }
+        effects.noted = placing.noted
+        placing.entry = try insert(new, body, id: id, &totals)
+        if !body.isTransient { try holdIfPinned(id, key: new.key, allocated: body.allocated, &totals) }
+        if body.isTransient { _ = try doom(id, &totals) }
+        return effects
     }
 
     /// A number that no entry or partial has had, and no body's file has. Inside a transaction.
@@ -72,17 +63,6 @@ extension Index {
             let path = paths.body(number)
             if FileStatus(at: path) == nil { return number }
             if totals.hasUncountedFiles == 0, try !exists(number), deleteUnlessRead(path) { return number }
-        }
-    }
-
-    private static func putInPlace(
-        _ path: String, folder: String, _ install: (String) throws(StoreError) -> Void
-    ) throws(StoreError) {
-        do throws(StoreError) {
-            try install(path)
-        } catch  where error.errno == ENOENT {
-            try createFolder(folder)
-            try install(path)
         }
     }
 
@@ -129,4 +109,39 @@ extension Index {
 
     /// The number under which the folder of partials is counted among the body folders.
     static let partialsFolder: Int64 = -1
+}
+
+/// The place that a body's file gets with its row.
+final class BodyPlacing {
+    /// The row, after the transaction.
+    var entry: StoredEntry?
+    /// The generation of the resource that was recorded with it.
+    var noted: Generation?
+    private var installed: String?
+    private let move: (_ path: String) throws(StoreError) -> Void
+    private let moveBack: (_ path: String) -> Void
+
+    /// - Parameters:
+    ///   - move: Gives the file a name, which must be unused.
+    ///   - moveBack: Takes it away again.
+    init(_ move: @escaping (String) throws(StoreError) -> Void, undo moveBack: @escaping (String) -> Void) {
+        self.move = move
+        self.moveBack = moveBack
+    }
+
+    func install(_ path: String, folder: String) throws(StoreError) {
+        do throws(StoreError) {
+            try move(path)
+        } catch {
+            guard error.errno == ENOENT else { throw error }
+            try Index.createFolder(folder)
+            try move(path)
+        }
+        installed = path
+    }
+
+    func undo() {
+        installed.map(moveBack)
+        installed = nil
+    }
 }

@@ -83,9 +83,14 @@ extension Index {
     }
 
     /// Throws the error that ``makeRoom(for:atLeast:)`` would throw, and changes nothing.
+    ///
+    /// While there is much more room than is asked for, only some calls look: a commit makes sure of its room itself.
     func checkRoom(for bytes: Int64) throws(StoreError) {
+        roomCredit -= bytes
+        if roomCredit >= 0 { return }
         let usage = try usage(beforeWriting: bytes)
         let missing = usage.shortage(of: bytes)
+        roomCredit = min(max(0, -missing / 8), 8 << 20)
         if missing <= 0 { return }
         var answer = usage.canFree(missing, idlePartials: nil)
         if answer == .dependsOnPartials { answer = usage.canFree(missing, idlePartials: try idlePartialBytes()) }

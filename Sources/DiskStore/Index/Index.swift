@@ -26,6 +26,8 @@ final class Index {
     /// The last known size of each body folder.
     var folderSizes: [Int64: Int64] = [:]
     var diskUsage = DiskUsage()
+    /// The number of bytes that bodies may begin with before room for them is looked for again.
+    var roomCredit: Int64 = 0
     /// The size of indexes that were moved aside, which counts as well.
     var asideBytes: Int64 = 0
     var evictions = EvictionStatistics()
@@ -76,6 +78,15 @@ final class Index {
         }
     }
 
+    /// Runs several look-ups in one read transaction.
+    func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        let catalogue = try catalogue()
+        try catalogue.beginReading()
+        // Nothing was changed: to end it either way is the same.
+        defer { catalogue.rollBack() }
+        return try body()
+    }
+
     func readTotals() throws(StoreError) -> Totals { try catalogue().totals() }
 
     // MARK: Entries
@@ -96,25 +107,26 @@ final class Index {
         return true
     }
 
-    /// - Parameter variant: The entry's new variant; `nil`: unchanged. Another entry that has it is removed.
-    /// - Returns: The resource's generation after the change; `nil` if the entry no longer exists.
-    func updateMetadata(
-        _ entry: StoredEntry, _ metadata: [UInt8], variant: String?
-    ) throws(StoreError) -> Generation? {
-        var replaced: [Int64] = []
-        let after: Generation? = try change { (totals) throws(StoreError) in
-            replaced = []
-            let catalogue = try catalogue()
-            guard try catalogue.save(metadata: metadata, of: entry.id) else { return nil }
-            let after = try noted(generations.tableNow.generation(of: entry.url))
-            guard let variant, variant != entry.variant else { return after }
+    /// The change that replaces an entry's metadata; without the entry it changes nothing, and notes no generation.
+    ///
+    /// - Parameters:
+    ///   - variant: The entry's new variant; `nil`: unchanged. Another entry that has it is removed.
+    ///   - holds: True to hold the entry's body from then on.
+    static func updateMetadata(
+        of entry: StoredEntry, _ metadata: [UInt8], variant: String?, holds: Bool
+    ) -> SharedChange {
+        SharedChange { (index, totals) throws(StoreError) in
+            var effects = SharedChange.Effects()
+            let catalogue = try index.catalogue()
+            guard try catalogue.save(metadata: metadata, of: entry.id) else { return effects }
+            effects.noted = try index.noted(index.generations.tableNow.generation(of: entry.url))
+            if holds { try index.hold(entry.id, allocated: entry.allocated, &totals) }
+            guard let variant, variant != entry.variant else { return effects }
             if let other = try catalogue.entry(of: entry.key, variant: variant), other.id != entry.id {
-                if try doom(other.id, &totals) { replaced.append(other.id) }
+                if try index.doom(other.id, &totals) { effects.replaced.append(other.id) }
             }
             try catalogue.save(variant: variant, of: entry.id)
-            return after
+            return effects
         }
-        try deleteDoomed(replaced)
-        return after
     }
 }

@@ -1,4 +1,4 @@
-import CLinux
+import ConcurrencyPrimitives
 
 /// The bytes of the lock file. They need not exist: a range can be locked beyond a file's end.
 enum LockByte {
@@ -19,18 +19,29 @@ enum LockByte {
 
 /// The right to download one key, among all processes and all callers in this one; released with the value.
 ///
-/// An open file description lock (`F_OFD_SETLK`) on one byte: each lock has a description of its own, so two callers in
-/// one process exclude each other like two processes, and the kernel releases it when the holder dies. It avoids work
-/// and is not required for correctness: on a file system without locks, both download and the last commit remains.
+/// It avoids work and is not required for correctness: on a file system without locks, both download and the last commit remains.
 package final class KeyLock: Sendable {
     package let key: EntryKey
-    private let file: File
+    private let byte: Int64
+    private let locks: KeyLocks
+    /// `nil` once it was released.
+    private let file: Locked<File?>
 
-    init(key: EntryKey, file: File) {
+    init(key: EntryKey, byte: Int64, file: File, in locks: KeyLocks) {
         self.key = key
-        self.file = file
+        self.byte = byte
+        self.locks = locks
+        self.file = Locked(file)
     }
 
+    deinit { release() }
+
     /// Releases the key now; otherwise it is released with the value.
-    package func release() { clinux_unlock_byte(file.descriptor, LockByte.of(key)) }
+    package func release() {
+        let file = file.withLock { file in
+            defer { file = nil }
+            return file
+        }
+        if let file { locks.unlock(byte, of: file) }
+    }
 }

@@ -8,18 +8,18 @@ extension DiskStore {
 
     /// Refuses a body that can never fit, whatever is evicted.
     func checkFits(_ size: Int64) throws(StoreError) {
+        try checkLimit(size)
         try withIndex { (index) throws(StoreError) in
-            try Self.checkLimit(size, index)
             if size > (try index.usage().largestBody) { throw Self.tooLarge(size, index).needing(size) }
         }
     }
 
     /// Refuses a body above the limit for single entries.
-    private static func checkLimit(_ size: Int64, _ index: Index) throws(StoreError) {
-        guard let limit = index.limits.maxSize, size > limit else { return }
+    private func checkLimit(_ size: Int64) throws(StoreError) {
+        guard let limit = configuration.maxEntrySize, size > limit else { return }
         throw StoreError(
             .tooLarge, "\(ByteSize(size)) are more than the \(ByteSize(limit)) that one entry may have",
-            path: index.paths.root)
+            path: paths.root)
     }
 
     private static func tooLarge(_ size: Int64, _ index: Index) -> StoreError {
@@ -66,8 +66,8 @@ extension DiskStore {
     /// Extends a reservation to `needed`, and with an unknown length beyond it, to reduce the number of calls.
     func reserve(_ needed: Int64, for partial: Partial, isGrowing: Bool, size: Int64) throws(StoreError) {
         let (id, reserved) = (partial.id, partial.reserved)
+        try checkLimit(size)
         partial.reserved = try withIndex { (index) throws(StoreError) in
-            try Self.checkLimit(size, index)
             if needed > (try index.usage().largestBody) { throw Self.tooLarge(size, index).needing(size) }
             if isGrowing {
                 do throws(StoreError) {
@@ -105,7 +105,7 @@ extension DiskStore {
     func commit(
         _ new: NewEntry, _ partial: Partial, size: Int64, isTransient: Bool = false
     ) throws(StoreError) -> StoredBody {
-        if !isTransient { try withIndex { (index) throws(StoreError) in try Self.checkLimit(size, index) } }
+        if !isTransient { try checkLimit(size) }
         let data = partial.data
         if let status = data.status, status.size != size, ftruncate(data.descriptor, off_t(size)) != 0 {
             throw .system("cannot set the length", path: data.path)
@@ -124,27 +124,29 @@ extension DiskStore {
         let finished = FinishedBody(
             size: size, allocated: max(status.allocated, Budget.rounded(size)), checksum: checksum,
             boot: configuration.boot(), partial: (partial.id, partial.reserved), isTransient: isTransient)
-        let entry: StoredEntry
-        let generation: Generation?
-        do throws(StoreError) {
-            (entry, generation) = try withIndex { (index) throws(StoreError) in
-                try index.commit(new, finished) { path throws(StoreError) in
-                    guard partial.isStillOurs else {
-                        throw StoreError(
-                            .taken, "the partial was deleted, or taken over by another process", path: data.path)
-                    }
-                    try Self.rename(data.path, to: path)
-                } uninstall: { path in
-                    _ = try? Self.rename(path, to: data.path)
-                }
+        let placing = BodyPlacing { (path) throws(StoreError) in
+            guard partial.isStillOurs else {
+                throw StoreError(.taken, "the partial was deleted, or taken over by another process", path: data.path)
             }
+            try Self.rename(data.path, to: path)
+        } undo: { path in
+            _ = try? Self.rename(path, to: data.path)
+        }
+        do throws(StoreError) {
+            let generation = try perform([Index.commit(new, finished, placing)])[0].get()
+            unlink(partial.recordFile.path)
+            return try body(placing, data, generation ?? new.generation)
         } catch {
             _ = data.tryLock(exclusive: true)
             throw error
         }
-        unlink(partial.recordFile.path)
-        return StoredBody(
-            entry: entry, file: data, path: paths.body(entry.id), generation: generation)
+    }
+
+    private func body(
+        _ placing: BodyPlacing, _ file: File, _ generation: Generation?
+    ) throws(StoreError) -> StoredBody {
+        guard let entry = placing.entry else { throw StoreError(.io, "a commit without an entry", path: paths.root) }
+        return StoredBody(entry: entry, file: file, path: paths.body(entry.id), generation: generation)
     }
 
     /// Never replaces an existing file, which would be another entry's body (and costs five times as much).
@@ -158,13 +160,9 @@ extension DiskStore {
         throw .system("cannot move the body to its place", path: to, errno: number)
     }
 
-    /// Creates a body of at most one block, which is in memory.
-    func commit(
-        _ new: NewEntry, _ bytes: UnsafeRawBufferPointer, isTransient: Bool = false
-    ) throws(StoreError) -> StoredBody {
-        if !isTransient {
-            try withIndex { (index) throws(StoreError) in try Self.checkLimit(Int64(bytes.count), index) }
-        }
+    /// Writes the file of a body of at most one block. It has no name yet.
+    func write(_ bytes: UnsafeRawBufferPointer, isTransient: Bool) throws(StoreError) -> WrittenBody {
+        if !isTransient { try checkLimit(Int64(bytes.count)) }
         var checksum = BodyChecksum()
         if !bytes.isEmpty { checksum.add(Checksum(of: bytes)) }
         let file: SmallBodyFile
@@ -178,14 +176,30 @@ extension DiskStore {
         let finished = FinishedBody(
             size: Int64(bytes.count), allocated: max(file.allocated, Budget.rounded(Int64(bytes.count))),
             checksum: checksum.finish(length: Int64(bytes.count)), boot: configuration.boot(), isTransient: isTransient)
-        let (entry, generation) = try withIndex { (index) throws(StoreError) in
-            try index.commit(new, finished) { path throws(StoreError) in
+        return WrittenBody(file, finished)
+    }
+
+    /// The file of a small body before its commit.
+    struct WrittenBody {
+        private let file: SmallBodyFile
+        private let finished: FinishedBody
+        private let placing: BodyPlacing
+
+        fileprivate init(_ file: SmallBodyFile, _ finished: FinishedBody) {
+            self.file = file
+            self.finished = finished
+            placing = BodyPlacing { (path) throws(StoreError) in
                 try file.install(path)
-            } uninstall: {
-                unlink($0)
+            } undo: {
+                file.uninstall($0)
             }
         }
-        return StoredBody(
-            entry: entry, file: file.file, path: paths.body(entry.id), generation: generation)
+
+        func commit(_ new: NewEntry) -> SharedChange { Index.commit(new, finished, placing) }
+
+        /// The body after its commit.
+        func body(in store: DiskStore, _ generation: Generation?) throws(StoreError) -> StoredBody {
+            try store.body(placing, file.file, generation)
+        }
     }
 }

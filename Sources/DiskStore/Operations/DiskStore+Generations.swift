@@ -110,10 +110,19 @@ extension Index {
 
     /// Records a change again when it is durable; returns the present generation.
     func settled(_ noted: Generation) throws(StoreError) -> Generation {
+        try settled([noted]).first.flatMap { $0 } ?? noted
+    }
+
+    /// Records changes again when they are durable; returns the present generations.
+    func settled(_ noted: [Generation?]) throws(StoreError) -> [Generation?] {
         try change { (_) throws(StoreError) in
             let table = generations.table()
-            // Otherwise another process has changed the resource since, and records that.
-            return table.isCurrent(noted) ? try table.change(noted) : noted
+            var settled = noted
+            for (index, generation) in noted.enumerated() {
+                // Otherwise somebody else has changed the resource since, and records that.
+                if let generation, table.isCurrent(generation) { settled[index] = try table.change(generation) }
+            }
+            return settled
         }
     }
 

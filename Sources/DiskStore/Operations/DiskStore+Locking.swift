@@ -1,18 +1,18 @@
-import CLinux
 import Glibc
 
 extension DiskStore {
     /// The key's lock, or nil while another holds it.
     package func tryLock(_ key: EntryKey) throws(StoreError) -> KeyLock? {
-        let file: File
+        let byte = LockByte.of(key)
+        var file: File?
         do throws(StoreError) {
-            file = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
-        } catch  where error.errno == ENOENT {
+            file = try keyLocks.lock(byte, in: paths.locks)
+        } catch {
+            guard error.errno == ENOENT else { throw error }
             try withIndex { (_) throws(StoreError) in }  // Recreates a directory that was deleted meanwhile.
-            file = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
+            file = try keyLocks.lock(byte, in: paths.locks)
         }
-        // A file system without locks must not prevent downloads.
-        return clinux_lock_byte(file.descriptor, LockByte.of(key)) == 1 ? nil : KeyLock(key: key, file: file)
+        return file.map { KeyLock(key: key, byte: byte, file: $0, in: keyLocks) }
     }
 
     /// Waits for the key's lock. The wait polls, at intervals from 5 ms to 100 ms.

@@ -6,7 +6,16 @@ extension DiskStore {
     ///
     /// The length is checked always, the checksum once after each boot: bodies are written without fsync, so a power
     /// failure may damage them. nil, a miss, if the body is missing or fails the check: its entry is then removed.
-    package func open(_ entry: StoredEntry) throws(StoreError) -> StoredBody? {
+    ///
+    /// - Parameter isHeld: True if the store holds the body already.
+    package func open(_ entry: StoredEntry, isHeld: Bool = false) throws(StoreError) -> StoredBody? {
+        guard let body = try openChecked(entry) else { return nil }
+        if configuration.holdsBodies, !isHeld, try !hold(entry) { return nil }
+        return body
+    }
+
+    /// Opens an entry's body without a hold.
+    func openChecked(_ entry: StoredEntry) throws(StoreError) -> StoredBody? {
         let path = paths.body(entry.id)
         let file: File
         do throws(StoreError) {
@@ -32,7 +41,6 @@ extension DiskStore {
                 try withIndex { (index) throws(StoreError) in try index.saveBoot(of: entry.id) }
             }
         }
-        if configuration.holdsBodies, try !hold(entry) { return nil }
         return StoredBody(entry: entry, file: file, path: path)
     }
 

@@ -21,6 +21,14 @@ extension BlockingOperations {
         }
     }
 
+    /// The files for requests, as far as the usual look-up of a URL finds them stored and they may be used without asking the origin:
+    /// with one look at the index and one transaction for all of them.
+    ///
+    /// - Returns: In the order of the requests; `nil` also where ``storedFile(for:)`` has to tell.
+    package func storedFiles(for requests: [FileRequest]) -> [CachedFile?] {
+        (try? cache.fetcher.stored(requests)) ?? requests.map { _ in nil }
+    }
+
     /// Calls `body` with each entry, in order.
     package func forEachEntry(
         by order: EntryOrder = .age, descending: Bool = false, _ body: (CacheEntry) throws -> Void

@@ -13,6 +13,8 @@ extension Fetcher {
         var generation: Generation
         /// All that was made of an original that is gone, the entry first, if it stands in for that (``FileRequest``).
         var made: [StoredDerivedImage] = []
+        /// True if the store, if it holds bodies, holds this one already.
+        var isHeld = false
 
         /// `nil` for metadata that is damaged.
         init?(_ entry: StoredEntry, _ generation: Generation) {
@@ -87,24 +89,36 @@ extension Fetcher {
     ) throws(ImageCacheError) -> CachedFile? {
         let body: StoredBody
         do throws(StoreError) {
-            guard let stored = try store.open(candidate.entry) else { return nil }
+            guard let stored = try store.open(candidate.entry, isHeld: candidate.isHeld) else { return nil }
             body = stored
         } catch {
             throw ImageCacheError(error)
         }
+        guard
+            let file = try self.file(
+                body, of: candidate, for: resolved, as: source, status, bytesTransferred: bytesTransferred)
+        else { return nil }
+        do throws(StoreError) {
+            if notesUse { try store.touch(candidate.entry) }
+            return file
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// The file for a request of an open body; `nil` when that has not the SHA-256 that the request names.
+    func file(
+        _ body: StoredBody, of candidate: Candidate, for resolved: ResolvedRequest, as source: CachedFile.Source,
+        _ status: CacheStatus, bytesTransferred: Int64 = 0
+    ) throws(ImageCacheError) -> CachedFile? {
         // The digest is the original's.
         if candidate.made.isEmpty, !(try hasDigest(body, candidate.record.response, for: resolved.request)) {
             return nil
         }
-        do throws(StoreError) {
-            if notesUse { try store.touch(candidate.entry) }
-            return CachedFile(
-                source: source, bytesTransferred: bytesTransferred, resumedFrom: 0, finalURL: candidate.record.finalURL,
-                response: candidate.record.response, isStored: true, cacheStatus: status, body: body,
-                generation: candidate.generation)
-        } catch {
-            throw ImageCacheError(error)
-        }
+        return CachedFile(
+            source: source, bytesTransferred: bytesTransferred, resumedFrom: 0, finalURL: candidate.record.finalURL,
+            response: candidate.record.response, isStored: true, cacheStatus: status, body: body,
+            generation: candidate.generation)
     }
 
     /// Opens what a decision serves.

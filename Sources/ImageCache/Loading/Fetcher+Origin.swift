@@ -72,7 +72,7 @@ extension Fetcher {
             }
         case .notModified:
             sink.discard()
-            if let file = try confirm(result, request.conditional, resolved) { return file }
+            if let file = try await confirm(result, request.conditional, resolved) { return file }
             // The confirmed entry is not in the store any more.
             request.conditional = ConditionalRequest(CacheForward(reason: .uriMiss))
             request.repairs = 3
@@ -103,7 +103,7 @@ extension Fetcher {
         request.fetch.report { $0.phase = .storing }
         var status = conditional.status
         status.forwardStatus = result.head.status.code
-        let file = try store(
+        let file = try await store(
             result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
         if !file.isStored, resolved.request.noStoreBehavior == .fail {
             // A later request's response is in its place, or somebody purges again and again.

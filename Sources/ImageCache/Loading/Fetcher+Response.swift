@@ -89,7 +89,7 @@ extension Fetcher {
             response, to: resolved.asked, stored: candidates.map(\.record.response), finalURL: result.head.finalURL,
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         {
-            _ = try update(candidates[refreshed.candidate], with: refreshed.response)
+            _ = try await update(candidates[refreshed.candidate], with: refreshed.response, holds: false)
         }
         let received = rules.stored(
             response, to: resolved.asked, redirects: result.head.storedRedirects, finalURL: result.head.finalURL,

@@ -59,7 +59,7 @@ extension Fetcher {
         _ result: TransferResult, sink: DownloadSink, writer: BodyWriter, resolved: ResolvedRequest,
         _ status: CacheStatus,
         _ generation: Generation
-    ) throws(ImageCacheError) -> CachedFile {
+    ) async throws(ImageCacheError) -> CachedFile {
         do throws(ImageCacheError) {
             try sink.checkDigest()
         } catch {
@@ -87,7 +87,7 @@ extension Fetcher {
             entry.version = resolved.request.applicationVersion
             entry.format = resolved.request.format
             entry.sha256 = sink.verifiedSHA256
-            let stored: StoredBody? = sink.isStorable ? try commit(entry, record, writer) : nil
+            let stored: StoredBody? = sink.isStorable ? try await commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient() }
             var status = status
             status.stored = stored != nil
@@ -105,11 +105,11 @@ extension Fetcher {
     /// place. `nil`: then it is not to be stored.
     private func commit(
         _ new: NewEntry, _ record: ResponseRecord, _ writer: BodyWriter
-    ) throws(StoreError) -> StoredBody? {
+    ) async throws(StoreError) -> StoredBody? {
         guard var new = try placed(new, record) else { return nil }
         // Each further round is a change by somebody else.
         for _ in 0..<8 {
-            do throws(StoreError) { return try writer.commit(new) } catch {
+            do throws(StoreError) { return try await writer.commit(new, on: executor) } catch {
                 guard error.code == .outdated else { throw error }
             }
             let generation = store.generation(of: new.url)
@@ -131,7 +131,7 @@ extension Fetcher {
     /// A 304: refreshes what is stored and serves it; `nil` when that is gone.
     func confirm(
         _ result: TransferResult, _ conditional: ConditionalRequest, _ resolved: ResolvedRequest
-    ) throws(ImageCacheError) -> CachedFile? {
+    ) async throws(ImageCacheError) -> CachedFile? {
         guard let validation = conditional.validation else {
             if resolved.request.changedSince != nil { throw Self.failure(result, resolved) }
             throw ImageCacheError(
@@ -145,11 +145,14 @@ extension Fetcher {
             redirects: result.head.storedRedirects, finalURL: result.head.finalURL,
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         guard case .refreshed(let refreshed) = outcome else { return nil }
-        let updated = try refreshed.map { refreshed throws(ImageCacheError) in
-            try update(candidates[refreshed.candidate], with: refreshed.response)
-        }
         // The first of them answers.
-        guard let answer = updated.first else { return nil }
+        var first: Candidate?
+        for refreshed in refreshed {
+            let updated = try await update(
+                candidates[refreshed.candidate], with: refreshed.response, holds: first == nil)
+            first = first ?? updated
+        }
+        guard let answer = first else { return nil }
         var status = conditional.status
         status.forwardStatus = result.head.status.code
         status.stored = true
@@ -157,21 +160,29 @@ extension Fetcher {
         return try open(answer, for: resolved, as: .revalidated, status, bytesTransferred: result.bytesReceived)
     }
 
-    func update(_ candidate: Candidate, with response: StoredResponse) throws(ImageCacheError) -> Candidate {
+    /// Gives a stored response its new fields.
+    ///
+    /// - Parameter holds: True to hold its body from then on, if the store holds bodies.
+    func update(
+        _ candidate: Candidate, with response: StoredResponse, holds: Bool
+    ) async throws(ImageCacheError) -> Candidate {
         var candidate = candidate
         candidate.record.response = response
-        func note(_ entry: StoredEntry, _ metadata: [UInt8], _ variant: String? = nil) throws(StoreError) {
-            // Without the entry there is nothing that the generation could stand for: the one that it was read in is over.
-            let after = try store.updateMetadata(of: entry, metadata, variant: variant)
-            if let after { candidate.generation = after }
-        }
+        // Without the entry there is nothing that a generation could stand for: the one that it was read in is over.
         do throws(StoreError) {
             if candidate.made.isEmpty {
-                try note(candidate.entry, candidate.record.encoded, variant(of: response, at: candidate.entry))
+                let after = try await store.updateMetadata(
+                    of: candidate.entry, candidate.record.encoded, variant: variant(of: response, at: candidate.entry),
+                    holds: holds, on: executor)
+                candidate.generation = after ?? candidate.generation
+                candidate.isHeld = holds && after != nil
             }
             for index in candidate.made.indices {
                 candidate.made[index].record.response = candidate.record
-                try note(candidate.made[index].entry, candidate.made[index].record.encoded)
+                let made = candidate.made[index]
+                let after = try await store.updateMetadata(
+                    of: made.entry, made.record.encoded, holds: false, on: executor)
+                candidate.generation = after ?? candidate.generation
             }
         } catch {
             throw ImageCacheError(error)

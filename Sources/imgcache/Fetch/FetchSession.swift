@@ -14,15 +14,19 @@ struct FetchSession: Sendable {
     private let template: FileRequest
     private let dataSet: DataSetOptions
     private let isQuiet: Bool
+    /// The inputs of the run.
+    private let inputs: WorkQueue<FetchInput>
+    private let ahead = StoredAhead()
     /// Files that several downloads of the run have in common.
     private let twins: TwinDownloads
     /// The paths in the store that were handed out.
     private let handedOut = Locked<[(url: String, path: String)]>([])
 
     init(
-        options: FetchingOptions, _ dataSet: DataSetOptions, transfers: Int, destination: OutputDestination,
-        twins: TwinDownloads
+        options: FetchingOptions, _ dataSet: DataSetOptions, _ inputs: WorkQueue<FetchInput>, transfers: Int,
+        destination: OutputDestination, twins: TwinDownloads
     ) throws {
+        self.inputs = inputs
         self.destination = destination
         self.dataSet = dataSet
         self.twins = twins
@@ -76,6 +80,27 @@ struct FetchSession: Sendable {
         return head?.headerFields[.contentLength].flatMap { Int64($0) }
     }
 
+    /// The threads on which the cache works.
+    var executor: BlockingExecutor? { cache?.executor }
+
+    /// The stored file of an input, if it may be delivered as it is.
+    private func storedFile(at place: Int) -> CachedFile? {
+        let count = inputs.count.count
+        guard let cache, count > 1, template.policy.mayServeStored else { return nil }
+        return ahead.take(place, of: count) { range in
+            var requests: [FileRequest] = []
+            var places: [Int] = []
+            for (place, input) in zip(range, inputs[range]) {
+                guard case .download(let download) = input else { continue }
+                requests.append(template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet))
+                places.append(place - range.lowerBound)
+            }
+            var files = [CachedFile?](repeating: nil, count: range.count)
+            for (place, file) in zip(places, cache.blocking.storedFiles(for: requests)) { files[place] = file }
+            return files
+        }
+    }
+
     /// Goes on with pins that a killed run has left, as long as this one takes.
     func resumePins() -> Task<Void, Never> {
         Task { _ = try? await cache?.resumePins() }
@@ -127,6 +152,9 @@ struct FetchSession: Sendable {
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
     ) async throws {
+        if let file = storedFile(at: id) {
+            return try deliver(file, of: request, download, &result, isFallback: false)
+        }
         if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?
             do {
@@ -249,6 +277,16 @@ struct FetchSession: Sendable {
     func close() async {
         await cache?.close()
         await fallback?.close()
+    }
+}
+
+extension CachePolicy {
+    /// False if the origin is asked in any case.
+    fileprivate var mayServeStored: Bool {
+        switch self {
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData: false
+        case .useProtocolCachePolicy, .returnCacheDataElseLoad, .returnCacheDataDontLoad, .maxStale: true
+        }
     }
 }
 

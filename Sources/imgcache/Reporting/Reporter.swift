@@ -61,16 +61,17 @@ final class Reporter<Result: RunResult>: Sendable {
     /// Processes all sources, `width` at a time; after an interruption no further one is begun.
     ///
     /// - Parameters:
+    ///   - executor: The threads on which the work runs; `nil`: the cooperative pool.
     ///   - work: Gets a source and its place; `nil` when there is no result yet, because the source was postponed.
     ///   - rest: The results of postponed sources that were not processed again, and their places.
     /// - Returns: the exit code.
     func run<Source: Sendable>(
-        _ sources: WorkQueue<Source>, width: Int, _ interruption: Interruption,
+        _ sources: WorkQueue<Source>, width: Int, on executor: BlockingExecutor? = nil, _ interruption: Interruption,
         _ work: @escaping @Sendable (Source, Int) async -> Result?, rest: () -> [(Result, Int)] = { [] }
     ) async -> ExitStatus {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<width {
-                group.addTask {
+                group.addTask(executorPreference: executor) {
                     while !interruption.isSignalled, let (source, place) = await sources.next() {
                         if let result = await work(source, place) { self.add(result, at: place) }
                     }

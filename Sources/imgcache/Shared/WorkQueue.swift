@@ -82,6 +82,9 @@ final class WorkQueue<Element: Sendable>: Sendable {
     /// The element that was added as that one.
     subscript(place: Int) -> Element { state.withLock { $0.elements[place] } }
 
+    /// The elements that were added as those.
+    subscript(places: Range<Int>) -> [Element] { state.withLock { Array($0.elements[places]) } }
+
     /// All that have been added so far.
     var elements: [Element] { state.withLock { $0.elements } }
 }

@@ -1,0 +1,86 @@
+/// A change of the index that may share its transaction with the changes of other callers.
+///
+/// `@unchecked Sendable`: the closures are called by one thread at a time, while the caller of the change waits for its result.
+struct SharedChange: @unchecked Sendable {
+    /// The results that concern the store beyond the rows themselves.
+    struct Effects {
+        /// Entries that were doomed: their files are deleted when the transaction is durable.
+        var replaced: [Int64] = []
+        /// The generation of the changed resource, as it was recorded inside the transaction.
+        var noted: Generation?
+    }
+
+    /// The number of bytes by which the store grows.
+    var growth: Int64 = 0
+    /// Changes the rows, inside a transaction.
+    ///
+    /// ``StoreError/Code/outdated`` is thrown before anything was changed. After any other error the transaction is rolled back.
+    let perform: (Index, inout Totals) throws(StoreError) -> Effects
+    /// Undoes the changes outside of the index, after a transaction that did not become durable. May be called several times.
+    var undo: () -> Void = {}
+}
+
+extension Index {
+    /// Performs a change in a transaction of its own, evicting as necessary.
+    ///
+    /// - Returns: The resource's generation after it.
+    func perform(_ change: SharedChange) throws(StoreError) -> Generation? {
+        let effects: SharedChange.Effects
+        do throws(StoreError) {
+            let work = { (totals: inout Totals) throws(StoreError) -> SharedChange.Effects in
+                change.undo()  // An attempt that did not become durable.
+                return try change.perform(self, &totals)
+            }
+            if change.growth > 0 {
+                effects = try changeWithRoom(for: change.growth, work)
+            } else {
+                effects = try self.change(work)
+            }
+        } catch {
+            change.undo()
+            throw error
+        }
+        return finish([effects])[0]
+    }
+
+    /// Performs several changes in one transaction if all of them fit without an eviction.
+    ///
+    /// - Returns: The results in order; `nil` if none of the changes was made, because one of them failed or they do not fit.
+    func performTogether(_ changes: [SharedChange]) -> [Result<Generation?, StoreError>]? {
+        let growth = changes.reduce(0) { $0 + $1.growth }
+        var effects: [Result<SharedChange.Effects, StoreError>] = []
+        do throws(StoreError) {
+            let fit = try change { (totals) throws(StoreError) in
+                guard totals.hasUncountedFiles == 0 else { return false }
+                if growth > 0, try usage(totals, beforeWriting: growth).shortage(of: growth) > 0 { return false }
+                for change in changes { effects.append(try attempt(change, &totals)) }
+                return true
+            }
+            guard fit else { return nil }
+        } catch {
+            for change in changes { change.undo() }
+            return nil
+        }
+        let generations = finish(effects.map { (try? $0.get()) ?? SharedChange.Effects() })
+        return zip(effects, generations).map { effects, generation in effects.map { _ in generation } }
+    }
+
+    private func attempt(
+        _ change: SharedChange, _ totals: inout Totals
+    ) throws(StoreError) -> Result<SharedChange.Effects, StoreError> {
+        do throws(StoreError) {
+            return .success(try change.perform(self, &totals))
+        } catch {
+            guard error.code == .outdated else { throw error }
+            return .failure(error)
+        }
+    }
+
+    /// Deletes what changes have replaced, and records their generations again. They are durable: failures from here on are left to
+    /// the next sweep, or cost looks at the index.
+    private func finish(_ effects: [SharedChange.Effects]) -> [Generation?] {
+        _ = try? deleteDoomed(effects.flatMap(\.replaced))
+        let noted = effects.map(\.noted)
+        return noted.contains { $0 != nil } ? (try? settled(noted)) ?? noted : noted
+    }
+}

@@ -1,0 +1,38 @@
+import CLinux
+import ConcurrencyPrimitives
+import Glibc
+
+/// The keys that this process has locked for one store, and the one open file of their locks.
+///
+/// An open file description lock (`F_OFD_SETLK`) belongs to the open file: it excludes the other open files on the directory, of this
+/// process or another, and not other callers of the same. Those are excluded by the list of bytes that are locked.
+final class KeyLocks: Sendable {
+    private struct State {
+        var file: File?
+        var held: Set<Int64> = []
+    }
+
+    private let state = Locked(State())
+
+    /// Locks a byte of the file at `path`, which is created if it does not exist.
+    ///
+    /// - Returns: The open file, or `nil` while the byte is locked by others.
+    func lock(_ byte: Int64, in path: String) throws(StoreError) -> File? {
+        try state.withLock { (state) throws(StoreError) in
+            if state.held.contains(byte) { return nil }
+            // The directory may have been deleted: with its file, nobody else is excluded any more.
+            if state.file?.status?.links ?? 0 == 0 { state.file = try File(path, O_RDWR | O_CREAT, mode: 0o600) }
+            // A file system without locks must not prevent downloads.
+            guard let file = state.file, clinux_lock_byte(file.descriptor, byte) != 1 else { return nil }
+            state.held.insert(byte)
+            return file
+        }
+    }
+
+    func unlock(_ byte: Int64, of file: File) {
+        state.withLock { state in
+            clinux_unlock_byte(file.descriptor, byte)
+            state.held.remove(byte)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import DiskStore
+import HTTPCaching
+
+/// Look-ups of several requests at a time.
+extension Fetcher {
+    /// A request whose stored responses are all found under its own key.
+    private struct PlainLookup {
+        let place: Int
+        let resolved: ResolvedRequest
+        let generation: Generation
+
+        /// `nil` if responses to it may be stored elsewhere, or it never takes a stored one.
+        init?(_ request: FileRequest, at place: Int, in fetcher: Fetcher) {
+            guard request.goneOriginal == nil, let resolved = try? ResolvedRequest(request, by: fetcher.rules),
+                fetcher.rules.mode != .shared || resolved.keyForEverybody == nil,
+                !resolved.url.utf8.contains(UInt8(ascii: "?"))
+            else { return nil }
+            self.place = place
+            self.resolved = resolved
+            generation = fetcher.store.generation(of: resolved.url)
+        }
+    }
+
+    /// A response that a decision serves.
+    private struct Hit {
+        let lookup: PlainLookup
+        let candidate: Candidate
+        let source: CachedFile.Source
+        let status: CacheStatus
+    }
+
+    /// The stored files for requests that may be served as they are without a word to the origin, each as ``stored(_:)`` gives it.
+    ///
+    /// - Returns: In the order of the requests. `nil` also for those that need more than the look-up of their key.
+    func stored(_ requests: [FileRequest]) throws(ImageCacheError) -> [CachedFile?] {
+        let lookups = requests.enumerated().compactMap { PlainLookup($1, at: $0, in: self) }
+        var files = [CachedFile?](repeating: nil, count: requests.count)
+        do throws(StoreError) {
+            let found = try store.entries(
+                for: lookups.map { lookup in
+                    (lookup.resolved.key, { CacheRules.variantKey($0, of: lookup.resolved.cacheRequest.fields) })
+                })
+            let hits = zip(lookups, found).compactMap { $1.isEmpty ? nil : hit($0, $1) }
+            if hits.isEmpty { return files }
+            let bodies = try store.open(hits.map(\.candidate.entry))
+            try store.touch(bodies.compactMap { $0?.entry })
+            for (hit, body) in zip(hits, bodies) {
+                guard let body else { continue }
+                // Without it, or with an error, the request goes the usual way.
+                files[hit.lookup.place] = try? file(
+                    body, of: hit.candidate, for: hit.lookup.resolved, as: hit.source, hit.status)
+            }
+        } catch {
+            throw ImageCacheError(error)
+        }
+        return files
+    }
+
+    private func hit(_ lookup: PlainLookup, _ entries: [StoredEntry]) -> Hit? {
+        var candidates = entries.compactMap { Candidate($0, lookup.generation) }
+        if !lookup.resolved.request.transfer.forwardsErrorResponses {
+            candidates.removeAll { $0.record.response.status.kind != .successful }
+        }
+        let decision = rules.decide(
+            lookup.resolved.cacheRequest, stored: candidates.map(\.record.response), now: now())
+        guard case .serve(let served) = decision else { return nil }
+        return Hit(
+            lookup: lookup, candidate: candidates[served.candidate], source: served.isStale ? .stale : .disk,
+            status: decision.cacheStatus())
+    }
+}

@@ -1,0 +1,31 @@
+import ConcurrencyPrimitives
+import ImageCache
+
+/// The files of a run that are stored, looked up many at a time: the index is asked, and the files are held, once for all of them.
+final class StoredAhead: Sendable {
+    private static let width = 64
+
+    private struct State {
+        /// The place behind the last one that was looked up.
+        var end = 0
+        var files: [Int: CachedFile] = [:]
+    }
+
+    private let state = Locked(State())
+
+    /// The stored file of an input, once.
+    ///
+    /// - Parameters:
+    ///   - count: The number of inputs so far.
+    ///   - look: The stored files of a range of inputs. No two calls at a time.
+    func take(_ place: Int, of count: Int, _ look: (Range<Int>) -> [CachedFile?]) -> CachedFile? {
+        state.withLock { state in
+            if place >= state.end {
+                let range = place..<max(place + 1, min(place + Self.width, count))
+                for (place, file) in zip(range, look(range)) { state.files[place] = file }
+                state.end = range.upperBound
+            }
+            return state.files.removeValue(forKey: place)
+        }
+    }
+}
