@@ -23,11 +23,24 @@ extension DownloadCache {
         /// transport has limits of its own; the cache shuts it down when it is closed.
         public var transport: (any HTTPTransport)?
 
-        /// Transfers at once, in all. Default 16.
-        public var maxTransfers = 16
+        /// Transfers at once, in all. Default 64.
+        public var maxTransfers = 64
 
-        /// Transfers at once to one host. Default 6, as browsers have it.
-        public var maxTransfersPerHost = 6
+        /// Connections at once to one origin. Default 16. They begin with ``initialTransfersPerHost``, and grow in number while that
+        /// makes the transfers faster together; they become fewer when the origin answers 429 (Too Many Requests) or 503 (Service
+        /// Unavailable), or its responses take much longer to begin.
+        public var maxTransfersPerHost = 16
+
+        /// Finds out how many transfers an origin serves at once, as ``maxTransfersPerHost`` says. Default true. Otherwise there are
+        /// ``maxTransfersPerHost`` of them from the beginning, on whatever connections.
+        public var adaptsToHosts = true
+
+        /// Connections to one origin with which transfers begin. Default 6, as browsers have it.
+        public var initialTransfersPerHost = 6
+
+        /// Transfers at once on a connection that carries several (HTTP/2). Default 100, and never more than ``maxTransfers`` or than the
+        /// origin allows. One connection to each such origin is used.
+        public var maxStreamsPerHost = 100
 
         /// Transfers at once for one ``FileRequest/client``. Default: no limit but the others.
         public var maxTransfersPerClient: Int?

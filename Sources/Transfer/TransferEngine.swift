@@ -10,11 +10,22 @@ import Synchronization
 public final class TransferEngine: HTTPTransport {
     /// Limits of the transfers that run at the same time.
     public struct Configuration: Sendable {
-        /// The number of concurrent transfers; default 16. Others wait, in order of ``TransferRequest/priority``, then
+        /// The number of concurrent transfers; default 64. Others wait, in order of ``TransferRequest/priority``, then
         /// of arrival.
-        public var maxTransfers = 16
-        /// The number of concurrent transfers from one origin (scheme, host and port); default 6.
-        public var maxPerHost = 6
+        public var maxTransfers = 64
+        /// The number of concurrent connections to one origin (scheme, host and port); default 16.
+        ///
+        /// Transfers begin with ``initialPerHost`` of them, and grow in number while that makes them faster together. They become
+        /// fewer when the origin answers 429 or 503, or its responses take much longer to begin.
+        public var maxPerHost = 16
+        /// True if the number of transfers from one origin follows from what becomes of them; default true. Otherwise it is ``maxPerHost``
+        /// from the beginning, on whatever connections.
+        public var adaptsToHosts = true
+        /// The number of connections to one origin with which transfers begin; default 6, as browsers have it.
+        public var initialPerHost = 6
+        /// The number of concurrent transfers on one connection that carries several (HTTP/2); default 100, and never more than
+        /// the origin allows.
+        public var maxStreams = 100
         /// The number of concurrent transfers for one ``TransferRequest/client``; default: no separate limit.
         public var maxPerClient: Int?
         /// The addresses that may be connected to; default: any.
@@ -27,6 +38,12 @@ public final class TransferEngine: HTTPTransport {
         public var now: @Sendable () -> Date = { Date() }
 
         public init() {}
+
+        var concurrencyLimits: HostConcurrency.Limits? {
+            guard adaptsToHosts else { return nil }
+            return HostConcurrency.Limits(
+                initial: initialPerHost, connections: maxPerHost, streams: min(maxStreams, maxTransfers))
+        }
     }
 
     private let mailbox: Mailbox

@@ -40,6 +40,22 @@ struct ScheduleTests {
         #expect(all(&schedule) == [2])
     }
 
+    @Test func `a host's own limit replaces the common one, and may change while transfers run`() {
+        var schedule = TransferSchedule(.init(total: 10, perHost: 1, perClient: .max))
+        for id in 1...6 { schedule.enqueue(UInt64(id), host: "a", priority: .normal) }
+        schedule.enqueue(7, host: "b", priority: .normal)
+        schedule.enqueue(8, host: "b", priority: .normal)
+        #expect(all(&schedule) == [1, 7])
+        schedule.limit("a", to: 3)
+        #expect(all(&schedule) == [2, 3])
+        #expect(schedule.isContended("a"))
+        schedule.limit("a", to: 1)
+        for _ in 0..<2 { schedule.finished(host: "a") }
+        #expect(all(&schedule) == [])
+        schedule.finished(host: "a")
+        #expect(all(&schedule) == [4])
+    }
+
     @Test func `one that comes back from a pause keeps its place`() {
         var schedule = TransferSchedule(.init(total: 1, perHost: 1, perClient: .max))
         let place = schedule.enqueue(1, host: "a", priority: .normal)

@@ -172,6 +172,9 @@ extension TransferEngine.Configuration {
         self.init()
         maxTransfers = configuration.maxTransfers
         maxPerHost = configuration.maxTransfersPerHost
+        adaptsToHosts = configuration.adaptsToHosts
+        initialPerHost = configuration.initialTransfersPerHost
+        maxStreams = configuration.maxStreamsPerHost
         maxPerClient = configuration.maxTransfersPerClient
         addressPolicy = configuration.addressPolicy
         signatures = configuration.rules.resourceParameters

@@ -10,6 +10,9 @@ final class EngineLoop {
     private let multi: UnsafeMutableRawPointer?
     private let handles: EasyHandlePool
     private var schedule: TransferSchedule
+    /// `nil`: the number of transfers with one host is what the configuration says.
+    private let concurrencyLimits: HostConcurrency.Limits?
+    private var concurrency: [String: HostConcurrency] = [:]
     private var transfers: [UInt64: RunningTransfer] = [:]
     private var active: [UInt64: RunningTransfer] = [:]
     private var timers = Heap<Timer>()
@@ -31,9 +34,11 @@ final class EngineLoop {
         let configuration = mailbox.configuration
         multi = clibcurl_multi_init()
         handles = EasyHandlePool()
+        concurrencyLimits = configuration.concurrencyLimits
         schedule = TransferSchedule(
             TransferSchedule.Limits(
-                total: configuration.maxTransfers, perHost: configuration.maxPerHost,
+                total: configuration.maxTransfers,
+                perHost: concurrencyLimits.map { HostConcurrency($0).limit } ?? configuration.maxPerHost,
                 perClient: configuration.maxPerClient ?? .max))
         if let multi {
             clibcurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
@@ -144,8 +149,19 @@ final class EngineLoop {
             clibcurl_getinfo_pointer(easy, CURLINFO_PRIVATE, &context)
             guard let context else { continue }
             let transfer = Unmanaged<RunningTransfer>.fromOpaque(context).takeUnretainedValue()
+            adaptConcurrency(to: transfer)
             requestEnded(transfer, transfer.requestEnded(code, now: now), multi)
         }
+    }
+
+    /// Learns from a response how many transfers its host takes at once.
+    private func adaptConcurrency(to transfer: RunningTransfer) {
+        guard let concurrencyLimits, var sample = transfer.concurrencySample else { return }
+        let host = transfer.host
+        sample.isContended = schedule.isContended(host)
+        if concurrency.count > 1000 { concurrency.removeAll() }
+        let limit = concurrency[host, default: HostConcurrency(concurrencyLimits)].ended(sample, at: now)
+        schedule.limit(host, to: limit)
     }
 
     private func requestEnded(

@@ -142,6 +142,18 @@ final class RunningTransfer {
         return .failure(machine.error(.cancelled, "the transfer was cancelled"))
     }
 
+    /// The response of a request that has ended, as far as it says something about the host.
+    var concurrencySample: HostConcurrency.Sample? {
+        guard let handle, handle.responseCode > 0 else { return nil }
+        let sent = handle.offset(CURLINFO_PRETRANSFER_TIME_T)
+        let first = handle.offset(CURLINFO_STARTTRANSFER_TIME_T)
+        return HostConcurrency.Sample(
+            bytes: handle.offset(CURLINFO_SIZE_DOWNLOAD_T),
+            latency: first > sent ? .microseconds(first - sent) : nil,
+            refusal: HostConcurrency.Refusal(status: handle.responseCode),
+            isMultiplexed: handle.number(CURLINFO_HTTP_VERSION) >= CURL_HTTP_VERSION_2_0)
+    }
+
     // MARK: Time
 
     func isStalled(now: MonotonicTime) -> Bool {

@@ -49,11 +49,16 @@ struct TransferSchedule {
         }
     }
 
+    /// The number of hosts up to which the limits of those without transfers are kept.
+    private static let mostHosts = 1000
+
     let limits: Limits
     private var slots: ShareLimiter
     private var turns = FairQueue<String?>()
     private var waitingCount = 0
     private var hosts: [String: Host] = [:]
+    /// Limits of single hosts, in place of the common one.
+    private var hostLimits: [String: Int] = [:]
     /// Hosts with somebody waiting and room for one more. A pick looks at all of them: there are few, and a slot that
     /// has become free is worth more than the look.
     private var ready: Set<String> = []
@@ -102,6 +107,15 @@ struct TransferSchedule {
         return best.waiting.id
     }
 
+    /// Gives a host a limit of its own, instead of the common one.
+    mutating func limit(_ host: String, to count: Int) {
+        hostLimits[host] = max(1, count)
+        settle(host)
+    }
+
+    /// Returns true if transfers wait for their turn with a host.
+    func isContended(_ host: String) -> Bool { hosts[host]?.waiting.isEmpty == false }
+
     mutating func finished(host: String, client: String? = nil) {
         hosts[host]?.running -= 1
         slots.release(for: client)
@@ -122,7 +136,10 @@ struct TransferSchedule {
 
     private mutating func settle(_ name: String) {
         guard let host = hosts[name] else { return }
-        if host.waiting.isEmpty || host.running >= limits.perHost { ready.remove(name) } else { ready.insert(name) }
+        let limit = hostLimits[name] ?? limits.perHost
+        if host.waiting.isEmpty || host.running >= limit { ready.remove(name) } else { ready.insert(name) }
         if host.waiting.isEmpty, host.running == 0 { hosts[name] = nil }
+        // The limits of others are learned again.
+        if hostLimits.count > Self.mostHosts { hostLimits = hostLimits.filter { hosts[$0.key] != nil } }
     }
 }

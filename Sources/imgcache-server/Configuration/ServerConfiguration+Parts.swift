@@ -89,6 +89,8 @@ extension ServerConfiguration {
         cache.maxDecodesPerClient = decodesPerClient
         cache.maxTransfers = originConnections
         cache.maxTransfersPerHost = originConnections
+        // One URL that fails must not leave the others fewer connections.
+        cache.adaptsToHosts = false
         cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, originConnections / 4)
         do {
             // A quarter for small files, at most what a cache keeps of them anyway.

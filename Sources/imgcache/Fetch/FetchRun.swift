@@ -20,8 +20,7 @@ struct FetchRun: Sendable {
             }
             destination = try OutputDestination(options.output, options.dataSet, for: downloads)
             session = try FetchSession(
-                options: options.fetching, options.dataSet, inputs, transfers: options.batch.parallel,
-                destination: destination,
+                options: options.fetching, options.dataSet, inputs, options.batch, destination: destination,
                 twins: TwinDownloads(isOn: options.dataSet.dedupe))
         } catch {
             Output.error("\(error)".forTerminal)
@@ -41,7 +40,7 @@ struct FetchRun: Sendable {
         let record = RunRecord()
         let tries = SecondTries(isOn: triesAgain)
         var status = await reporter.run(
-            inputs, width: options.batch.parallel, on: session.executor, interruption,
+            inputs, width: options.batch.transfers, on: session.executor, interruption,
             { input, place in
                 var result = await session.fetch(input, id: place, display: display)
                 if let first = tries.first(at: place) {

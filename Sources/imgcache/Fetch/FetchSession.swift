@@ -23,7 +23,7 @@ struct FetchSession: Sendable {
     private let handedOut = Locked<[(url: String, path: String)]>([])
 
     init(
-        options: FetchingOptions, _ dataSet: DataSetOptions, _ inputs: WorkQueue<FetchInput>, transfers: Int,
+        options: FetchingOptions, _ dataSet: DataSetOptions, _ inputs: WorkQueue<FetchInput>, _ batch: BatchOptions,
         destination: OutputDestination, twins: TwinDownloads
     ) throws {
         self.inputs = inputs
@@ -39,16 +39,20 @@ struct FetchSession: Sendable {
             holds
             ? nil
             : FallbackCache(directory: destination.fallbackDirectory) { directory in
-                try options.openCache(transfers: transfers, in: directory)
+                try options.openCache(
+                    transfers: batch.transfers, connections: batch.connections, in: directory)
             }
         do {
             // Downloads would leave the requests for lengths no room until the last of them has begun.
-            cache = try options.openCache(transfers: transfers + SizeProbe.width, holdingFiles: holds)
+            cache = try options.openCache(
+                transfers: batch.transfers + SizeProbe.width, connections: batch.connections + SizeProbe.width,
+                holdingFiles: holds)
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
             // Stored files can be delivered nevertheless.
             let mayRead = holds || template.policy == .returnCacheDataDontLoad
             if error.code == .store(.notWritable), mayRead,
-                let readable = try? options.openCache(transfers: transfers, readOnly: true)
+                let readable = try? options.openCache(
+                    transfers: batch.transfers, connections: batch.connections, readOnly: true)
             {
                 cache = readable
                 return

@@ -42,17 +42,20 @@ struct FetchingOptions: ParsableArguments {
     /// Opens the cache configured by the options.
     ///
     /// - Parameters:
-    ///   - transfers: The number of concurrent transfers.
+    ///   - transfers: The largest number of concurrent transfers.
+    ///   - connections: The largest number of connections to one host.
     ///   - directory: The directory of a fallback cache, limited only by the disk, instead of the configured one.
     ///   - readOnly: True to open it without writing.
     ///   - holdingFiles: True if delivered files remain in the store until the cache is closed.
     func openCache(
-        transfers: Int = BatchOptions.usual, in directory: String? = nil, readOnly: Bool = false,
+        transfers: Int = BatchOptions.usual, connections: Int = BatchOptions.usualConnections,
+        in directory: String? = nil, readOnly: Bool = false,
         holdingFiles: Bool = false
     ) throws -> DownloadCache {
         var rules = caching.rules
         rules.keys = try keys.rules(in: store.directory)
-        var configuration = DownloadCache.Configuration(transfers: transfers, rules: rules, isQuiet: messages.quiet)
+        var configuration = DownloadCache.Configuration(
+            transfers: transfers, connections: connections, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
@@ -64,12 +67,13 @@ struct FetchingOptions: ParsableArguments {
 
 extension DownloadCache.Configuration {
     /// The configuration of a command that exits after its responses.
-    init(transfers: Int, rules: CacheRules, isQuiet: Bool) {
+    init(transfers: Int, connections: Int = BatchOptions.usualConnections, rules: CacheRules, isQuiet: Bool) {
         self.init()
         self.rules = rules
         // The URLs of a list usually have one host, which may use all transfers.
         maxTransfers = transfers
-        maxTransfersPerHost = transfers
+        maxTransfersPerHost = min(transfers, connections)
+        initialTransfersPerHost = 8
         // There is no background revalidation: stale responses are validated first, and used if that fails.
         revalidatesInBackground = false
         // A fetch resumes pins itself, and does not wait for them.

@@ -87,14 +87,23 @@ struct BatchOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("j"), .customLong("parallel")],
-        help: ArgumentHelp("The number of concurrent transfers.", valueName: "n"))
-    var parallel = Self.usual
+        help: ArgumentHelp(
+            "At most this many transfers at once (default: as many as make the run faster, up to 64 connections).",
+            valueName: "n"))
+    var parallel: Int?
 
-    /// The default number of concurrent transfers.
-    static let usual = 8
+    /// The largest number of concurrent transfers.
+    var transfers: Int { parallel ?? Self.usual }
+
+    /// The largest number of connections to one host.
+    var connections: Int { parallel ?? Self.usualConnections }
+
+    /// As many as HTTP/2 servers usually allow on one connection.
+    static let usual = 100
+    static let usualConnections = 64
 
     func validate() throws {
-        guard (1...1000).contains(parallel) else { throw ValidationError("-j must be an integer from 1 to 1000.") }
+        guard (1...1000).contains(transfers) else { throw ValidationError("-j must be an integer from 1 to 1000.") }
     }
 
     /// The URLs on the command line, followed by those of `-i`.

@@ -43,12 +43,16 @@ struct ThumbRun: Sendable {
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
         let reporter = Reporter<ThumbResult>(options.result, printsLines: !writesToStandardOutput)
         let queue = WorkQueue(sources)
-        let status = await reporter.run(queue, width: options.batch.parallel, interruption) { source, _ in
+        let status = await reporter.run(queue, width: options.batch.parallel ?? Self.usualWidth, interruption) {
+            source, _ in
             await make(source)
         }
         if let cache = cache.withLock({ $0 }) { await cache.close() }
         return status
     }
+
+    /// The number of sources at once: their originals are large in memory.
+    private static let usualWidth = 8
 
     private var writesToStandardOutput: Bool {
         guard let file = options.output.file else { return false }
@@ -120,7 +124,7 @@ struct ThumbRun: Sendable {
     private func openedCache() throws -> DownloadCache {
         try cache.withLock { cache in
             if let cache { return cache }
-            let opened = try options.fetching.openCache(transfers: options.batch.parallel)
+            let opened = try options.fetching.openCache(transfers: options.batch.transfers)
             cache = opened
             return opened
         }

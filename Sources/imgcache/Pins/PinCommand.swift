@@ -64,7 +64,7 @@ struct PinRun: Sendable {
         let requests: [FileRequest]?
         do {
             requests = try options.requests()
-            cache = try options.remote.openCache(transfers: options.batch.parallel)
+            cache = try options.remote.openCache(transfers: options.batch.transfers)
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)

@@ -13,6 +13,9 @@ final class ProgressDisplay: Sendable {
         var rate = RateMeter()
     }
 
+    /// The number of files under way that have lines of their own.
+    private static let mostLines = 8
+
     private struct State {
         var rows: [Int: Row] = [:]
         var order: [Int] = []
@@ -137,7 +140,9 @@ final class ProgressDisplay: Sendable {
         let now = Self.now
         state.withLock { state in
             guard !state.rows.isEmpty else { return }
-            var lines = state.order.compactMap { state.rows[$0]?.line.text(width: width - 1) }
+            // Those that began first: more lines than the terminal has could not be redrawn.
+            var lines = state.order.compactMap { state.rows[$0]?.line }.prefix(Self.mostLines)
+                .map { $0.text(width: width - 1) }
             if isSeveral { lines.insert(totalLine(&state, at: now).text(width: width - 1), at: 0) }
             var text = state.drawnLines > 0 ? "\r\u{1B}[\(state.drawnLines)A" : ""
             for (index, line) in lines.enumerated() {
