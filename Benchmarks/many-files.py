@@ -1,4 +1,4 @@
-"""5,000 files of 20 KB named in one list, from nginx on loopback, into an empty cache or folder."""
+"""5,000 files of 20 KB named in one list, from nginx on loopback: into an empty cache or folder, and once more."""
 
 import argparse
 import os
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
-from measure import Contender, alternate, heading, peak_memory, ratio, table
+from measure import Contender, alternate, heading, peak_memory, ratio, run_once, table
 from origin import IMGCACHE, folder, nginx, set_aside, write_random
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -39,6 +39,23 @@ def contenders(urls: Path, curl_urls: Path, out: Path) -> list[Contender]:
                   prepare, check),
         Contender("imgcache fetch -i", imgcache, prepare, check),
         Contender("imgcache fetch -i -j 16", [*imgcache, "-j", "16"], prepare, check),
+        Contender("imgcache fetch -i -d", [*imgcache, "-d", str(out / "files")], prepare, check),
+    ]
+
+
+def again(urls: Path, out: Path) -> list[Contender]:
+    """Runs over a cache that has all of the files."""
+    imgcache = [IMGCACHE, "fetch", "-q", "--cache-dir", str(out), "-i", str(urls)]
+    into = [*imgcache, "-d", str(out.with_name("files"))]
+
+    def prepare() -> None:
+        set_aside(out.with_name("files"))
+
+    return [
+        Contender("again, all fresh", imgcache),
+        Contender("again, all fresh, -d", into, prepare),
+        Contender("again, all 304", [*imgcache, "--revalidate"]),
+        Contender("again, all 304, -d", [*into, "--revalidate"], prepare),
     ]
 
 
@@ -61,3 +78,12 @@ with folder(options.tmpfs, 6) as origin, folder(options.disk, 6) as disk:
                 [[f"`{c.name}`", f"{options.files / c.wall:,.0f}", ratio(best, c.wall), f"{c.wall:.2f}", f"{c.cpu:.2f}",
                   f"{peak_memory(c) / 1024:.0f}"] for c in runs],
             )
+        set_aside(origin / "out")
+        runs = again(urls, origin / "out")
+        run_once(Contender("first", runs[0].command))
+        alternate(runs, options.rounds)
+        table(
+            ["to tmpfs", "wall, s", "CPU, µs a file", "of the one above"],
+            [[f"`{c.name}`", f"{c.wall:.2f}", f"{c.cpu / options.files * 1e6:.0f}",
+              ratio(c.cpu, runs[number - 1].cpu) if number % 2 else ""] for number, c in enumerate(runs)],
+        )
