@@ -11,8 +11,6 @@ package enum ExportTarget: Sendable, Equatable {
     /// A descriptor of this process, given by a name such as `/dev/stdout` or `/dev/fd/3`.
     case descriptor(Int32)
 
-    package var isFile: Bool { if case .file = self { true } else { false } }
-
     /// The number of links to follow before they count as a loop, as in the kernel.
     private static let mostLinks = 40
 

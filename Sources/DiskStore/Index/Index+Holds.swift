@@ -29,14 +29,19 @@ extension Index {
         try catalogue.insertHold(id, run: run, allocated: allocated)
     }
 
-    /// Holds the body of an entry whose file is open under its shared lock. Returns false if the entry and its file are
-    /// gone.
-    func hold(_ entry: StoredEntry) throws(StoreError) -> Bool {
+    /// Holds the bodies of entries whose files are open under their shared locks, in one transaction.
+    ///
+    /// - Returns: The numbers of those that, or whose files, are still there.
+    func hold(_ entries: [StoredEntry]) throws(StoreError) -> Set<Int64> {
         try change { (totals) throws(StoreError) in
-            let isEntry = try exists(entry.id)
-            if !isEntry { guard try catalogue().isDoomed(entry.id) else { return false } }
-            try hold(entry.id, allocated: entry.allocated, isDoomed: !isEntry, &totals)
-            return true
+            var held: Set<Int64> = []
+            for entry in entries {
+                let isEntry = try exists(entry.id)
+                if !isEntry { guard try catalogue().isDoomed(entry.id) else { continue } }
+                try hold(entry.id, allocated: entry.allocated, isDoomed: !isEntry, &totals)
+                held.insert(entry.id)
+            }
+            return held
         }
     }
 

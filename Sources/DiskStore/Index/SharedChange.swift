@@ -1,4 +1,4 @@
-/// A change of the index that may share its transaction with the changes of other callers.
+/// A change of the index that may share its transaction with the changes of other callers (group commit).
 ///
 /// `@unchecked Sendable`: the closures are called by one thread at a time, while the caller of the change waits for its result.
 struct SharedChange: @unchecked Sendable {

@@ -9,13 +9,19 @@ extension DiskStore {
     ///
     /// - Parameter isHeld: True if the store holds the body already.
     package func open(_ entry: StoredEntry, isHeld: Bool = false) throws(StoreError) -> StoredBody? {
-        guard let body = try openChecked(entry) else { return nil }
-        if configuration.holdsBodies, !isHeld, try !hold(entry) { return nil }
-        return body
+        let body = try openChecked(entry)
+        return isHeld ? body : try held([body])[0]
+    }
+
+    /// Opens the bodies of several entries, as ``open(_:isHeld:)``, and holds them in one transaction.
+    package func open(_ entries: [StoredEntry]) throws(StoreError) -> [StoredBody?] {
+        var bodies: [StoredBody?] = []
+        for entry in entries { bodies.append(try openChecked(entry)) }
+        return try held(bodies)
     }
 
     /// Opens an entry's body without a hold.
-    func openChecked(_ entry: StoredEntry) throws(StoreError) -> StoredBody? {
+    private func openChecked(_ entry: StoredEntry) throws(StoreError) -> StoredBody? {
         let path = paths.body(entry.id)
         let file: File
         do throws(StoreError) {
@@ -44,13 +50,18 @@ extension DiskStore {
         return StoredBody(entry: entry, file: file, path: path)
     }
 
-    /// Returns false if the entry no longer exists. On a full disk the body is delivered without a hold.
-    private func hold(_ entry: StoredEntry) throws(StoreError) -> Bool {
+    /// The bodies that are held now, if the store holds bodies; `nil` for those that are gone. On a full disk they are delivered
+    /// without a hold.
+    private func held(_ bodies: [StoredBody?]) throws(StoreError) -> [StoredBody?] {
+        let entries = bodies.compactMap { $0?.entry }
+        if !configuration.holdsBodies || entries.isEmpty { return bodies }
+        let held: Set<Int64>
         do throws(StoreError) {
-            return try withIndex { (index) throws(StoreError) in try index.hold(entry) }
+            held = try withIndex { (index) throws(StoreError) in try index.hold(entries) }
         } catch  where error.code == .full || error.code == .notWritable {
-            return true
+            return bodies
         }
+        return bodies.map { $0.flatMap { held.contains($0.entry.id) ? $0 : nil } }
     }
 
     /// Removes an entry whose body failed a check. Always returns nil.
