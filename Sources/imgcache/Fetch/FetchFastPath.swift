@@ -1,4 +1,3 @@
-import DiskStore
 import ImageCache
 import Logging
 
@@ -20,19 +19,17 @@ struct FetchFastPath: Equatable {
         var directory: String?
         var output: String?
         var isQuiet = false
+        /// Returns false for an option that is given twice, or has no plain value.
+        func take(_ value: inout String?) -> Bool {
+            guard value == nil, let next = arguments.next(), !next.isEmpty, !next.hasPrefix("-") else { return false }
+            value = next
+            return true
+        }
         while let argument = arguments.next() {
             switch argument {
             case "-q", "--quiet": isQuiet = true
-            case "--cache-dir":
-                guard directory == nil, let value = arguments.next(), !value.isEmpty, !value.hasPrefix("-") else {
-                    return nil
-                }
-                directory = value
-            case "-o", "--output":
-                guard output == nil, let value = arguments.next(), !value.isEmpty, !value.hasPrefix("-") else {
-                    return nil
-                }
-                output = value
+            case "--cache-dir": guard take(&directory) else { return nil }
+            case "-o", "--output": guard take(&output) else { return nil }
             default:
                 guard !argument.hasPrefix("-"), url == nil else { return nil }
                 url = argument
@@ -45,14 +42,14 @@ struct FetchFastPath: Equatable {
         self.isQuiet = isQuiet
     }
 
+    /// The size in bytes up to which a file is copied here: an interruption of a longer copy is the regular path's to report.
+    private static let sizeLimit: Int64 = 4 << 20
+
     /// Delivers the file and prints its path, if it is stored and fresh. `false` if nothing was printed; errors are reported by the
     /// regular path.
     func deliverStoredFile() -> Bool {
-        // A pipe or a device may have to wait for its reader.
-        if let output, (try? ExportTarget(output).isFile) != true { return false }
-        var configuration = DownloadCache.Configuration()
-        configuration.keepsPins = false
-        configuration.hotResponses = .zero
+        if let output, OutputDestination.file(output, .clone).mayBlock { return false }
+        var configuration = DownloadCache.Configuration.command
         configuration.rules = CachingOptions.rules
         guard let keys = try? KeyRules(directory: directory ?? DownloadCache.defaultDirectory) else { return false }
         configuration.rules.keys = keys
@@ -61,7 +58,7 @@ struct FetchFastPath: Equatable {
             let file = try? cache.blocking.storedFile(for: FileRequest(url))
         else { return false }
         if let output {
-            guard (try? OutputDestination.check(file: output)) != nil,
+            guard file.size <= Self.sizeLimit, (try? OutputDestination.check(file: output)) != nil,
                 (try? LinkMode.clone.put(file, at: output, overwrite: true)) != nil
             else { return false }
         }

@@ -39,20 +39,16 @@ struct FetchSession: Sendable {
             holds
             ? nil
             : FallbackCache(directory: destination.fallbackDirectory) { directory in
-                try options.openCache(
-                    transfers: batch.transfers, connections: batch.connections, in: directory)
+                try options.openCache(parallel: batch.parallel, in: directory)
             }
         do {
             // Downloads would leave the requests for lengths no room until the last of them has begun.
-            cache = try options.openCache(
-                transfers: batch.transfers + SizeProbe.width, connections: batch.connections + SizeProbe.width,
-                holdingFiles: holds)
+            cache = try options.openCache(parallel: batch.parallel, further: SizeProbe.width, holdingFiles: holds)
         } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
             // Stored files can be delivered nevertheless.
             let mayRead = holds || template.policy == .returnCacheDataDontLoad
             if error.code == .store(.notWritable), mayRead,
-                let readable = try? options.openCache(
-                    transfers: batch.transfers, connections: batch.connections, readOnly: true)
+                let readable = try? options.openCache(parallel: batch.parallel, readOnly: true)
             {
                 cache = readable
                 return

@@ -42,20 +42,19 @@ struct FetchingOptions: ParsableArguments {
     /// Opens the cache configured by the options.
     ///
     /// - Parameters:
-    ///   - transfers: The largest number of concurrent transfers.
-    ///   - connections: The largest number of connections to one host.
+    ///   - parallel: The value of `-j`.
+    ///   - further: The number of transfers beyond it.
     ///   - directory: The directory of a fallback cache, limited only by the disk, instead of the configured one.
     ///   - readOnly: True to open it without writing.
     ///   - holdingFiles: True if delivered files remain in the store until the cache is closed.
     func openCache(
-        transfers: Int = BatchOptions.usual, connections: Int = BatchOptions.usualConnections,
-        in directory: String? = nil, readOnly: Bool = false,
+        parallel: Int? = nil, further: Int = 0, in directory: String? = nil, readOnly: Bool = false,
         holdingFiles: Bool = false
     ) throws -> DownloadCache {
         var rules = caching.rules
         rules.keys = try keys.rules(in: store.directory)
         var configuration = DownloadCache.Configuration(
-            transfers: transfers, connections: connections, rules: rules, isQuiet: messages.quiet)
+            parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
@@ -66,19 +65,25 @@ struct FetchingOptions: ParsableArguments {
 }
 
 extension DownloadCache.Configuration {
+    /// The configuration of a process that ends with its command.
+    static var command: Self {
+        var configuration = Self()
+        // There is no background revalidation: stale responses are validated first, and used if that fails.
+        configuration.revalidatesInBackground = false
+        // A fetch resumes pins itself, and does not wait for them.
+        configuration.keepsPins = false
+        configuration.hotResponses = .zero
+        return configuration
+    }
+
     /// The configuration of a command that exits after its responses.
-    init(transfers: Int, connections: Int = BatchOptions.usualConnections, rules: CacheRules, isQuiet: Bool) {
-        self.init()
+    init(parallel: Int?, further: Int = 0, rules: CacheRules, isQuiet: Bool) {
+        self = .command
         self.rules = rules
         // The URLs of a list usually have one host, which may use all transfers.
-        maxTransfers = transfers
-        maxTransfersPerHost = min(transfers, connections)
+        maxTransfers = (parallel ?? BatchOptions.usual) + further
+        maxTransfersPerHost = (parallel ?? BatchOptions.usualConnections) + further
         initialTransfersPerHost = 8
-        // There is no background revalidation: stale responses are validated first, and used if that fails.
-        revalidatesInBackground = false
-        // A fetch resumes pins itself, and does not wait for them.
-        keepsPins = false
-        hotResponses = .zero
         if isQuiet { logger.logLevel = .critical }
     }
 }

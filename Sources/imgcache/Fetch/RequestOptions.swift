@@ -88,18 +88,19 @@ struct BatchOptions: ParsableArguments {
     @Option(
         name: [.customShort("j"), .customLong("parallel")],
         help: ArgumentHelp(
-            "At most this many transfers at once (default: as many as make the run faster, up to 64 connections).",
+            """
+            At most this many at once (default: as many transfers as make the run faster, up to 64 connections; thumb: 8 \
+            images).
+            """,
             valueName: "n"))
     var parallel: Int?
 
     /// The largest number of concurrent transfers.
     var transfers: Int { parallel ?? Self.usual }
 
-    /// The largest number of connections to one host.
-    var connections: Int { parallel ?? Self.usualConnections }
-
     /// As many as HTTP/2 servers usually allow on one connection.
     static let usual = 100
+    /// Connections to one host.
     static let usualConnections = 64
 
     func validate() throws {

@@ -17,12 +17,12 @@ final class StoredAhead: Sendable {
     ///
     /// - Parameters:
     ///   - count: The number of inputs so far.
-    ///   - look: The stored files of a range of inputs. No two calls at a time.
-    func take(_ place: Int, of count: Int, _ look: (Range<Int>) -> [CachedFile?]) -> CachedFile? {
+    ///   - lookUp: The stored files of a range of inputs. No two calls at a time.
+    func take(_ place: Int, of count: Int, _ lookUp: (Range<Int>) -> [CachedFile?]) -> CachedFile? {
         state.withLock { state in
             if place >= state.end {
                 let range = place..<max(place + 1, min(place + Self.width, count))
-                for (place, file) in zip(range, look(range)) { state.files[place] = file }
+                for (place, file) in zip(range, lookUp(range)) { state.files[place] = file }
                 state.end = range.upperBound
             }
             return state.files.removeValue(forKey: place)

@@ -124,7 +124,7 @@ struct ThumbRun: Sendable {
     private func openedCache() throws -> DownloadCache {
         try cache.withLock { cache in
             if let cache { return cache }
-            let opened = try options.fetching.openCache(transfers: options.batch.transfers)
+            let opened = try options.fetching.openCache(parallel: options.batch.parallel)
             cache = opened
             return opened
         }

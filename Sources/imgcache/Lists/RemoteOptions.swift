@@ -24,10 +24,11 @@ struct RemoteOptions: ParsableArguments {
     func template() throws -> FileRequest { try request.template(owner: whose.owner, isTraced: messages.verbose) }
 
     /// Opens the cache configured by the options.
-    func openCache(transfers: Int) throws -> DownloadCache {
+    func openCache(parallel: Int?, further: Int = 0) throws -> DownloadCache {
         var rules = CachingOptions.rules
         rules.keys = try KeyRules(directory: store.directory)
-        var configuration = DownloadCache.Configuration(transfers: transfers, rules: rules, isQuiet: messages.quiet)
+        var configuration = DownloadCache.Configuration(
+            parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = store.requestedCapacity
         let cache = try DownloadCache(directory: store.directory, configuration: configuration)
         try cache.keepWithinSmallerCapacity(quietly: messages.quiet)

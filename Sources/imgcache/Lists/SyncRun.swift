@@ -11,7 +11,7 @@ struct SyncRun: Sendable {
         let list: RecordList
         do {
             let source = try options.source()
-            cache = try options.remote.openCache(transfers: options.parallel + 4)
+            cache = try options.remote.openCache(parallel: options.parallel, further: 4)
             list = try cache.list(
                 options.name, group: options.group, owner: options.remote.whose.owner, source: source)
         } catch {

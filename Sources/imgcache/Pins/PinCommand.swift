@@ -64,7 +64,7 @@ struct PinRun: Sendable {
         let requests: [FileRequest]?
         do {
             requests = try options.requests()
-            cache = try options.remote.openCache(transfers: options.batch.transfers)
+            cache = try options.remote.openCache(parallel: options.batch.parallel)
         } catch {
             Output.error("\(error)".forTerminal)
             return ExitStatus(error)

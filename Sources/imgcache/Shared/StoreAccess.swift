@@ -7,9 +7,7 @@ extension StoreOptions {
     var directory: String { cacheDir ?? DownloadCache.defaultDirectory }
 
     fileprivate func openCache(for use: StoreAccess) throws -> DownloadCache {
-        var configuration = DownloadCache.Configuration()
-        configuration.keepsPins = false
-        configuration.hotResponses = .zero
+        var configuration = DownloadCache.Configuration.command
         configuration.store.capacity = requestedCapacity
         configuration.store.remembersCapacity = use != .readOnly
         configuration.store.createsDirectory = use == .createIfNeeded
