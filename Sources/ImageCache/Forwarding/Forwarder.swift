@@ -118,7 +118,7 @@ final class Forwarder: Sendable {
     /// come again.
     private func lingerForSmall(_ response: StoredResponse, _ subscription: FetchPool.Subscription) {
         guard case .complete(let length?) = response.extent, length <= 4 << 20 else { return }
-        Task.detached { _ = await subscription.outcome() }
+        subscription.keepUntilEnd()
     }
 
     // MARK: Asking the origin, for all
@@ -152,7 +152,7 @@ final class Forwarder: Sendable {
         var resolved = resolved
         resolved.cacheRequest.policy = .reloadRevalidatingCacheData
         let subscription = subscribe(to: resolved, nil)
-        Task.detached { _ = await subscription.outcome() }
+        subscription.keepUntilEnd()
     }
 
     // MARK: Asking the origin, for one

@@ -72,12 +72,16 @@ extension Fetcher {
                     madeOfGoneOriginal: made.filter { $0.record.original == gone }, generation)
                 if let standIn { candidates.append(standIn) }
             }
-            // A proxy stores errors too; nobody gets one for a file.
-            return resolved.request.transfer.forwardsErrorResponses
-                ? candidates : candidates.filter { $0.record.response.status.kind == .successful }
+            return answering(resolved, candidates)
         } catch {
             throw ImageCacheError(error)
         }
+    }
+
+    /// A proxy stores errors too; nobody gets one for a file.
+    func answering(_ resolved: ResolvedRequest, _ candidates: [Candidate]) -> [Candidate] {
+        resolved.request.transfer.forwardsErrorResponses
+            ? candidates : candidates.filter { $0.record.response.status.kind == .successful }
     }
 
     /// Opens a stored body; `nil` when it is gone or damaged, or has not the SHA-256 that the request names.
@@ -125,6 +129,11 @@ extension Fetcher {
     func open(
         _ candidate: Candidate, for resolved: ResolvedRequest, _ served: ServedResponse, _ decision: CacheDecision
     ) throws(ImageCacheError) -> CachedFile? {
-        try open(candidate, for: resolved, as: served.isStale ? .stale : .disk, decision.cacheStatus())
+        try open(candidate, for: resolved, as: CachedFile.Source(served), decision.cacheStatus())
     }
+}
+
+extension CachedFile.Source {
+    /// The source of a stored response.
+    init(_ served: ServedResponse) { self = served.isStale ? .stale : .disk }
 }

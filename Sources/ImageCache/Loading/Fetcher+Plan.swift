@@ -10,7 +10,7 @@ extension Fetcher {
         case ask(ConditionalRequest)
     }
 
-    /// The stored file for a request, if it may be served as it is without a word to the origin.
+    /// The stored file for a request, if it may be served as it is, without a request to the origin.
     func stored(_ request: FileRequest) throws(ImageCacheError) -> CachedFile? {
         let resolved = try ResolvedRequest(request, by: rules)
         let candidates = try candidates(for: resolved)

@@ -29,7 +29,7 @@ extension Fetcher {
         let status: CacheStatus
     }
 
-    /// The stored files for requests that may be served as they are without a word to the origin, each as ``stored(_:)`` gives it.
+    /// The stored files for requests that may be served as they are without a request to the origin, each as ``stored(_:)`` gives it.
     ///
     /// - Returns: In the order of the requests. `nil` also for those that need more than the look-up of their key.
     func stored(_ requests: [FileRequest]) throws(ImageCacheError) -> [CachedFile?] {
@@ -57,15 +57,12 @@ extension Fetcher {
     }
 
     private func hit(_ lookup: PlainLookup, _ entries: [StoredEntry]) -> Hit? {
-        var candidates = entries.compactMap { Candidate($0, lookup.generation) }
-        if !lookup.resolved.request.transfer.forwardsErrorResponses {
-            candidates.removeAll { $0.record.response.status.kind != .successful }
-        }
+        let candidates = answering(lookup.resolved, entries.compactMap { Candidate($0, lookup.generation) })
         let decision = rules.decide(
             lookup.resolved.cacheRequest, stored: candidates.map(\.record.response), now: now())
         guard case .serve(let served) = decision else { return nil }
         return Hit(
-            lookup: lookup, candidate: candidates[served.candidate], source: served.isStale ? .stale : .disk,
+            lookup: lookup, candidate: candidates[served.candidate], source: CachedFile.Source(served),
             status: decision.cacheStatus())
     }
 }

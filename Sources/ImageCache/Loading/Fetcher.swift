@@ -163,7 +163,7 @@ struct Fetcher: Sendable {
                         consumer: .file, lock: lock))
             }
         }
-        Task.detached { _ = await subscription.outcome() }
+        subscription.keepUntilEnd()
     }
 }
 

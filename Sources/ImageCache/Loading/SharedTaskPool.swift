@@ -155,6 +155,9 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
         /// Cancels the task for everybody who waits for it.
         func cancelTask() { pool.cancel(task) }
 
+        /// Keeps the task until it ends, though its caller does not wait for it.
+        func keepUntilEnd() { Task.detached { _ = await self.outcome() } }
+
         /// The result, or `.cancelled` as soon as the calling task is cancelled.
         func outcome() async -> Outcome { await task.outcome.value() ?? .failure(.cancelled) }
 
