@@ -66,6 +66,17 @@ import Testing
         #expect(try await work.fetch(origin.url("/a")).ending == .exited(0))
     }
 
+    @Test(arguments: [true, false])
+    func `-o with a directory is a mistake in the command line: 2, and -d is named`(isStored: Bool) async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: content.seed, size: content.size))
+        if isStored { _ = try await work.fetch(origin.url("/a")) }
+        let outcome = try await work.fetch("-o", work.output(""), origin.url("/a"))
+        #expect(outcome.ending == .exited(2), "\(outcome)")
+        #expect(outcome.errorOutput.contains("is a directory; use -d"), "\(outcome)")
+        #expect(origin.requests.count == (isStored ? 1 : 0))
+        #expect(work.outputNames == [])
+    }
+
     @Test func `-o FILE replaces a file whole and keeps the old one when the download fails`() async throws {
         let origin = try ScriptedOrigin { [content] request in
             request.number == 1 ? .status(404) : Behaviour(Representation(seed: content.seed, size: content.size))

@@ -18,11 +18,11 @@ enum OutputDestination: Sendable {
                     directory, naming, overwrite: options.force, linkMode: dataSet.linkMode, downloads: downloads))
         }
         if let file = options.file {
+            if file != "-" { try Self.check(file: file) }
             guard file != "-", try ExportTarget(file) != .descriptor(STDOUT_FILENO) else {
                 self = .standardOutput
                 return
             }
-            try Self.check(file: file)
             self = .file(file, dataSet.linkMode)
         } else if let directory = options.directory {
             try Self.check(folder: directory)
