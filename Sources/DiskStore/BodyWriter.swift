@@ -40,7 +40,7 @@ package final class BodyWriter {
         if let partial {
             header = partial.record.header
             total = partial.total
-            try partial.verify(using: buffer.memory(capacity: Int(BlockMap.blockSize)))
+            try partial.verify(using: buffer.blockMemory)
             if let tail = partial.tail { buffer.adopt(start: tail.start, count: Int(tail.length)) }
         }
     }
@@ -167,7 +167,7 @@ package final class BodyWriter {
     ///   from now on.
     package func verifyHeld() throws(StoreError) {
         guard let partial, let total, buffer.count == 0 else { return }
-        _ = try partial.verifiedChecksum(total: total)
+        _ = try partial.verifiedChecksum(total: total, using: buffer.blockMemory)
     }
 
     /// Ends the current range. Bytes in memory are kept for the next attempt.
@@ -256,7 +256,8 @@ package final class BodyWriter {
                 try partial.setTotal(size)
                 total = size
             }
-            body = try store.commit(entry, partial, size: size, isTransient: isTransient)
+            body = try store.commit(
+                entry, partial, size: size, isTransient: isTransient, using: buffer.blockMemory)
             self.partial = nil
         } else {
             let written = try write(isTransient: isTransient)
