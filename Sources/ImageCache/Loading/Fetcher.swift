@@ -37,7 +37,8 @@ struct Fetcher: Sendable {
         maxVariants = configuration.maxVariants
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
-        transport = configuration.transport ?? TransferEngine(configuration: .init(configuration))
+        transport = SegmentingTransport(
+            configuration.transport ?? TransferEngine(configuration: .init(configuration)))
     }
 
     // MARK: Fetching
