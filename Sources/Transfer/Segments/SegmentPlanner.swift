@@ -87,16 +87,16 @@ struct SegmentPlanner {
     let rules: Rules
     /// The holes that are nobody's, in order.
     var free: [Range<Int64>] = []
-    private(set) var connections: [ID: Connection] = [:]
+    var connections: [ID: Connection] = [:]
     private(set) var trial: ConnectionTrial
     private var nextID = Self.stream + 1
-    private var meter: RateMeter
+    var meter: RateMeter
     /// The number of connections that received bytes in the last window.
-    private var begun = 1
+    var begun = 1
     /// When those connections had begun that have received their holes, and are idle.
     private var idle: [MonotonicTime] = []
     /// True when a further connection has received all that it requested: ranges work.
-    private var hasRanges = false
+    var hasRanges = false
     /// True when the last connection has failed: none is started any more.
     private var isGivenUp = false
 
@@ -125,77 +125,6 @@ struct SegmentPlanner {
     var rest: Int64 { connections.values.reduce(free.reduce(0) { $0 + Int64($1.count) }) { $0 + $1.rest } }
 
     var isComplete: Bool { free.isEmpty && connections.isEmpty }
-
-    // MARK: Bytes
-
-    /// The use of a connection's next bytes.
-    struct Room {
-        /// Bytes that it passes over, because the sink has them.
-        let skipped: Int64
-        /// The offset of the bytes behind those, and how many of them it gives to the sink.
-        let position: Int64
-        let count: Int64
-    }
-
-    /// The use of so many bytes that a connection has received; `nil`: its hole was given to another one.
-    func room(for id: ID, wanting count: Int64) -> Room? {
-        guard let connection = connections[id] else { return nil }
-        let skipped = min(connection.skip, count)
-        return Room(skipped: skipped, position: connection.position, count: min(count - skipped, connection.rest))
-    }
-
-    /// A connection has used its room.
-    mutating func received(_ room: Room, by id: ID, at now: MonotonicTime) {
-        guard var connection = connections[id] else { return }
-        connection.skip -= room.skipped
-        connection.position += room.count
-        connection.received += room.count
-        connection.begunAt = connection.begunAt ?? now
-        connection.lastByteAt = now
-        connections[id] = connection
-        meter.received(room.count)
-    }
-
-    /// Lets a connection that has received its hole, and requested more than that, go on with another one, if there is one near.
-    ///
-    /// - Returns: False when there is none: the connection has arrived at a cut. And a connection whose hole it has taken.
-    mutating func goesOn(_ id: ID) -> (Bool, stopped: ID?) {
-        guard let connection = connections[id] else { return (false, nil) }
-        if connection.rest > 0 || connection.end == connection.requestedEnd { return (true, nil) }
-        let own = rate(of: connection)
-        // So much is on its way already: it would be lost with the request. The stream goes through to the end as long as no range has come whole.
-        let reach = id == Self.stream && !hasRanges ? .max : connection.end + Int64(own * meter.startTime)
-        let other = connections.filter { $0.key != id && $0.value.rest > 0 && $0.value.position >= connection.end }
-            .min { $0.value.position < $1.value.position }
-        if let index = free.firstIndex(where: { $0.lowerBound >= connection.end }),
-            free[index].lowerBound < other?.value.position ?? .max
-        {
-            let hole = free[index]
-            let end = min(hole.upperBound, connection.requestedEnd)
-            guard hole.lowerBound <= reach, hole.lowerBound < end else { return (false, nil) }
-            if end == hole.upperBound { free.remove(at: index) } else { free[index] = end..<hole.upperBound }
-            move(id, to: hole.lowerBound..<end)
-            return (true, nil)
-        }
-        guard let other, other.value.position <= reach, other.value.end <= connection.requestedEnd else {
-            return (false, nil)
-        }
-        let timeNeeded = Double(other.value.end - connection.end) / own
-        guard other.value.received == 0 || Double(other.value.rest) / rate(of: other.value) > 2 * timeNeeded else {
-            return (false, nil)
-        }
-        connections[other.key] = nil
-        move(id, to: other.value.position..<other.value.end)
-        return (true, other.key)
-    }
-
-    private mutating func move(_ id: ID, to hole: Range<Int64>) {
-        guard var connection = connections[id] else { return }
-        connection.skip = hole.lowerBound - connection.end
-        connection.position = hole.lowerBound
-        connection.end = hole.upperBound
-        connections[id] = connection
-    }
 
     // MARK: Decisions
 
@@ -275,7 +204,7 @@ struct SegmentPlanner {
         release(connection.position..<connection.end)
     }
 
-    private mutating func release(_ hole: Range<Int64>) {
+    mutating func release(_ hole: Range<Int64>) {
         let index = free.firstIndex { $0.lowerBound > hole.lowerBound } ?? free.count
         free.insert(hole, at: index)
         if index + 1 < free.count, free[index].upperBound == free[index + 1].lowerBound {
@@ -284,93 +213,5 @@ struct SegmentPlanner {
         if index > 0, free[index - 1].upperBound == free[index].lowerBound {
             free[index - 1] = free[index - 1].lowerBound..<free.remove(at: index).upperBound
         }
-    }
-
-    // MARK: Holes
-
-    /// A hole for a new connection, and the connection that had it and is too late with it, if there is one.
-    private mutating func take(below limit: Int64, at now: MonotonicTime) -> (Range<Int64>, stopped: ID?)? {
-        if let first = free.first, first.lowerBound < limit {
-            let wanted = min(limit, first.lowerBound + longestPiece)
-            var end = first.upperBound
-            if wanted < end { end = cut(before: wanted, after: first.lowerBound) ?? min(end, alignedUp(wanted)) }
-            let hole = first.lowerBound..<end
-            if hole.upperBound == first.upperBound {
-                free.removeFirst()
-            } else {
-                free[0] = hole.upperBound..<first.upperBound
-            }
-            return (hole, nil)
-        }
-        let late = connections.filter { standsStill($0.value, at: now) || isFarBehind($0.value, at: now) }
-        if let (id, connection) = late.min(by: { $0.key < $1.key }) {
-            connections[id] = nil
-            return (connection.position..<connection.end, id)
-        }
-        return steal(below: limit).map { ($0, nil) }
-    }
-
-    private func standsStill(_ connection: Connection, at now: MonotonicTime) -> Bool {
-        connection.rest > 0 && now - connection.lastByteAt > rules.standstill
-    }
-
-    /// True for a connection so slow that another one would bring all of its hole much sooner.
-    private func isFarBehind(_ connection: Connection, at now: MonotonicTime) -> Bool {
-        guard connection.rest > 0, now - connection.startedAt > rules.standstill / 2 else { return false }
-        let timeNeeded = meter.startTime + Double(connection.rest) / meter.usualRate(of: begun)
-        return Double(connection.rest) / rate(of: connection) > 4 * timeNeeded
-    }
-
-    /// Cuts a piece from the hole that would be finished last.
-    private mutating func steal(below limit: Int64) -> Range<Int64>? {
-        var best: (id: ID, timeLeft: Double, piece: Range<Int64>)?
-        for (id, connection) in connections {
-            let end = min(connection.end, alignedUp(limit))
-            guard end - connection.position > rules.unit else { continue }
-            let middle = connection.position + (end - connection.position) / 2
-            let wanted = max(middle, end - longestPiece)
-            guard let cut = cut(after: wanted, before: end) ?? cut(before: wanted, after: connection.position) else {
-                continue
-            }
-            let timeLeft = Double(connection.rest) / rate(of: connection)
-            let timeNeeded = meter.startTime + Double(end - cut) / meter.usualRate(of: begun)
-            guard timeNeeded < timeLeft else { continue }
-            if best.map({ (timeLeft, id) > ($0.timeLeft, $0.id) }) ?? true { best = (id, timeLeft, cut..<end) }
-        }
-        guard let best, let victim = connections[best.id] else { return nil }
-        connections[best.id]?.end = best.piece.lowerBound
-        if best.piece.upperBound < victim.end { release(best.piece.upperBound..<victim.end) }
-        return best.piece
-    }
-
-    /// Bytes a second; of one that has just begun, the usual rate.
-    private func rate(of connection: Connection) -> Double {
-        let usual = meter.usualRate(of: begun)
-        let seconds = (meter.now - connection.startedAt).seconds - meter.startTime
-        guard seconds > meter.window.seconds else { return usual }
-        return max(1, Double(connection.received) / seconds)
-    }
-
-    private var longestPiece: Int64 {
-        let rate = meter.usualRate(of: begun)
-        let bytes = Int64(min(rate * (trial.isTrying ? rules.trialTime : rules.pieceTime), 1e15))
-        return max(rules.unit, trial.isTrying ? min(bytes, rules.trialUnits * rules.unit) : bytes)
-    }
-
-    private func alignedUp(_ offset: Int64) -> Int64 {
-        guard offset < .max - rules.unit else { return .max }
-        return (offset + rules.unit - 1) / rules.unit * rules.unit
-    }
-
-    /// The first place for a cut at or behind an offset, and before another one.
-    private func cut(after offset: Int64, before end: Int64) -> Int64? {
-        let cut = alignedUp(offset)
-        return cut < end ? cut : nil
-    }
-
-    /// The last place for a cut at or before an offset, and behind another one.
-    private func cut(before offset: Int64, after start: Int64) -> Int64? {
-        let cut = offset / rules.unit * rules.unit
-        return cut > start ? cut : nil
     }
 }
