@@ -359,7 +359,7 @@ package final class BodyWriter {
         // Stored under a random key, and never among the entries: unstorable content does not survive a kill.
         let key = EntryKey("transient \(UInt64.random(in: .min ... .max))")
         let body = try commit(NewEntry(key: key, url: "", metadata: []), isTransient: true)
-        return StoredBody(entry: body.entry, file: body.file, path: body.path) { [store] in
+        return StoredBody(entry: body.entry, file: body.file, path: body.path, store: store) { [store] in
             store.deleteDoomed(body.entry)
         }
     }

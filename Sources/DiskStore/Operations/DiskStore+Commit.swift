@@ -149,7 +149,7 @@ extension DiskStore {
         _ placing: BodyPlacing, _ file: File, _ generation: Generation?
     ) throws(StoreError) -> StoredBody {
         guard let entry = placing.entry else { throw StoreError(.io, "a commit without an entry", path: paths.root) }
-        return StoredBody(entry: entry, file: file, path: paths.body(entry.id), generation: generation)
+        return StoredBody(entry: entry, file: file, path: paths.body(entry.id), generation: generation, store: self)
     }
 
     /// Never replaces an existing file, which would be another entry's body (and costs five times as much).
