@@ -27,7 +27,7 @@ final class EngineLoop {
     private static let placeInterval = Duration.milliseconds(50)
 
     private struct Timer: Comparable {
-        enum Occasion {
+        enum Occasion: Equatable {
             /// The end of a wait between attempts.
             case attempt(UInt64)
             /// The end of a pause that keeps to the rate.
