@@ -1,6 +1,6 @@
-import ArgumentParser
+public import ArgumentParser
 import Glibc
-import ImageCache
+public import ImageCache
 
 extension LinkMode: ExpressibleByArgument {
     static let variable = "IMGCACHE_LINK_MODE"

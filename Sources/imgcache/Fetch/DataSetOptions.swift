@@ -1,4 +1,5 @@
 import ArgumentParser
+import ImageCache
 
 /// The options of `fetch` that are about sets of files: their lists, mirrors and checksums, and where they go.
 struct DataSetOptions: ParsableArguments {
