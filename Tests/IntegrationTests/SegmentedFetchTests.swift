@@ -137,7 +137,9 @@ import Testing
         let (outcome, answer) = try await work.fetchJSON("-j", "16", origin.url())
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(large.content.equalsFile(at: answer.path ?? ""))
-        #expect(answer.bytesTransferred + answer.resumedFrom == large.size)
+        // A connection may pass over what another one has brought meanwhile, if it is on its way already.
+        #expect(answer.bytesTransferred + answer.resumedFrom >= large.size)
+        #expect(answer.bytesTransferred + answer.resumedFrom <= large.size + 16 * blockSize)
         // A block of each of 16, and what was in the sockets' buffers.
         let inFlight: Int64 = 64 << 10
         #expect(answer.resumedFrom >= before - 16 * blockSize - Int64(connections) * inFlight)

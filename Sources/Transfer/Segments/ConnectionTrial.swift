@@ -6,8 +6,8 @@
 /// next, else twice as many.
 struct ConnectionTrial {
     private enum Phase {
-        /// The rate of the last window, if there was one, and the number of windows since it stopped growing.
-        case watching(Double?, since: Int)
+        /// The rate of the last window, if there was one, and the time for which it has not grown.
+        case watching(Double?, steadyFor: Duration)
         /// The rate of the last window in which all of them had begun, if there was one.
         case trying(before: Double, windows: Int, last: Double?)
         case resting(until: MonotonicTime)
@@ -30,7 +30,7 @@ struct ConnectionTrial {
     private(set) var settled = 1
     /// The number of connections that should run now.
     private(set) var wanted = 1
-    private var phase = Phase.watching(nil, since: 0)
+    private var phase = Phase.watching(nil, steadyFor: .zero)
     private var factor = 2
     /// The highest rate, falling by a tenth with each window.
     private var peak = 0.0
@@ -47,25 +47,30 @@ struct ConnectionTrial {
     ///
     /// - Parameters:
     ///   - rate: Bytes a second of all connections.
+    ///   - time: The window's length.
+    ///   - usual: The length that windows have usually.
     ///   - begun: The number of connections that received bytes during the whole window.
     ///   - mayBegin: True if the first trial may begin.
     ///   - mayGoOn: True if another one may.
-    mutating func measured(_ rate: Double, begun: Int, mayBegin: Bool, mayGoOn: Bool, at now: MonotonicTime) {
+    mutating func measured(
+        _ rate: Double, in time: Duration, usual: Duration, begun: Int, mayBegin: Bool, mayGoOn: Bool,
+        at now: MonotonicTime
+    ) {
         peak = max(rate, peak * 0.9)
         switch phase {
-        case .watching(let previous, let since):
+        case .watching(let previous, let steady):
             guard mayBegin || mayGoOn && hasTried, settled < most, let previous, rate < previous * 1.3 else {
-                phase = .watching(rate, since: 0)
+                phase = .watching(rate, steadyFor: .zero)
                 return
             }
             // Behind its peak the rate falls; where packets are lost it is never steady.
-            if rate > previous * 0.75 || since >= 2 {
+            if rate > previous * 0.75 || steady + time >= usual * 3 {
                 attempt(before: rate)
             } else {
-                phase = .watching(rate, since: since + 1)
+                phase = .watching(rate, steadyFor: steady + time)
             }
         case .trying(let before, let windows, let last): judge(rate, before, windows, last, begun, mayGoOn, at: now)
-        case .resting(let until): if now >= until { phase = .watching(rate, since: 0) }
+        case .resting(let until): if now >= until { phase = .watching(rate, steadyFor: .zero) }
         }
     }
 
@@ -102,7 +107,7 @@ struct ConnectionTrial {
         settled = begun
         wanted = begun
         pause = Self.firstPause
-        phase = .watching(rate, since: 0)
+        phase = .watching(rate, steadyFor: .zero)
     }
 
     private mutating func attempt(before: Double) {
@@ -128,6 +133,6 @@ struct ConnectionTrial {
         most = max(1, min(most, count))
         wanted = min(wanted, most)
         settled = min(settled, most)
-        phase = .watching(nil, since: 0)
+        phase = .watching(nil, steadyFor: .zero)
     }
 }

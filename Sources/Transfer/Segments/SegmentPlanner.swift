@@ -133,14 +133,15 @@ struct SegmentPlanner {
     /// - Parameter followedEnd: The end of what readers of the growing body can have; `nil`: nobody reads it.
     mutating func actions(at now: MonotonicTime, followedEnd: Int64? = nil) -> [Action] {
         var actions: [Action] = []
+        let start = meter.windowStart
         if let rate = meter.windowEnded(at: now) {
-            let start = now + (.zero - meter.window)
             let whole = connections.values.count { $0.begunAt.map { $0 <= start } ?? false }
             begun = max(1, connections.values.count { $0.begunAt != nil })
             let isTrying = trial.isTrying
             let rest = rest
             trial.measured(
-                rate, begun: whole, mayBegin: rest >= rules.leastRest, mayGoOn: rest >= rules.leastRest / 2, at: now)
+                rate, in: now - start, usual: meter.window, begun: whole, mayBegin: rest >= rules.leastRest,
+                mayGoOn: rest >= rules.leastRest / 2, at: now)
             if isTrying, !trial.isTrying { actions += stopTried() }
         }
         let limit = followedEnd.map { $0 + rules.readAhead } ?? .max

@@ -18,6 +18,16 @@ struct SegmentPlannerTests {
         #expect(seconds < Double(total) / 250_000 / 12 + 3)
     }
 
+    @Test(arguments: [10, 100].map { $0 * mebibyte }, [20, 200, 400])
+    func `a limit that lets a second's worth through at once is seen all the same`(total: Int64, latency: Int) {
+        var host = SimulatedHost(
+            total, .init(perConnection: 250_000, latency: .milliseconds(latency), isInBursts: true))
+        let seconds = host.finish()
+        #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 })
+        #expect(host.mostAtOnce == 16)
+        #expect(seconds < Double(total) / 250_000 / 12 + 5)
+    }
+
     @Test func `a link that one connection fills gets one, and trials that cost nothing`() {
         var host = SimulatedHost(100 * mebibyte, .init(capacity: 12_500_000, perConnection: 12_500_000))
         let seconds = host.finish()

@@ -11,6 +11,8 @@ struct SimulatedHost {
         var capacity: Int64 = 1 << 40
         var perConnection: Int64
         var latency = Duration.milliseconds(200)
+        /// A second's worth of bytes at once, then nothing for a second: as nginx limits a connection's rate.
+        var isInBursts = false
         /// The rates of single connections, where they differ: by the order of their starts.
         var slow: [Int: Int64] = [:]
     }
@@ -69,7 +71,10 @@ struct SimulatedHost {
             guard let request = requests[id], request.begins <= now else { continue }
             let own = link.slow[request.number] ?? link.perConnection
             let rate = min(own, link.capacity / Int64(max(1, open)))
-            let credit = request.credit + rate / 50
+            // The steps since the connection began; bytes come in the first one of each second.
+            let age = (now - request.begins).nanoseconds / Self.step.nanoseconds
+            let share = link.isInBursts ? (age % 50 == 1 ? rate : 0) : rate / 50
+            let credit = request.credit + share
             requests[id]?.credit = credit % 1024
             deliver(credit - credit % 1024, to: id)
         }
