@@ -50,7 +50,8 @@ extension SegmentPlanner {
             move(id, to: hole.lowerBound..<end)
             return (true, nil)
         }
-        guard let other, other.value.position <= reach, other.value.end <= connection.requestedEnd else {
+        guard let other, mayLose(other.key), other.value.position <= reach, other.value.end <= connection.requestedEnd
+        else {
             return (false, nil)
         }
         let timeNeeded = Double(other.value.end - connection.end) / own

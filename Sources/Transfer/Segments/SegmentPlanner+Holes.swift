@@ -15,13 +15,18 @@ extension SegmentPlanner {
             }
             return (hole, nil)
         }
-        let late = connections.filter { standsStill($0.value, at: now) || isFarBehind($0.value, at: now) }
+        let late = connections.filter {
+            mayLose($0.key) && (standsStill($0.value, at: now) || isFarBehind($0.value, at: now))
+        }
         if let (id, connection) = late.min(by: { $0.key < $1.key }) {
             connections[id] = nil
             return (connection.position..<connection.end, id)
         }
         return steal(below: limit).map { ($0, nil) }
     }
+
+    /// False for the stream as long as no range has come whole: it alone may be able to bring the body.
+    func mayLose(_ id: ID) -> Bool { id != Self.stream || hasRanges }
 
     private func standsStill(_ connection: Connection, at now: MonotonicTime) -> Bool {
         connection.rest > 0 && now - connection.lastByteAt > rules.standstill

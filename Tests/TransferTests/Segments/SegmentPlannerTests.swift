@@ -102,6 +102,17 @@ struct SegmentPlannerTests {
         #expect(host.started.count == 1 && seconds < Double(host.total) / 250_000 * 1.2)
     }
 
+    @Test(arguments: [250_000, 20_000]) func `the stream brings the body through to its end where no range comes whole`(
+        stream: Int64
+    ) {
+        var host = SimulatedHost(10 * mebibyte, .init(perConnection: 250_000, cutsRanges: true, slow: [0: stream]))
+        while !host.planner.isComplete, host.now.seconds < 5_000 {
+            #expect(host.running.contains(SegmentPlanner.stream))
+            host.advance()
+        }
+        #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 })
+    }
+
     @Test func `when the last connection has failed, nothing is started`() {
         var host = SimulatedHost(50 * mebibyte, .init(perConnection: 250_000))
         while host.running.count < 8 { host.advance() }

@@ -13,6 +13,8 @@ struct SimulatedHost {
         var latency = Duration.milliseconds(200)
         /// A second's worth of bytes at once, then nothing for a second: as nginx limits a connection's rate.
         var isInBursts = false
+        /// Every range lacks its last KiB.
+        var cutsRanges = false
         /// The rates of single connections, where they differ: by the order of their starts.
         var slow: [Int: Int64] = [:]
     }
@@ -83,8 +85,9 @@ struct SimulatedHost {
 
     private mutating func deliver(_ count: Int64, to id: SegmentPlanner.ID) {
         guard let request = requests[id] else { return }
-        let bytes = min(count, request.end - request.sent)
-        guard bytes > 0 else { return }
+        let isCut = link.cutsRanges && id != SegmentPlanner.stream
+        let bytes = min(count, request.end - (isCut ? 1024 : 0) - request.sent)
+        guard bytes > 0 else { return isCut ? end(id, .failed) : () }
         var left = bytes
         while left > 0 {
             guard let room = planner.room(for: id, wanting: left) else { return requests[id] = nil }
