@@ -36,8 +36,9 @@ extension SegmentPlanner {
         guard let connection = connections[id] else { return (false, nil) }
         if connection.rest > 0 || connection.end == connection.requestedEnd { return (true, nil) }
         let own = rate(of: connection)
-        // So much is on its way already: it would be lost with the request. The stream goes through to the end as long as no range has come whole.
-        let reach = id == Self.stream && !hasRanges ? .max : connection.end + Int64(own * meter.startTime)
+        // So much is on its way already: it would be lost with the request. One that must not be lost goes through to the end.
+        let isNeeded = !mayLose(id)
+        let reach = isNeeded ? .max : connection.end + Int64(own * meter.startTime)
         let other = connections.filter { $0.key != id && $0.value.rest > 0 && $0.value.position >= connection.end }
             .min { $0.value.position < $1.value.position }
         if let index = free.firstIndex(where: { $0.lowerBound >= connection.end }),
@@ -55,7 +56,8 @@ extension SegmentPlanner {
             return (false, nil)
         }
         let timeNeeded = Double(other.value.end - connection.end) / own
-        guard other.value.received == 0 || Double(other.value.rest) / rate(of: other.value) > 2 * timeNeeded else {
+        guard isNeeded || other.value.received == 0 || Double(other.value.rest) / rate(of: other.value) > 2 * timeNeeded
+        else {
             return (false, nil)
         }
         connections[other.key] = nil

@@ -102,15 +102,20 @@ struct SegmentPlannerTests {
         #expect(host.started.count == 1 && seconds < Double(host.total) / 250_000 * 1.2)
     }
 
-    @Test(arguments: [250_000, 20_000]) func `the stream brings the body through to its end where no range comes whole`(
-        stream: Int64
-    ) {
-        var host = SimulatedHost(10 * mebibyte, .init(perConnection: 250_000, cutsRanges: true, slow: [0: stream]))
-        while !host.planner.isComplete, host.now.seconds < 5_000 {
-            #expect(host.running.contains(SegmentPlanner.stream))
-            host.advance()
+    @Test(arguments: [20, 100, 200], [250_000, 1_000_000, 2_000_000])
+    func `the stream brings the body through to its end where no range comes whole`(latency: Int, rate: Int64) {
+        for first in [rate / 8, rate / 2, rate, rate * 2] {
+            for second in [rate / 8, rate, rate * 3] {
+                let link = SimulatedHost.Link(
+                    perConnection: rate, latency: .milliseconds(latency), cutsRanges: true,
+                    slow: [1: first, 2: second])
+                for size in [10, 14] {
+                    var host = SimulatedHost(Int64(size) * mebibyte, link)
+                    while !host.planner.isComplete, host.running.contains(SegmentPlanner.stream) { host.advance() }
+                    #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 }, "\(link), \(size) MiB")
+                }
+            }
         }
-        #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 })
     }
 
     @Test func `when the last connection has failed, nothing is started`() {
