@@ -1,9 +1,9 @@
 /// Decides how many connections a body is worth, by the rates at which all of it arrives.
 ///
-/// One connection more is tried once the rate has stopped growing. It stays when the sum rises by a clear share of what a connection
-/// brought before, or when the sum is far below what the link has carried just before, so that the link is not what limits it. Otherwise it
-/// goes away, and the next trial comes later each time. When those that are tried bring their whole share, eight times as many are tried
-/// next, else twice as many.
+/// Three connections more are tried once the rate has stopped growing. They stay when the sum rises by a clear share of what a connection
+/// brought before, or when the sum is far below what the link has carried just before, so that the link is not what limits it. Otherwise
+/// they go away, and the next trial, of one connection, comes later each time. When those that are tried bring their whole share,
+/// eight times as many are tried next, else four times as many.
 struct ConnectionTrial {
     private enum Phase {
         /// The rate of the last window, if there was one, and the time for which it has not grown.
@@ -31,7 +31,7 @@ struct ConnectionTrial {
     /// The number of connections that should run now.
     private(set) var wanted = 1
     private var phase = Phase.watching(nil, steadyFor: .zero)
-    private var factor = 2
+    private var factor = 4
     /// The highest rate, falling by a tenth with each window.
     private var peak = 0.0
     private var pause = Self.firstPause
@@ -102,7 +102,7 @@ struct ConnectionTrial {
 
     private mutating func succeed(with begun: Int, from before: Double, to rate: Double) {
         let isWhole = rate >= before * (1 + share(of: begun) * Self.wholeGain)
-        factor = isWhole ? 8 : 2
+        factor = isWhole ? 8 : 4
         if begun < wanted { most = begun }
         settled = begun
         wanted = begun
