@@ -108,6 +108,9 @@ public struct CachedFile: Sendable {
             }
         }
 
+        /// Returns true if a regular file with the same bytes is at `path`; a symbolic link is none.
+        package func isEqual(toFileAt path: String) -> Bool { file.body.isEqual(toFileAt: path) }
+
         /// Moves the file to `path`, out of a cache that is not used again: there it counts as gone from then on. No byte is
         /// copied where both are on one file system.
         package func move(to path: String, overwrite: Bool) throws(ImageCacheError) {

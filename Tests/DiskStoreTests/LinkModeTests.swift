@@ -68,6 +68,33 @@ import Testing
             ((try? FileManager.default.destinationOfSymbolicLink(atPath: path("new"))) != nil) == (mode == .symlink))
     }
 
+    @Test func `a file is equal to the body with all its bytes, and a link to one is not`() throws {
+        let large = pattern(600_000, seed: 3)
+        try test.store.put("large", large)
+        for (key, bytes) in [("k", body), ("large", large)] {
+            let entry = try #require(try test.store.entries(for: EntryKey(key)).first)
+            let stored = try #require(try test.store.open(entry))
+            func isEqual(_ other: [UInt8]) throws -> Bool {
+                try Data(other).write(to: URL(filePath: path("other")))
+                return stored.isEqual(toFileAt: path("other"))
+            }
+            #expect(try isEqual(bytes))
+            #expect(try !isEqual(bytes.dropLast()))
+            #expect(try !isEqual(bytes + [0]))
+            for place in [0, bytes.count / 2, bytes.count - 1] {
+                var other = bytes
+                other[place] ^= 1
+                #expect(try !isEqual(other))
+            }
+            #expect(symlink(stored.path, path("symbolic")) == 0)
+            #expect(!stored.isEqual(toFileAt: path("symbolic")))
+            unlink(path("symbolic"))
+            #expect(!stored.isEqual(toFileAt: path("absent")) && !stored.isEqual(toFileAt: "/dev/null"))
+            try stored.export(to: path("own"), overwrite: true, mode: .hardlink)
+            #expect(stored.isEqual(toFileAt: path("own")))
+        }
+    }
+
     @Test(arguments: LinkMode.allCases)
     func `a device is written into and stays one`(mode: LinkMode) throws {
         try stored().export(to: "/dev/null", overwrite: true, mode: mode)

@@ -10,12 +10,11 @@ extension StoredBody {
     ///
     /// - Parameter overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
     package func export(to path: String, overwrite: Bool, mode: LinkMode = .clone) throws(StoreError) {
-        // Without permission to replace, an existing link counts as an existing file.
-        let target = try ExportTarget(path)
+        let present = overwrite ? nil : FileStatus(at: path)
+        let target: ExportTarget = present?.isRegular == true ? .file(path) : try ExportTarget(path)
         guard case .file(let name) = target else { return try write(to: target, path, mode, overwrite: true) }
-        if !overwrite, FileStatus(at: path) != nil {
-            throw StoreError(.exists, "the file exists", path: path, errno: EEXIST)
-        }
+        // Without permission to replace, an existing link counts as an existing file.
+        if present != nil { throw StoreError(.exists, "the file exists", path: path, errno: EEXIST) }
         switch mode {
         case .hardlink: if try store.link(self, at: name, overwrite: overwrite) { return }
         case .symlink: return try ExportTarget.makeSymbolicLink(to: self.path, at: path, overwrite: overwrite)

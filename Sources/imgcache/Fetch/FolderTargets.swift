@@ -25,6 +25,8 @@ final class FolderTargets: Sendable {
     private struct State {
         /// The URL of each path.
         var owners: [String: String] = [:]
+        /// The folder was made, or was there.
+        var hasFolder = false
         /// The URLs whose files are written.
         var delivered: Set<String> = []
         /// The written files by identity, for folders where two names may refer to one file.
@@ -121,7 +123,10 @@ final class FolderTargets: Sendable {
     /// - Parameter moving: out of a cache that is not used again.
     /// - Returns: its path.
     func deliver(_ file: CachedFile, of download: ListedDownload, moving: Bool) throws -> String {
-        try OutputDestination.makeFolder(directory)
+        if !state.withLock({ $0.hasFolder }) {
+            try OutputDestination.makeFolder(directory)
+            state.withLock { $0.hasFolder = true }
+        }
         let name = name(of: download, file)
         try makeFolders(of: name)
         let (url, path) = (download.url, path(name))
@@ -150,12 +155,13 @@ final class FolderTargets: Sendable {
     }
 
     private func write(_ file: CachedFile, of url: String, to path: String, _ moving: Bool) throws {
-        // Two URLs that one stored file answers have links to that very file.
-        let own = FileIdentity(file.path)
-        let identity = FileIdentity(path).flatMap { $0 == own ? nil : $0 }
+        var identity = FileIdentity(path)
         let other = state.withLock { state -> String? in
             if let owner = state.owners[path], owner != url { return owner }
-            if let owner = identity.flatMap({ state.files[$0] }), owner != url { return owner }
+            // Two URLs that one stored file answers may have links to that very file.
+            if let owner = identity.flatMap({ state.files[$0] }), owner != url, identity != FileIdentity(file.path) {
+                return owner
+            }
             state.owners[path] = url
             return nil
         }
@@ -166,15 +172,15 @@ final class FolderTargets: Sendable {
             } else {
                 try file.blocking.export(to: path, overwrite: overwrite, linkMode: linkMode)
             }
+            identity = FileIdentity(path)
         } catch {
             guard error.code == .store(.exists) else { throw error }
             // As an earlier run left it.
             guard linkMode.isAt(path, file) else { throw Failure.exists(path) }
         }
-        let written = FileIdentity(path)
         state.withLock { state in
             state.delivered.insert(url)
-            if let written { state.files[written] = url }
+            if let identity { state.files[identity] = url }
         }
     }
 }

@@ -1,0 +1,26 @@
+import Glibc
+
+extension StoredBody {
+    /// Returns true if a regular file with the body's bytes is at `path`; a symbolic link is none.
+    package func isEqual(toFileAt path: String) -> Bool {
+        guard let status = FileStatus(at: path), status.isRegular, status.size == size else { return false }
+        // The store's file itself.
+        if status.links > 1, status.identity == file.status?.identity { return true }
+        guard let other = try? File(path, O_RDONLY) else { return false }
+        let unit = Int(min(max(size, 1), BlockMap.blockSize))
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * unit, alignment: 64)
+        defer { memory.deallocate() }
+        let (own, others) = (UnsafeMutableRawBufferPointer(rebasing: memory[..<unit]), memory[unit...])
+        var offset: Int64 = 0
+        while offset < size {
+            let count = Int(min(Int64(unit), size - offset))
+            let (left, right) = (own[..<count], others.prefix(count))
+            guard (try? file.read(into: .init(rebasing: left), at: offset)) == count,
+                (try? other.read(into: .init(rebasing: right), at: offset)) == count,
+                left.elementsEqual(right)
+            else { return false }
+            offset += Int64(count)
+        }
+        return true
+    }
+}
