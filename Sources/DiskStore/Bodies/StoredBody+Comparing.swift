@@ -10,14 +10,14 @@ extension StoredBody {
         let unit = Int(min(max(size, 1), BlockMap.blockSize))
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * unit, alignment: 64)
         defer { memory.deallocate() }
-        let (own, others) = (UnsafeMutableRawBufferPointer(rebasing: memory[..<unit]), memory[unit...])
+        let own = UnsafeMutableRawBufferPointer(rebasing: memory[..<unit])
+        let others = UnsafeMutableRawBufferPointer(rebasing: memory[unit...])
         var offset: Int64 = 0
         while offset < size {
             let count = Int(min(Int64(unit), size - offset))
-            let (left, right) = (own[..<count], others.prefix(count))
-            guard (try? file.read(into: .init(rebasing: left), at: offset)) == count,
-                (try? other.read(into: .init(rebasing: right), at: offset)) == count,
-                left.elementsEqual(right)
+            guard (try? file.read(into: .init(rebasing: own[..<count]), at: offset)) == count,
+                (try? other.read(into: .init(rebasing: others[..<count]), at: offset)) == count,
+                let left = own.baseAddress, let right = others.baseAddress, memcmp(left, right, count) == 0
             else { return false }
             offset += Int64(count)
         }
