@@ -19,6 +19,8 @@ final class Index {
     var openCatalogue: Catalogue?
     /// The identity of the open index file. Another one at its path means that it was moved or deleted.
     var identity: FileStatus.Identity?
+    /// When it was last seen to be that one, in milliseconds of ``CoarseClock``.
+    var seen: Int64 = 0
     var isClosed = false
 
     /// Accesses that are not yet in the index, in order; the last one of an entry counts.
@@ -32,6 +34,8 @@ final class Index {
     var asideBytes: Int64 = 0
     var evictions = EvictionStatistics()
     var hasTidiedPartials = false
+    /// The greatest number of a partial when their folder was last listed; nil before.
+    var lastPartial: Int64?
     /// This process's run, as soon as it holds a body.
     var run: Run?
     /// A capacity announced by another process, until it is applied.
@@ -61,6 +65,7 @@ final class Index {
         if configuration.isReadOnly {
             throw StoreError(.notWritable, "the store was opened for reading only", path: paths.root)
         }
+        try ensureOpen(seenWithin: 0)
         let catalogue = try catalogue()
         try catalogue.begin()
         do throws(StoreError) {
@@ -98,9 +103,10 @@ final class Index {
         let catalogue = try catalogue()
         guard let allocated = try catalogue.deleteEntry(id) else { return false }
         try catalogue.insertDoomed(id, allocated: allocated)
-        if try !catalogue.holders(of: id).isEmpty { totals.held -= allocated }
+        let holders = try catalogue.holders(of: id)
+        if !holders.isEmpty { totals.held -= allocated }
         // Runs keep the file that they were given; a pin keeps what is current.
-        _ = try catalogue.deleteHold(id, run: PinSchema.pinRun)
+        if holders.contains(PinSchema.pinRun) { _ = try catalogue.deleteHold(id, run: PinSchema.pinRun) }
         totals.entries -= 1
         totals.bodies -= allocated
         totals.doomed += allocated

@@ -9,7 +9,7 @@ extension DiskStore {
             file = try keyLocks.lock(byte, in: paths.locks)
         } catch {
             guard error.errno == ENOENT else { throw error }
-            try withIndex { (_) throws(StoreError) in }  // Recreates a directory that was deleted meanwhile.
+            try recreateDirectory()
             file = try keyLocks.lock(byte, in: paths.locks)
         }
         return file.map { KeyLock(key: key, byte: byte, file: $0, in: keyLocks) }
