@@ -38,6 +38,8 @@ final class Index {
     var lastPartial: Int64?
     /// This process's run, as soon as it holds a body.
     var run: Run?
+    /// Changes of resources that were recorded in the running transaction.
+    var unsettled: [Generation] = []
     /// A capacity announced by another process, until it is applied.
     var announcedCapacity: Int64?
     var capacityChange: CapacityChange?
@@ -75,9 +77,11 @@ final class Index {
             let result = try body(&totals)
             if totals != before { try catalogue.save(totals) }
             try catalogue.commit()
+            settleGenerations()
             return result
         } catch {
             catalogue.rollBack()
+            settleGenerations()
             folderSizes.removeAll()
             throw error
         }
@@ -125,7 +129,7 @@ final class Index {
             var effects = SharedChange.Effects()
             let catalogue = try index.catalogue()
             guard try catalogue.save(metadata: metadata, of: entry.id) else { return effects }
-            effects.noted = try index.noted(index.generations.tableNow.generation(of: entry.url))
+            effects.noted = try index.noted(entry.url)
             if holds { try index.hold(entry.id, allocated: entry.allocated, &totals) }
             guard let variant, variant != entry.variant else { return effects }
             if let other = try catalogue.entry(of: entry.key, variant: variant), other.id != entry.id {
