@@ -29,8 +29,9 @@ options = parser.parse_args()
 binary = options.binary or program("store")
 
 sizes = [int(size) for size in options.sizes.split(",")]
-operations = ["open", "look-up", "hit", "commit", "commit together", "evict"]
-names = {"open": "open and first look-up", "hit": "hit: look-up, open, touch", "commit together": "commit, 64 at a time"}
+operations = ["open", "look-up", "hit", "confirm", "commit", "commit together", "evict"]
+names = {"open": "open and first look-up", "hit": "hit: look-up, open, touch", "confirm": "confirm (304), 64 at a time",
+         "commit together": "commit, 64 at a time"}
 
 
 def said(*command: object) -> dict:

@@ -10,7 +10,7 @@ struct Operation: Sendable {
 
     static let all = [
         Operation(name: "open", run: open), Operation(name: "look-up", run: lookUp), Operation(name: "hit", run: hit),
-        Operation(name: "change", run: change),
+        Operation(name: "confirm", run: confirm), Operation(name: "change", run: change),
     ]
 
     struct Missing: Error {}
@@ -56,6 +56,22 @@ struct Operation: Sendable {
         }
         for key in keys.prefix(1000) { try hit(key) }
         return ["hit": try timed(5000) { for key in keys.dropFirst(1000) { try hit(key) } }]
+    }
+
+    /// What a 304 does, several at the same time.
+    private static func confirm(_ directory: String, _ count: Int) async throws -> [String: [Double]] {
+        let store = try Filling.open(directory)
+        defer { store.close() }
+        let executor = BlockingExecutor(width: 2)
+        defer { executor.close() }
+        let keys = randomKeys(6000, of: count)
+        let filling = Filling(directory)
+        try await filling.confirmTogether(store, Array(keys.prefix(1000)), on: executor)
+        return [
+            "confirm": try await timed(5000) {
+                try await filling.confirmTogether(store, Array(keys.dropFirst(1000)), on: executor)
+            }
+        ]
     }
 
     /// The oldest go and come again as the newest, so that the store keeps its size and its keys.
