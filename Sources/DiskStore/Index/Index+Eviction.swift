@@ -9,11 +9,17 @@ extension Index {
         let catalogue = try catalogue()
         var counted = totals
         if counted == nil { counted = try catalogue.totals() }
-        return try StoreUsage(
-            budget: budget, totals: counted ?? Totals(), indexPages: catalogue.pageCount(),
-            freePages: catalogue.freePageCount(), logBytes: diskUsage.log, asideBytes: asideBytes,
-            listBytes: catalogue.listBytes(), diskFree: diskUsage.free, minimumFreeSpace: configuration.minimumFreeSpace
-        )
+        try diskUsage.look(atPagesBeforeWriting: bytes) { () throws(StoreError) in
+            try DiskUsage.Pages(
+                all: catalogue.pageCount(), free: catalogue.freePageCount(), lists: catalogue.listBytes())
+        }
+        let pages = diskUsage.pages
+        let usage = StoreUsage(
+            budget: budget, totals: counted ?? Totals(), indexPages: pages.all, freePages: pages.free,
+            logBytes: diskUsage.log, asideBytes: asideBytes, listBytes: pages.lists, diskFree: diskUsage.free,
+            minimumFreeSpace: configuration.minimumFreeSpace)
+        diskUsage.note(shortage: usage.shortage(of: bytes))
+        return usage
     }
 
     // MARK: Making room
