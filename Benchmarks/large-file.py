@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -30,32 +31,35 @@ def warm(folder: Path, count: int) -> None:
     scratch.unlink()
 
 
-def contenders(url: str, out: Path, expected: int) -> list[Contender]:
+def contenders(url: str, out: Path, original: Path) -> list[Contender]:
     """curl first: the others are compared with it."""
+    expected = original.stat().st_size
 
     def prepare() -> None:
         empty(out)
         os.sync()  # nobody pays for what the one before left to be written
         warm(out, expected + expected // 4)
 
-    def of_size(*paths: Path):
+    def equal(*paths: Path):
         def check() -> None:
             for path in paths:
                 found = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
-                if not any(p.stat().st_size == expected for p in found):
-                    raise SystemExit(f"{path} does not hold the whole file")
+                if not any(p.stat().st_size == expected and subprocess.call(["cmp", "-s", original, p]) == 0 for p in found):
+                    raise SystemExit(f"{path} does not hold the file")
         return check
 
     file, cache = out / "file", out / "cache"
     imgcache = [IMGCACHE, "fetch", "-q", "--cache-dir", str(cache), "--capacity", "16GiB", url]
     return [
-        Contender("curl -o", ["curl", "-s", "-o", str(file), url], prepare, of_size(file)),
-        Contender("imgcache fetch", imgcache, prepare, of_size(cache / "bodies")),
-        Contender("imgcache fetch -o", [*imgcache, "-o", str(file)], prepare, of_size(file, cache / "bodies")),
-        Contender("wget2 -O", ["wget2", "-q", "-O", str(file), url], prepare, of_size(file)),
-        Contender("wget -O", ["wget", "-q", "-O", str(file), url], prepare, of_size(file)),
+        Contender("curl -o", ["curl", "-s", "-o", str(file), url], prepare, equal(file)),
+        Contender("imgcache fetch", imgcache, prepare, equal(cache / "bodies")),
+        Contender("imgcache fetch -o", [*imgcache, "-o", str(file)], prepare, equal(file, cache / "bodies")),
+        Contender("imgcache fetch -o --link-mode hardlink", [*imgcache, "-o", str(file), "--link-mode", "hardlink"], prepare,
+                  equal(file, cache / "bodies")),
+        Contender("wget2 -O", ["wget2", "-q", "-O", str(file), url], prepare, equal(file)),
+        Contender("wget -O", ["wget", "-q", "-O", str(file), url], prepare, equal(file)),
         Contender("aria2c", ["aria2c", "-q", "--file-allocation=none", "-d", str(out), "-o", "file", url], prepare,
-                  of_size(file)),
+                  equal(file)),
     ]
 
 
@@ -65,7 +69,7 @@ with folder(options.tmpfs, 3 * size / 2**30) as origin, folder(options.disk, 2 *
     write_random(origin / "root/file", size)
     with nginx(origin / "root") as (base, _):
         for name, out in [("to tmpfs", origin / "out"), ("to disk", disk / "out")]:
-            runs = contenders(f"{base}/file", out, size)
+            runs = contenders(f"{base}/file", out, origin / "root/file")
             alternate(runs, options.rounds)
             empty(out)
             peer = runs[0]
@@ -83,7 +87,7 @@ with folder(options.tmpfs, 3 * size / 2**30) as origin, folder(options.disk, 2 *
                     file.truncate(mebibytes << 20)
             peaks: dict[str, list[int]] = {}
             for mebibytes in sizes:
-                for c in contenders(f"{base}/{mebibytes}", disk / "out", mebibytes << 20):
+                for c in contenders(f"{base}/{mebibytes}", disk / "out", origin / f"root/{mebibytes}"):
                     peaks.setdefault(c.name, []).append(peak_memory(c))
             table(
                 ["peak memory, MiB", *(f"{mebibytes} MiB" for mebibytes in sizes)],

@@ -22,6 +22,9 @@ package struct HeldBlocks: Sendable, Equatable {
 /// Not `Sendable`: used by one thread at a time. A writer that is released without ``commit(_:)``, ``keep()`` or
 /// ``discard()`` leaves its full blocks as a partial, like a killed process.
 package final class BodyWriter {
+    /// The bytes of a block: the unit in which a body is hashed, recorded and, after a kill, fetched again.
+    package static let unit = BlockMap.blockSize
+
     package let key: EntryKey
     /// The epoch in which the body was requested; in another one, the partial is not found by look-ups. `nil`: any.
     package var epoch: Generation.Epoch?
@@ -30,6 +33,9 @@ package final class BodyWriter {
     private var total: Int64?
     private var partial: Partial?
     private var buffer: BlockBuffer
+    /// Incomplete blocks other than the one in `buffer`, by their indices: of bytes that came at other places.
+    private var others: [Int64: BlockBuffer] = [:]
+    private var spares: [BlockBuffer] = []
     private var isOver = false
 
     init(key: EntryKey, store: DiskStore, partial: Partial?) throws(StoreError) {
@@ -40,7 +46,7 @@ package final class BodyWriter {
         if let partial {
             header = partial.record.header
             total = partial.total
-            try partial.verify(using: buffer.memory(capacity: Int(BlockMap.blockSize)))
+            try partial.verify(using: buffer.blockMemory)
             if let tail = partial.tail { buffer.adopt(start: tail.start, count: Int(tail.length)) }
         }
     }
@@ -54,11 +60,16 @@ package final class BodyWriter {
         if held == 0 { return nil }
         let blocks = partial?.blocks ?? BlockMap()
         return HeldBlocks(
-            header: header, total: total, missing: blocks.missing(total: total, tail: buffer.range), bytesHeld: held)
+            header: header, total: total,
+            missing: blocks.missing(total: total, tails: [buffer.range] + others.values.map(\.range)), bytesHeld: held)
     }
 
     /// The number of the body's bytes that are present: in full blocks and in memory.
-    package var bytesHeld: Int64 { (partial?.blocks.heldBytes(total: total) ?? 0) + Int64(buffer.count) }
+    package var bytesHeld: Int64 {
+        others.values.reduce((partial?.blocks.heldBytes(total: total) ?? 0) + Int64(buffer.count)) {
+            $0 + Int64($1.count)
+        }
+    }
 
     /// The number of contiguous bytes in the file from the body's start; they can be read while the rest arrives.
     ///
@@ -69,10 +80,15 @@ package final class BodyWriter {
     }
 
     /// A copy of the bytes in memory that follow ``availableEnd``: at most one block.
-    package var tail: [UInt8] { buffer.start == availableEnd ? Array(buffer.bytes) : [] }
+    package var tail: [UInt8] {
+        let end = availableEnd
+        if buffer.start == end, buffer.count > 0 { return Array(buffer.bytes) }
+        return others[BlockMap.index(of: end)].map { Array($0.bytes) } ?? []
+    }
 
     /// The bytes of a range, from the file and from memory. `nil` when they cannot be read; the range must be held (``held``).
     package func heldBytes(_ range: Range<Int64>) -> [UInt8]? {
+        if others.values.contains(where: { $0.range.overlaps(range) }) { return nil }
         let inMemory = range.clamped(to: buffer.range)
         let inFile = range.lowerBound..<(inMemory.isEmpty ? range.upperBound : inMemory.lowerBound)
         var bytes: [UInt8] = []
@@ -137,7 +153,7 @@ package final class BodyWriter {
         guard header != nil, missing.contains(where: { $0.lowerBound == offset }) else {
             throw StoreError(.incomplete, "no missing range starts at byte \(offset)", path: partial?.data.path)
         }
-        if offset != buffer.end || buffer.count == 0 { buffer.empty(at: offset) }
+        if offset != buffer.end || buffer.count == 0 { moveBuffer(to: offset) }
         if let partial, let total = self.total { try reserve(total, partial) }
     }
 
@@ -161,13 +177,75 @@ package final class BodyWriter {
         }
     }
 
+    /// Writes bytes at another place than those of ``write(_:)``, for a body that arrives at several places. It must be longer than
+    /// one block, and its length known.
+    ///
+    /// - Parameter offset: The start of a missing block, or the end of bytes that its incomplete block has.
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
+        guard header != nil, !isOver, let total, let partial else {
+            throw StoreError(.incomplete, "bytes before a body was begun")
+        }
+        if offset + Int64(bytes.count) > total {
+            throw StoreError(.wrongLength, "more than the \(total) bytes that were announced")
+        }
+        var position = offset
+        var rest = bytes
+        while !rest.isEmpty {
+            let index = BlockMap.index(of: position)
+            let block = BlockMap.range(of: index, total: total)
+            let other = otherBuffer(at: position)
+            guard other.end == position, !partial.blocks[index] else {
+                throw StoreError(.incomplete, "no missing range goes on at byte \(position)", path: partial.data.path)
+            }
+            let count = min(rest.count, Int(block.upperBound - position))
+            other.append(UnsafeRawBufferPointer(rebasing: rest[..<count]), capacity: Int(BlockMap.blockSize))
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            position += Int64(count)
+            if other.end == block.upperBound {
+                try write(other, to: partial)
+                others[index] = nil
+                spares.append(other)
+            }
+        }
+    }
+
+    /// The buffer of the incomplete block that goes on at a position, or an empty one.
+    private func otherBuffer(at position: Int64) -> BlockBuffer {
+        if let other = others[BlockMap.index(of: position)] { return other }
+        let other: BlockBuffer
+        if buffer.count > 0, BlockMap.index(of: buffer.start) == BlockMap.index(of: position) {
+            other = buffer
+            buffer = spareBuffer(at: buffer.end)
+        } else {
+            other = spareBuffer(at: BlockMap.start(of: BlockMap.index(of: position)))
+        }
+        others[BlockMap.index(of: position)] = other
+        return other
+    }
+
+    private func spareBuffer(at offset: Int64) -> BlockBuffer {
+        let buffer = spares.popLast() ?? BlockBuffer()
+        buffer.empty(at: offset)
+        return buffer
+    }
+
+    /// Goes on at another place; an incomplete block that is left behind is kept.
+    private func moveBuffer(to offset: Int64) {
+        if buffer.count > 0 {
+            others[BlockMap.index(of: buffer.start)] = buffer
+            buffer = BlockBuffer()
+        }
+        buffer.empty(at: offset)
+        if let other = others.removeValue(forKey: BlockMap.index(of: offset)), other.end == offset { buffer = other }
+    }
+
     /// Compares the file with the received bytes, for a body without missing bytes.
     ///
     /// - Throws: ``StoreError/Code/altered`` if the file was modified by others: the blocks that differ are missing
     ///   from now on.
     package func verifyHeld() throws(StoreError) {
         guard let partial, let total, buffer.count == 0 else { return }
-        _ = try partial.verifiedChecksum(total: total)
+        _ = try partial.verifiedChecksum(total: total, using: buffer.blockMemory)
     }
 
     /// Ends the current range. Bytes in memory are kept for the next attempt.
@@ -183,6 +261,11 @@ package final class BodyWriter {
         if partial == nil { try makePartial() }
         guard let partial else { return }
         try reserve(buffer.end, partial)
+        try write(buffer, to: partial)
+        buffer.empty(at: buffer.end)
+    }
+
+    private func write(_ buffer: BlockBuffer, to partial: Partial) throws(StoreError) {
         let block = BlockMap.index(of: buffer.start)
         do throws(StoreError) {
             try partial.write(block: block, buffer.bytes)
@@ -191,7 +274,6 @@ package final class BodyWriter {
             try store.makeRoomOnDisk(for: BlockMap.blockSize)
             try partial.write(block: block, buffer.bytes)
         }
-        buffer.empty(at: buffer.end)
     }
 
     // MARK: The partial
@@ -212,6 +294,7 @@ package final class BodyWriter {
             self.partial = nil
             try store.drop(partial)
         }
+        others = [:]
         header = nil
     }
 
@@ -256,7 +339,8 @@ package final class BodyWriter {
                 try partial.setTotal(size)
                 total = size
             }
-            body = try store.commit(entry, partial, size: size, isTransient: isTransient)
+            body = try store.commit(
+                entry, partial, size: size, isTransient: isTransient, using: buffer.blockMemory)
             self.partial = nil
         } else {
             let written = try write(isTransient: isTransient)
@@ -275,21 +359,23 @@ package final class BodyWriter {
         // Stored under a random key, and never among the entries: unstorable content does not survive a kill.
         let key = EntryKey("transient \(UInt64.random(in: .min ... .max))")
         let body = try commit(NewEntry(key: key, url: "", metadata: []), isTransient: true)
-        return StoredBody(entry: body.entry, file: body.file, path: body.path) { [store] in
+        return StoredBody(entry: body.entry, file: body.file, path: body.path, store: store) { [store] in
             store.deleteDoomed(body.entry)
         }
     }
 
-    /// Keeps the partial for a later writer of the key, including the bytes of an incomplete block; or deletes it, if
+    /// Keeps the partial for a later writer of the key, including the bytes of one incomplete block; or deletes it, if
     /// the resource was invalidated meanwhile.
     package func keep() throws(StoreError) {
         if let epoch, store.isInvalidated(since: epoch) { return try discard() }
         defer { end() }
         guard let partial else { return }
-        if buffer.count > 0 {
+        // The record has room for one incomplete block.
+        let fullest = others.values.reduce(buffer) { $0.count < $1.count ? $1 : $0 }
+        if fullest.count > 0 {
             do throws(StoreError) {
-                try reserve(buffer.end, partial)
-                try partial.write(tailAt: buffer.start, buffer.bytes)
+                try reserve(fullest.end, partial)
+                try partial.write(tailAt: fullest.start, fullest.bytes)
             } catch  where error.code == .full {
                 // Only full blocks are essential; the rest is fetched again.
             }
@@ -308,5 +394,6 @@ package final class BodyWriter {
         header = nil
         partial = nil
         buffer = BlockBuffer()
+        (others, spares) = ([:], [])
     }
 }

@@ -35,7 +35,7 @@ public struct StoreConfiguration: Sendable {
     public var createsDirectory = true
     /// The source of dates for display. Order never depends on it.
     public var clock: @Sendable () -> Date = { Date() }
-    /// Identifies the machine's present boot; 0 if unknown.
+    /// Identifies the machine's present boot: an odd number; 0 if unknown.
     package var boot: @Sendable () -> Int64 = { Boot.current }
     /// The time since the machine was started.
     package var uptime: @Sendable () -> Duration = { Boot.uptime }

@@ -86,6 +86,6 @@ package struct StoredEntry: Sendable, Identifiable, Equatable {
     package let accessSequence: Int64?
     /// XXH3-128 over the length and the XXH3-128 of each 256 KiB block.
     let checksum: Checksum
-    /// The boot during which the body last matched its checksum.
+    /// The boot during which the body last matched its checksum: a ``CheckMark``.
     let boot: Int64
 }

@@ -58,25 +58,29 @@ public struct CachedFile: Sendable {
     /// The file's length in bytes.
     public var size: Int64 { body.size }
 
-    /// Writes a copy to `path`: it appears there complete or not at all.
+    /// Puts the file at `path`: it appears there complete or not at all.
     ///
-    /// A reflink where the file system can, else a copy made by the kernel; never a hard link, through which a later
-    /// change of the copy would reach the cache.
-    ///
+    /// - Parameters:
+    ///   - overwrite: True to replace an existing file.
+    ///   - linkMode: A clone, the default: what becomes of the file at `path` never reaches the cache. See ``LinkMode`` for others.
     /// - Throws: ``ImageCacheError`` with code `store`: `exists` without `overwrite`, `notWritable`, `full`.
-    public func export(to path: String, overwrite: Bool) async throws(ImageCacheError) {
+    public func export(
+        to path: String, overwrite: Bool, linkMode: LinkMode = .clone
+    ) async throws(ImageCacheError) {
         try await BlockingExecutor.copies.run { () throws(ImageCacheError) in
-            try blocking.export(to: path, overwrite: overwrite)
+            try blocking.export(to: path, overwrite: overwrite, linkMode: linkMode)
         }
     }
 
-    /// Writes a copy to a file URL, as ``export(to:overwrite:)-(String,_)``.
-    public func export(to url: URL, overwrite: Bool) async throws(ImageCacheError) {
+    /// Puts the file at a file URL, as ``export(to:overwrite:linkMode:)-(String,_,_)``.
+    public func export(
+        to url: URL, overwrite: Bool, linkMode: LinkMode = .clone
+    ) async throws(ImageCacheError) {
         guard url.isFileURL else {
             throw ImageCacheError(
                 .invalidRequest, url: url.absoluteString, message: "\(url.absoluteString): not a file URL")
         }
-        try await export(to: url.path(percentEncoded: false), overwrite: overwrite)
+        try await export(to: url.path(percentEncoded: false), overwrite: overwrite, linkMode: linkMode)
     }
 
     /// Writes the complete body to a file descriptor: a pipe, a terminal, a file.
@@ -93,9 +97,15 @@ public struct CachedFile: Sendable {
     package struct Blocking: Sendable {
         let file: CachedFile
 
-        /// Writes a copy to `path`: it appears there complete or not at all.
-        package func export(to path: String, overwrite: Bool) throws(ImageCacheError) {
-            do { try file.body.export(to: path, overwrite: overwrite) } catch { throw ImageCacheError(error) }
+        /// Puts the file at `path`: it appears there complete or not at all.
+        package func export(
+            to path: String, overwrite: Bool, linkMode: LinkMode = .clone
+        ) throws(ImageCacheError) {
+            do throws(StoreError) {
+                try file.body.export(to: path, overwrite: overwrite, mode: linkMode)
+            } catch {
+                throw ImageCacheError(error)
+            }
         }
 
         /// Moves the file to `path`, out of a cache that is not used again: there it counts as gone from then on. No byte is

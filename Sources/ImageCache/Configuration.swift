@@ -42,6 +42,15 @@ extension DownloadCache {
         /// origin allows. One connection to each such origin is used.
         public var maxStreamsPerHost = 100
 
+        /// Counts the transfers of all processes on the cache's directory that set this against ``maxTransfersPerHost``, each stream of
+        /// a connection by itself. Default false. Who finds no place for as long as it may take to connect goes on without one: a
+        /// process that was stopped keeps its places.
+        public var sharesHostLimit = false
+
+        /// Requests to one origin that begin within a second, evenly spread; those of redirects and further attempts count too. Default:
+        /// no limit.
+        public var maxRequestsPerSecond: Double?
+
         /// Transfers at once for one ``FileRequest/client``. Default: no limit but the others.
         public var maxTransfersPerClient: Int?
 

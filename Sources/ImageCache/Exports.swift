@@ -6,6 +6,7 @@
 @_exported public import enum DiskStore.EntryIntegrity
 @_exported public import enum DiskStore.EntryOrder
 @_exported public import struct DiskStore.EvictionStatistics
+@_exported public import enum DiskStore.LinkMode
 @_exported public import struct DiskStore.StoreConfiguration
 @_exported public import struct DiskStore.StoreStatistics
 @_exported public import struct DiskStore.VerifyResult

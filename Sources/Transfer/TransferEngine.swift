@@ -28,6 +28,11 @@ public final class TransferEngine: HTTPTransport {
         public var maxStreams = 100
         /// The number of concurrent transfers for one ``TransferRequest/client``; default: no separate limit.
         public var maxPerClient: Int?
+        /// The number of requests to one origin that begin within a second, evenly spread; default: no limit. Redirects and attempts
+        /// count as well; those that go on at once delay the next transfer.
+        public var maxRequestsPerSecond: Double?
+        /// A further limit of the transfers with one origin, which other engines share; default: none.
+        public var sharedHostLimit: (any SharedHostLimit)?
         /// The addresses that may be connected to; default: any.
         public var addressPolicy = AddressPolicy.any
         /// The query parameters that are ignored when final URLs are compared; default ``SignatureParameters/known``.

@@ -132,6 +132,11 @@ public struct TransferOptions: Sendable, Hashable {
     /// `User-Agent` is added to the request. By default an error status ends in `TransferResult.Outcome.status`, and
     /// its body is discarded.
     public var forwardsErrorResponses = false
+    /// The most connections over which one body of at least 8 MiB is fetched; default 16. It begins with one. Further ones, each with
+    /// `Range` and `If-Range`, are tried where they add to the rate, and used while they do. 1: never more than one.
+    public var maxSegments = 16
+    /// True for a further connection for a body that another transfer began: it is not multiplexed with others.
+    package var isSegment = false
     /// True to report `TransferEvent.requestHead(_:)` and `TransferEvent.responseHead(_:)`.
     public var reportsHeads = false
 

@@ -26,27 +26,27 @@ private let block = BlockMap.blockSize
     @Test func `a tail is cut out of the range it lies in`() {
         var map = BlockMap()
         map[0] = true
-        #expect(map.missing(total: 3 * block, tail: block..<block + 7) == [block + 7..<3 * block])
+        #expect(map.missing(total: 3 * block, tails: [block..<block + 7]) == [block + 7..<3 * block])
         #expect(
-            map.missing(total: 4 * block, tail: 2 * block..<2 * block + 7) == [
+            map.missing(total: 4 * block, tails: [2 * block..<2 * block + 7]) == [
                 block..<2 * block, 2 * block + 7..<4 * block,
             ])
-        #expect(map.missing(total: block + 7, tail: block..<block + 7).isEmpty)
-        #expect(map.missing(total: nil, tail: block..<block + 7) == [block + 7..<Int64.max])
+        #expect(map.missing(total: block + 7, tails: [block..<block + 7]).isEmpty)
+        #expect(map.missing(total: nil, tails: [block..<block + 7]) == [block + 7..<Int64.max])
     }
 
     @Test func `what is held is what is not missing, runs joined, the tail among them`() {
         var map = BlockMap()
         #expect(map.held(total: nil).isEmpty)
-        #expect(map.held(total: 10, tail: 0..<7) == [0..<7])
+        #expect(map.held(total: 10, tails: [0..<7]) == [0..<7])
         for index: Int64 in [0, 1, 4] { map[index] = true }
         #expect(map.held(total: nil) == [0..<2 * block, 4 * block..<5 * block])
         #expect(map.held(total: 4 * block + 1) == [0..<2 * block, 4 * block..<4 * block + 1])
         #expect(
-            map.held(total: nil, tail: 2 * block..<2 * block + 7) == [0..<2 * block + 7, 4 * block..<5 * block])
-        #expect(map.held(total: nil, tail: 5 * block..<5 * block + 7).last == 4 * block..<5 * block + 7)
+            map.held(total: nil, tails: [2 * block..<2 * block + 7]) == [0..<2 * block + 7, 4 * block..<5 * block])
+        #expect(map.held(total: nil, tails: [5 * block..<5 * block + 7]).last == 4 * block..<5 * block + 7)
         // A tail recorded before its block was full is ignored.
-        #expect(map.held(total: nil, tail: 4 * block..<4 * block + 7) == map.held(total: nil))
+        #expect(map.held(total: nil, tails: [4 * block..<4 * block + 7]) == map.held(total: nil))
     }
 
     @Test func `a map says of any set of blocks what the set itself would say`() {

@@ -18,6 +18,27 @@ import Testing
         #expect(try other.tryLock(EntryKey("a")) != nil)
     }
 
+    @Test func `a host has so many places, among all stores on a directory`() throws {
+        let test = try StoreUnderTest()
+        let other = try test.again()
+        var held = [
+            try test.store.place(with: "http://a:80", of: 3), try other.place(with: "http://a:80", of: 3),
+            try test.store.place(with: "http://a:80", of: 3),
+        ]
+        #expect(held.allSatisfy { $0 != nil })
+        for store in [test.store, other] {
+            #expect(try store.place(with: "http://a:80", of: 3) == nil)
+            #expect(try store.place(with: "http://b:80", of: 3) != nil)
+        }
+        held[1] = nil
+        let last = try test.store.place(with: "http://a:80", of: 3)
+        #expect(last != nil)
+        #expect(try other.place(with: "http://a:80", of: 3) == nil)
+        // Places are no keys.
+        #expect(try other.tryLock(EntryKey("http://a:80")) != nil)
+        withExtendedLifetime((held, last)) {}
+    }
+
     @Test func `a waiter takes over when the holder lets go`() async throws {
         let test = try StoreUnderTest()
         let held = Locked<KeyLock?>(try test.store.tryLock(EntryKey("a")))

@@ -29,6 +29,44 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
+    @Test func `a hard link that somebody changes does not reach the next one: the file is fetched again`() async throws
+    {
+        let origin = try origin()
+        var linking = work
+        linking.command.environment["IMGCACHE_LINK_MODE"] = "hardlink"
+        for _ in 0..<2 {
+            #expect(try await linking.fetch("-o", "file", origin.url("/a")).ending == .exited(0))
+            #expect(content.equalsFile(at: work.output("file")))
+        }
+        #expect(origin.requests.count == 1)
+        let stored = try await work.fetch(origin.url("/a")).lines.first ?? ""
+        let inode = { (path: String) in
+            try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+        }
+        #expect(try inode(stored) == inode(work.output("file")))
+
+        #expect(chmod(work.output("file"), 0o600) == 0)
+        let handle = try FileHandle(forWritingTo: URL(filePath: work.output("file")))
+        try handle.write(contentsOf: Data("changed".utf8))
+        try handle.close()
+        let second = try await work.fetch("-o", "second", "--link-mode", "copy", origin.url("/a"))
+        #expect(second.ending == .exited(0), "\(second)")
+        #expect(content.equalsFile(at: work.output("second")))
+        #expect(origin.requests.count == 2)
+        try await work.expectSoundStore()
+    }
+
+    @Test func `a link mode that there is not is a usage error, also in the environment`() async throws {
+        let origin = try origin()
+        #expect(try await work.fetch("--link-mode", "softlink", "-o", "a", origin.url("/a")).ending == .exited(2))
+        var wrong = work
+        wrong.command.environment["IMGCACHE_LINK_MODE"] = "softlink"
+        let outcome = try await wrong.fetch("-o", "a", origin.url("/a"))
+        #expect(outcome.ending == .exited(2), "\(outcome)")
+        #expect(outcome.errorOutput.contains("IMGCACHE_LINK_MODE"))
+        #expect(try await wrong.fetch("--link-mode", "clone", "-o", "a", origin.url("/a")).ending == .exited(0))
+    }
+
     @Test func `-o FILE shows nothing there until the file is whole, and nothing is left when it fails`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [content] request in

@@ -56,6 +56,24 @@ struct ScheduleTests {
         #expect(all(&schedule) == [4])
     }
 
+    @Test func `nothing starts with a host that is paused, and all that may when it goes on`() {
+        var schedule = TransferSchedule(.init(total: 10, perHost: 2, perClient: .max))
+        for id in 1...3 { schedule.enqueue(UInt64(id), host: "a", priority: .high) }
+        schedule.enqueue(4, host: "b", priority: .background)
+        schedule.pause("a")
+        #expect(all(&schedule) == [4])
+        schedule.enqueue(5, host: "a", priority: .high)
+        #expect(all(&schedule) == [])
+        schedule.resume("a")
+        #expect(all(&schedule) == [1, 2])
+        // One that waits for nobody may be paused, too.
+        schedule.pause("c")
+        schedule.enqueue(6, host: "c", priority: .normal)
+        #expect(all(&schedule) == [])
+        schedule.resume("c")
+        #expect(all(&schedule) == [6])
+    }
+
     @Test func `one that comes back from a pause keeps its place`() {
         var schedule = TransferSchedule(.init(total: 1, perHost: 1, perClient: .max))
         let place = schedule.enqueue(1, host: "a", priority: .normal)

@@ -113,6 +113,30 @@ package enum ExportTarget: Sendable, Equatable {
         try move(temporary, to: target, overwrite: overwrite)
     }
 
+    /// Gives a file a further name; an existing one is replaced, if that is allowed.
+    static func link(_ file: String, at target: String, overwrite: Bool) throws(StoreError) {
+        if Glibc.link(file, target) == 0 { return }
+        guard errno == EEXIST, overwrite else { throw .naming(target, errno) }
+        let (folder, name) = split(target)
+        let temporary = temporaryName(for: name, in: folder)
+        if Glibc.link(file, temporary) != 0 { throw .naming(target, errno) }
+        try move(temporary, to: target, overwrite: true)
+        // Where the target was this very file already, a rename does nothing.
+        unlink(temporary)
+    }
+
+    /// Makes a symbolic link to a file, with its absolute path.
+    static func makeSymbolicLink(to file: String, at path: String, overwrite: Bool) throws(StoreError) {
+        guard let absolute = realpath(file, nil) else { throw .naming(path, errno) }
+        defer { free(absolute) }
+        if symlink(absolute, path) == 0 { return }
+        guard errno == EEXIST, overwrite else { throw .naming(path, errno) }
+        let (folder, name) = split(path)
+        let temporary = temporaryName(for: name, in: folder)
+        if symlink(absolute, temporary) != 0 { throw .naming(path, errno) }
+        try move(temporary, to: path, overwrite: true)
+    }
+
     private static func split(_ path: String) -> (folder: String, name: String) {
         guard let slash = path.lastIndex(of: "/") else { return (".", path) }
         let folder = slash == path.startIndex ? "/" : String(path[..<slash])

@@ -2,24 +2,39 @@ import CLinux
 import Glibc
 
 extension StoredBody {
-    /// Creates a copy of the body at `path`, which appears complete or not at all.
+    /// Puts the body at `path`, where it appears complete or not at all.
     ///
-    /// Uses a reflink if the file system supports it, else `copy_file_range`, else read and write, into an unnamed file
-    /// in the same folder, which then gets its name. Never a hard link: writing into it would change the cache. The
-    /// copy's mode follows the umask. A target that is not a regular file (a device, a pipe) is written into; a
-    /// symbolic link is followed, including one to a file that does not exist yet.
+    /// A copy is written into an unnamed file in the same folder, which then gets its name; its mode follows the umask. A target that is
+    /// not a regular file (a device, a pipe) is written into in each mode; a symbolic link is followed, including one to a file that
+    /// does not exist yet, except by ``LinkMode/symlink``, which replaces it.
     ///
     /// - Parameter overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
-    package func export(to path: String, overwrite: Bool) throws(StoreError) {
+    package func export(to path: String, overwrite: Bool, mode: LinkMode = .clone) throws(StoreError) {
         // Without permission to replace, an existing link counts as an existing file.
         let target = try ExportTarget(path)
-        if !overwrite, FileStatus(at: path) != nil, case .file = target {
+        guard case .file(let name) = target else { return try write(to: target, path, mode, overwrite: true) }
+        if !overwrite, FileStatus(at: path) != nil {
             throw StoreError(.exists, "the file exists", path: path, errno: EEXIST)
         }
+        switch mode {
+        case .hardlink: if try store.link(self, at: name, overwrite: overwrite) { return }
+        case .symlink: return try ExportTarget.makeSymbolicLink(to: self.path, at: path, overwrite: overwrite)
+        case .clone, .copy: break
+        }
+        try write(to: target, path, mode, overwrite: overwrite)
+    }
+
+    private func write(
+        to target: ExportTarget, _ path: String, _ mode: LinkMode, overwrite: Bool
+    ) throws(StoreError) {
         try target.write(overwrite: overwrite) { (descriptor) throws(StoreError) in
             // If others have begun to write to the descriptor, the bytes are appended.
-            let copies = if case .descriptor = target { false } else { true }
-            if copies { try copy(to: descriptor, path: path) } else { try copy(toDescriptor: descriptor, named: path) }
+            let isOwn = if case .descriptor = target { false } else { true }
+            if isOwn, mode != .copy {
+                try copy(to: descriptor, path: path)
+            } else {
+                try copy(toDescriptor: descriptor, named: path)
+            }
         }
     }
 

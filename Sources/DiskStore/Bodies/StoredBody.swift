@@ -16,18 +16,25 @@ package final class StoredBody: Sendable {
     package let generation: Generation?
 
     let file: File
+    /// The time of the file's last change when it was checked; `nil`: it has not been since it was stored.
+    let modified: FileTime?
+    let store: DiskStore
     private let onClose: (@Sendable () -> Void)?
 
     /// - Parameters:
     ///   - path: The body's name; the file may have had another one, or none, when it was opened.
+    ///   - modified: The time of the file's last change when it was checked.
     ///   - onClose: Called when the value is released and its lock with it.
     init(
-        entry: StoredEntry, file: File, path: String, generation: Generation? = nil,
+        entry: StoredEntry, file: File, path: String, generation: Generation? = nil, modified: FileTime? = nil,
+        store: DiskStore,
         onClose: (@Sendable () -> Void)? = nil
     ) {
         self.entry = entry
         self.generation = generation
         self.file = file
+        self.modified = modified
+        self.store = store
         self.path = path
         self.onClose = onClose
     }

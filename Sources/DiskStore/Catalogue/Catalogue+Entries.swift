@@ -107,7 +107,13 @@ extension Catalogue {
         try run(.updateVariant) { $0.bind(1, id).bind(2, variant) }
     }
 
-    func save(boot: Int64, of id: Int64) throws(StoreError) { try run(.updateBoot) { $0.bind(1, id).bind(2, boot) } }
+    /// Sets an entry's ``CheckMark``.
+    func save(_ mark: Int64, of id: Int64) throws(StoreError) { try run(.updateMark) { $0.bind(1, id).bind(2, mark) } }
+
+    /// Sets an entry's ``CheckMark`` where it is still the old one.
+    func replace(_ old: Int64, by mark: Int64, of id: Int64) throws(StoreError) {
+        try run(.replaceMark) { $0.bind(1, id).bind(2, mark).bind(3, old) }
+    }
 
     // MARK: Use
 

@@ -5,7 +5,7 @@ enum Query: Int, CaseIterable {
     case insertHold, deleteHolds, holders, nextRun
     case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, urlsBefore
     case someByKey, entryByVariant, entryAfterVariant, variantCount, oldestVariants, updateVariant
-    case insertEntry, entrySize, deleteEntry, updateMetadata, updateBoot
+    case insertEntry, entrySize, deleteEntry, updateMetadata, updateMark, replaceMark
     case insertAccess, deleteAccess, touch, longestUnused, expired, ofOtherVersions, ofOtherFormats, createdBefore
     case bySHA256
     case insertDoomed, doomedSize, deleteDoomed, doomed
@@ -73,7 +73,8 @@ enum Query: Int, CaseIterable {
         case .entrySize: "SELECT allocated FROM entries WHERE id = ?1"
         case .deleteEntry: "DELETE FROM entries WHERE id = ?1"
         case .updateMetadata: "UPDATE entries SET metadata = ?2 WHERE id = ?1"
-        case .updateBoot: "UPDATE entries SET boot = ?2 WHERE id = ?1"
+        case .updateMark: "UPDATE entries SET boot = ?2 WHERE id = ?1"
+        case .replaceMark: "UPDATE entries SET boot = ?2 WHERE id = ?1 AND boot = ?3"
         case .insertAccess: "INSERT OR REPLACE INTO access (entry, sequence, date) VALUES (?1, ?2, ?3)"
         case .deleteAccess: "DELETE FROM access WHERE entry = ?1"
         case .touch: "UPDATE access SET sequence = ?2, date = ?3 WHERE entry = ?1"

@@ -61,6 +61,29 @@ final class File: Sendable {
     }
 }
 
+/// A time of a file, since 1970.
+struct FileTime: Equatable {
+    let seconds: Int64
+    let nanoseconds: Int64
+
+    init(_ time: timespec) {
+        seconds = Int64(time.tv_sec)
+        nanoseconds = Int64(time.tv_nsec)
+    }
+
+    /// The present time by the clock that file systems use.
+    static var now: FileTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return FileTime(time)
+    }
+
+    /// Returns true if the time is at least so many seconds before another one.
+    func isEarlier(than other: FileTime, by seconds: Int64) -> Bool {
+        (self.seconds + seconds, nanoseconds) < (other.seconds, other.nanoseconds)
+    }
+}
+
 /// The properties of `stat` that the store uses.
 struct FileStatus: Equatable {
     /// The identity of a file, independent of its names.
@@ -76,8 +99,10 @@ struct FileStatus: Equatable {
     let links: Int
     let isFolder: Bool
     let isRegular: Bool
-    /// The time of the last change of its name or state, in seconds since 1970.
-    let changed: Int64
+    /// The time of the last change of its content.
+    let modified: FileTime
+    /// The time of the last change of its content, its names or its state.
+    let changed: FileTime
 
     init(_ status: stat) {
         identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
@@ -86,7 +111,8 @@ struct FileStatus: Equatable {
         links = Int(status.st_nlink)
         isFolder = status.st_mode & S_IFMT == S_IFDIR
         isRegular = status.st_mode & S_IFMT == S_IFREG
-        changed = Int64(status.st_ctim.tv_sec)
+        modified = FileTime(status.st_mtim)
+        changed = FileTime(status.st_ctim)
     }
 
     /// Reads the status of the name itself, not of the target of a symbolic link.

@@ -1,5 +1,3 @@
-import ConcurrencyPrimitives
-
 /// The bytes of the lock file. They need not exist: a range can be locked beyond a file's end.
 enum LockByte {
     /// Held while an index is created or replaced.
@@ -15,6 +13,14 @@ enum LockByte {
 
     /// Held while a run lives; beyond the bytes of all keys.
     static func of(run: Int64) -> Int64 { Int64(1) << 62 + 2048 + run }
+
+    /// The upper bound of a host's places.
+    static let places = 1024
+
+    /// Held while a transfer with a host runs, if processes share its limit; beyond the bytes of all runs. Two hosts may share them.
+    static func of(place: Int, with host: String) -> Int64 {
+        Int64(1) << 62 + Int64(1) << 50 + keyHash(EntryKey(host)) & (Int64(1) << 48 - 1) * Int64(places) + Int64(place)
+    }
 }
 
 /// The right to download one key, among all processes and all callers in this one; released with the value.
@@ -22,26 +28,13 @@ enum LockByte {
 /// It avoids work and is not required for correctness: on a file system without locks, both download and the last commit remains.
 package final class KeyLock: Sendable {
     package let key: EntryKey
-    private let byte: Int64
-    private let locks: KeyLocks
-    /// `nil` once it was released.
-    private let file: Locked<File?>
+    private let lock: ByteLock
 
-    init(key: EntryKey, byte: Int64, file: File, in locks: KeyLocks) {
+    init(key: EntryKey, lock: ByteLock) {
         self.key = key
-        self.byte = byte
-        self.locks = locks
-        self.file = Locked(file)
+        self.lock = lock
     }
-
-    deinit { release() }
 
     /// Releases the key now; otherwise it is released with the value.
-    package func release() {
-        let file = file.withLock { file in
-            defer { file = nil }
-            return file
-        }
-        if let file { locks.unlock(byte, of: file) }
-    }
+    package func release() { lock.release() }
 }

@@ -2,7 +2,7 @@ import CLinux
 import ConcurrencyPrimitives
 import Glibc
 
-/// The keys that this process has locked for one store, and the one open file of their locks.
+/// The keys and places that this process has locked for one store, and the one open file of their locks.
 ///
 /// An open file description lock (`F_OFD_SETLK`) belongs to the open file: it excludes the other open files on the directory, of this
 /// process or another, and not other callers of the same. Those are excluded by the list of bytes that are locked.
@@ -16,9 +16,9 @@ final class KeyLocks: Sendable {
 
     /// Locks a byte of the file at `path`, which is created if it does not exist.
     ///
-    /// - Returns: The open file, or `nil` while the byte is locked by others.
-    func lock(_ byte: Int64, in path: String) throws(StoreError) -> File? {
-        try state.withLock { (state) throws(StoreError) in
+    /// - Returns: The lock, or `nil` while the byte is locked by others.
+    func lock(_ byte: Int64, in path: String) throws(StoreError) -> ByteLock? {
+        let file = try state.withLock { (state) throws(StoreError) -> File? in
             if state.held.contains(byte) { return nil }
             // The directory may have been deleted: with its file, nobody else is excluded any more.
             if state.file?.status?.links ?? 0 == 0 { state.file = try File(path, O_RDWR | O_CREAT, mode: 0o600) }
@@ -27,6 +27,7 @@ final class KeyLocks: Sendable {
             state.held.insert(byte)
             return file
         }
+        return file.map { ByteLock(byte: byte, file: $0, in: self) }
     }
 
     func unlock(_ byte: Int64, of file: File) {

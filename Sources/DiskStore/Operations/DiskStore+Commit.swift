@@ -102,8 +102,11 @@ extension DiskStore {
     // MARK: Commits
 
     /// Creates a body from a complete partial.
+    ///
+    /// - Parameter buffer: Memory for one block.
     func commit(
-        _ new: NewEntry, _ partial: Partial, size: Int64, isTransient: Bool = false
+        _ new: NewEntry, _ partial: Partial, size: Int64, isTransient: Bool = false,
+        using buffer: UnsafeMutableRawBufferPointer
     ) throws(StoreError) -> StoredBody {
         if !isTransient { try checkLimit(size) }
         let data = partial.data
@@ -114,7 +117,7 @@ extension DiskStore {
         _ = fchmod(data.descriptor, 0o400)
         let checksum: Checksum
         do throws(StoreError) {
-            checksum = try partial.verifiedChecksum(total: size)
+            checksum = try partial.verifiedChecksum(total: size, using: buffer)
         } catch {
             _ = fchmod(data.descriptor, 0o600)
             throw error
@@ -146,7 +149,7 @@ extension DiskStore {
         _ placing: BodyPlacing, _ file: File, _ generation: Generation?
     ) throws(StoreError) -> StoredBody {
         guard let entry = placing.entry else { throw StoreError(.io, "a commit without an entry", path: paths.root) }
-        return StoredBody(entry: entry, file: file, path: paths.body(entry.id), generation: generation)
+        return StoredBody(entry: entry, file: file, path: paths.body(entry.id), generation: generation, store: self)
     }
 
     /// Never replaces an existing file, which would be another entry's body (and costs five times as much).

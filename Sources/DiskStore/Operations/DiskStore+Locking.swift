@@ -4,15 +4,28 @@ extension DiskStore {
     /// The key's lock, or nil while another holds it.
     package func tryLock(_ key: EntryKey) throws(StoreError) -> KeyLock? {
         let byte = LockByte.of(key)
-        var file: File?
+        let lock: ByteLock?
         do throws(StoreError) {
-            file = try keyLocks.lock(byte, in: paths.locks)
+            lock = try keyLocks.lock(byte, in: paths.locks)
         } catch {
             guard error.errno == ENOENT else { throw error }
             try recreateDirectory()
-            file = try keyLocks.lock(byte, in: paths.locks)
+            lock = try keyLocks.lock(byte, in: paths.locks)
         }
-        return file.map { KeyLock(key: key, byte: byte, file: $0, in: keyLocks) }
+        return lock.map { KeyLock(key: key, lock: $0) }
+    }
+
+    /// Takes one of the places for transfers with a host that all processes on the directory share.
+    ///
+    /// - Parameters:
+    ///   - host: Scheme, host and port.
+    ///   - count: The number of places; at most 1024.
+    /// - Returns: The place, until it is released; `nil`: none is free.
+    package func place(with host: String, of count: Int) throws(StoreError) -> ByteLock? {
+        for place in 0..<min(max(1, count), LockByte.places) {
+            if let lock = try keyLocks.lock(LockByte.of(place: place, with: host), in: paths.locks) { return lock }
+        }
+        return nil
     }
 
     /// Waits for the key's lock. The wait polls, at intervals from 5 ms to 100 ms.

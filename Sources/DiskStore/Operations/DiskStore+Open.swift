@@ -33,21 +33,29 @@ extension DiskStore {
             }
         }
         // Only deletion takes the exclusive lock; a file unlinked before the shared lock was obtained is a miss as
-        // well.
-        guard file.tryLock(exclusive: false), let status = file.status, status.links > 0 else { return nil }
+        // well. By its name: a body may have further ones, see ``LinkMode/hardlink``.
+        guard file.tryLock(exclusive: false), let status = file.status,
+            FileStatus(at: path)?.identity == status.identity
+        else { return nil }
         guard status.isRegular, status.size == entry.size else {
             return try drop(entry, because: "its body has another length")
         }
         let boot = configuration.boot()
-        if boot == 0 || entry.boot != boot {
+        if !CheckMark.isChecked(entry.boot, status, boot: boot) {
             guard try checksum(of: file, size: entry.size) == entry.checksum else {
                 return try drop(entry, because: "its body does not match its checksum")
             }
-            if !configuration.isReadOnly, boot != 0 {
-                try withIndex { (index) throws(StoreError) in try index.saveBoot(of: entry.id) }
-            }
+            try mark(entry, checkedAs: status, boot: boot)
         }
-        return StoredBody(entry: entry, file: file, path: path)
+        return StoredBody(entry: entry, file: file, path: path, modified: status.modified, store: self)
+    }
+
+    /// Notes that a body was found right, for the next one who opens it.
+    private func mark(_ entry: StoredEntry, checkedAs status: FileStatus, boot: Int64) throws(StoreError) {
+        guard !configuration.isReadOnly, boot != 0,
+            let mark = CheckMark.checked(after: entry.boot, status, boot: boot, now: .now)
+        else { return }
+        try withIndex { (index) throws(StoreError) in try index.replace(entry.boot, by: mark, of: entry.id) }
     }
 
     /// The bodies that are held now, if the store holds bodies; `nil` for those that are gone. On a full disk they are delivered
@@ -92,8 +100,14 @@ extension DiskStore {
 }
 
 extension Index {
-    func saveBoot(of id: Int64) throws(StoreError) {
-        try change { (_) throws(StoreError) in try catalogue().save(boot: configuration.boot(), of: id) }
+    /// Replaces an entry's ``CheckMark``, unless another process has replaced it meanwhile.
+    func replace(_ old: Int64, by mark: Int64, of id: Int64) throws(StoreError) {
+        try change { (_) throws(StoreError) in try catalogue().replace(old, by: mark, of: id) }
+    }
+
+    /// Sets an entry's ``CheckMark``.
+    func save(_ mark: Int64, of id: Int64) throws(StoreError) {
+        try change { (_) throws(StoreError) in try catalogue().save(mark, of: id) }
     }
 }
 

@@ -68,7 +68,8 @@ extension Index {
     /// Deletes indexes that were moved aside more than a week ago; until then they can be inspected.
     func deleteOldAside() {
         for number in Paths.asides {
-            guard let status = FileStatus(at: paths.aside(number)), now / 1000 - status.changed > 7 * 24 * 3600 else {
+            guard let status = FileStatus(at: paths.aside(number)), now / 1000 - status.changed.seconds > 7 * 24 * 3600
+            else {
                 continue
             }
             unlink(paths.asideLog(number))

@@ -28,6 +28,9 @@ final class BlockBuffer {
         return memory
     }
 
+    /// Memory for a whole block.
+    var blockMemory: UnsafeMutableRawBufferPointer { memory(capacity: Int(BlockMap.blockSize)) }
+
     /// - Parameter capacity: The number of bytes expected; a small body need not allocate a whole block.
     func append(_ bytes: UnsafeRawBufferPointer, capacity: Int) {
         let memory = memory(capacity: max(capacity, count + bytes.count))

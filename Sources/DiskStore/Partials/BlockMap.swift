@@ -47,8 +47,8 @@ struct BlockMap: Equatable, Sendable {
 
     /// The byte ranges that are present: in order, disjoint, not empty.
     ///
-    /// - Parameter tail: Bytes at the start of an incomplete block; nil or within one block.
-    func held(total: Int64?, tail: Range<Int64>? = nil) -> [Range<Int64>] {
+    /// - Parameter tails: Bytes at the starts of incomplete blocks, each within one block.
+    func held(total: Int64?, tails: [Range<Int64>] = []) -> [Range<Int64>] {
         var ranges: [Range<Int64>] = []
         func add(_ range: Range<Int64>) {
             let range = range.clamped(to: 0..<(total ?? Int64.max))
@@ -59,13 +59,13 @@ struct BlockMap: Equatable, Sendable {
                 ranges.append(range)
             }
         }
-        var tail = tail.flatMap { self[Self.index(of: $0.lowerBound)] ? nil : $0 }
+        var tails = tails.filter { !self[Self.index(of: $0.lowerBound)] }.sorted { $0.lowerBound < $1.lowerBound }[...]
         var first: Int64 = 0
         var next = prefix
         while first < end {
-            if let before = tail, before.lowerBound < Self.start(of: first) {
+            while let before = tails.first, before.lowerBound < Self.start(of: first) {
                 add(before)
-                tail = nil
+                tails.removeFirst()
             }
             add(Self.start(of: first)..<Self.start(of: next))
             first = next
@@ -73,15 +73,15 @@ struct BlockMap: Equatable, Sendable {
             next = first
             while self[next] { next += 1 }
         }
-        if let tail { add(tail) }
+        for tail in tails { add(tail) }
         return ranges
     }
 
     /// The missing byte ranges, in order; open-ended if the total is unknown.
-    func missing(total: Int64?, tail: Range<Int64>? = nil) -> [Range<Int64>] {
+    func missing(total: Int64?, tails: [Range<Int64>] = []) -> [Range<Int64>] {
         var ranges: [Range<Int64>] = []
         var position: Int64 = 0
-        for held in held(total: total, tail: tail) {
+        for held in held(total: total, tails: tails) {
             if position < held.lowerBound { ranges.append(position..<held.lowerBound) }
             position = held.upperBound
         }

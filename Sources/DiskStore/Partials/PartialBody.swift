@@ -28,7 +28,7 @@ package final class PartialBody: Sendable {
         var blocks = BlockMap()
         try recordFile.forEachSlot(of: record) { block, checksum in blocks[block] = checksum != .none }
         tail = try recordFile.tail(of: record).flatMap { blocks[BlockMap.index(of: $0.start)] ? nil : $0 }
-        held = blocks.held(total: record.total, tail: tail?.range)
+        held = blocks.held(total: record.total, tails: tail.map { [$0.range] } ?? [])
     }
 
     /// Returns true if every block that the range touches is present and matches its checksum. Reads them.

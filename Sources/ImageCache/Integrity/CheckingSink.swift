@@ -25,7 +25,7 @@ protocol HeldBytesReading {
 /// the whole.
 ///
 /// `@unchecked Sendable`: used by its transfer, and between transfers by the one who runs them, as `BodySink` guarantees.
-final class CheckingSink: BodySink, @unchecked Sendable {
+final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
     /// Larger pieces would have to be held in memory.
     private static let longestPiece: Int64 = 32 << 20
 
@@ -169,6 +169,15 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         guard let pieces else { return true }
         guard index < pieces.digests.count else { return false }
         return try RunningDigest.digest(pieces.algorithm, of: bytes) == pieces.digests[index]
+    }
+
+    /// Bodies that are verified while they arrive must come in order.
+    var segmentUnit: Int64? { pieces == nil && digest == nil ? (inner as? any SegmentedBodySink)?.segmentUnit : nil }
+
+    var followedEnd: Int64? { (inner as? any SegmentedBodySink)?.followedEnd }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
+        try (inner as? any SegmentedBodySink)?.write(bytes, at: offset)
     }
 
     func writeBatchComplete() { inner.writeBatchComplete() }

@@ -55,6 +55,8 @@ final class BodyGrowth: Sendable {
         return stream
     }
 
+    var isFollowed: Bool { state.withLock { !$0.followers.isEmpty } }
+
     /// Counts how often the body has begun anew.
     var version: Int { state.withLock { $0.version } }
 

@@ -130,6 +130,12 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         return .accepted
     }
 
+    /// Takes bytes that another connection than the stream has brought.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws { try writer.write(bytes, at: offset) }
+
+    /// The end of what can be read of the growing body, while it is followed.
+    var followedEnd: Int64? { growth.isFollowed ? writer.availableEnd : nil }
+
     func writeBatchComplete() { growth.advance(by: writer) }
 
     func end(_ ending: AttemptEnding) throws {

@@ -37,7 +37,8 @@ struct Fetcher: Sendable {
         maxVariants = configuration.maxVariants
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
-        transport = configuration.transport ?? TransferEngine(configuration: .init(configuration))
+        transport = SegmentingTransport(
+            configuration.transport ?? TransferEngine(configuration: .init(configuration, store: store)))
     }
 
     // MARK: Fetching
@@ -168,7 +169,7 @@ struct Fetcher: Sendable {
 }
 
 extension TransferEngine.Configuration {
-    fileprivate init(_ configuration: DownloadCache.Configuration) {
+    fileprivate init(_ configuration: DownloadCache.Configuration, store: DiskStore) {
         self.init()
         maxTransfers = configuration.maxTransfers
         maxPerHost = configuration.maxTransfersPerHost
@@ -176,6 +177,10 @@ extension TransferEngine.Configuration {
         initialPerHost = configuration.initialTransfersPerHost
         maxStreams = configuration.maxStreamsPerHost
         maxPerClient = configuration.maxTransfersPerClient
+        maxRequestsPerSecond = configuration.maxRequestsPerSecond
+        if configuration.sharesHostLimit {
+            sharedHostLimit = HostPlaces(store: store, count: configuration.maxTransfersPerHost)
+        }
         addressPolicy = configuration.addressPolicy
         signatures = configuration.rules.resourceParameters
         now = configuration.now

@@ -12,7 +12,7 @@ import Transfer
 ///
 /// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
 /// transport, as `BodySink` guarantees.
-final class ResponseSink: BodySink, HeldBytesReading, @unchecked Sendable {
+final class ResponseSink: SegmentedBodySink, HeldBytesReading, @unchecked Sendable {
     /// Where a body that may be stored goes.
     struct Storing {
         var download: DownloadSink
@@ -103,6 +103,17 @@ final class ResponseSink: BodySink, HeldBytesReading, @unchecked Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         if let passed { return passed.write(bytes) }
         return try noting { try target?.download.write(bytes) ?? .accepted }
+    }
+
+    /// A response 200 that goes into the store is written wherever its bytes belong.
+    var segmentUnit: Int64? {
+        passed == nil && target != nil && target?.writer === whole?.writer ? BodyWriter.unit : nil
+    }
+
+    var followedEnd: Int64? { target?.download.followedEnd }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
+        try noting { try target?.download.write(bytes, at: offset) }
     }
 
     func writeBatchComplete() {

@@ -20,11 +20,24 @@ final class EngineLoop {
     private var nextStallCheck = MonotonicTime(nanoseconds: 0)
     private(set) var now = MonotonicTime.now
 
+    /// The requests of hosts that have had one lately, if there is a limit.
+    private var paces: [String: RequestPace] = [:]
+
+    /// The time until the next look for a place that several processes share.
+    private static let placeInterval = Duration.milliseconds(50)
+
     private struct Timer: Comparable {
+        enum Occasion: Equatable {
+            /// The end of a wait between attempts.
+            case attempt(UInt64)
+            /// The end of a pause that keeps to the rate.
+            case wake(UInt64)
+            /// Transfers with a host may start again.
+            case host(String)
+        }
+
         let due: MonotonicTime
-        let id: UInt64
-        /// Ends a pause that keeps to the rate; else a wait between attempts.
-        var endsPause = false
+        let occasion: Occasion
 
         static func < (left: Self, right: Self) -> Bool { left.due < right.due }
     }
@@ -59,7 +72,7 @@ final class EngineLoop {
             for transfer in active.values {
                 transfer.tellLull()
                 if let due = transfer.takeWakingTime() {
-                    timers.insert(Timer(due: due, id: transfer.id, endsPause: true))
+                    timers.insert(Timer(due: due, occasion: .wake(transfer.id)))
                 }
             }
             checkStalls()
@@ -123,13 +136,63 @@ final class EngineLoop {
     private func startReady(_ multi: UnsafeMutableRawPointer) {
         while let id = schedule.next() {
             guard let transfer = transfers[id] else { continue }
+            guard takesPlace(transfer) else {
+                schedule.finished(host: transfer.host, client: transfer.client)
+                enqueue(transfer)
+                pause(transfer.host, until: now + Self.placeInterval)
+                continue
+            }
             transfer.isWaiting = false
             active[id] = transfer
             startAttempt(transfer, multi)
         }
     }
 
+    /// Takes a place among all processes for a transfer. One that has waited for as long as it may take to connect goes on without: another
+    /// process may have been stopped.
+    private func takesPlace(_ transfer: RunningTransfer) -> Bool {
+        guard let limit = mailbox.configuration.sharedHostLimit else { return true }
+        transfer.sharedPlace = limit.place(with: transfer.host)
+        if transfer.sharedPlace == nil {
+            let since = transfer.wantsPlaceSince ?? now
+            transfer.wantsPlaceSince = since
+            guard now - since >= transfer.options.connectTimeout else { return false }
+        }
+        transfer.wantsPlaceSince = nil
+        return true
+    }
+
+    /// Gives back the transfer's slot, and its place among all processes.
+    private func leave(_ transfer: RunningTransfer) {
+        transfer.sharedPlace = nil
+        schedule.finished(host: transfer.host, client: transfer.client)
+    }
+
+    private func pause(_ host: String, until time: MonotonicTime) {
+        schedule.pause(host)
+        timers.insert(Timer(due: time, occasion: .host(host)))
+    }
+
+    /// Counts a request for its host's pace.
+    private func keepPace(of transfer: RunningTransfer) {
+        guard let rate = mailbox.configuration.maxRequestsPerSecond else { return }
+        let host = transfer.host
+        var pace = paces[host] ?? RequestPace(rate: rate, at: now)
+        pace.begin(at: now)
+        paces[host] = pace
+        pause(host, until: pace.next)
+    }
+
+    /// Lets transfers with a host start again, if its pace allows that.
+    private func resume(_ host: String) {
+        // Another request may have been counted meanwhile, with a timer of its own.
+        if let pace = paces[host], pace.next > now { return }
+        paces[host] = nil
+        schedule.resume(host)
+    }
+
     private func startAttempt(_ transfer: RunningTransfer, _ multi: UnsafeMutableRawPointer) {
+        keepPace(of: transfer)
         guard let handle = handles.take() else {
             return end(transfer, .failure(transfer.machine.error(.libcurl, "out of memory")))
         }
@@ -174,16 +237,19 @@ final class EngineLoop {
         case .again: startAttempt(transfer, multi)
         case .wait(let delay):
             active[transfer.id] = nil
-            schedule.finished(host: transfer.host, client: transfer.client)
-            timers.insert(Timer(due: now + delay, id: transfer.id))
+            leave(transfer)
+            timers.insert(Timer(due: now + delay, occasion: .attempt(transfer.id)))
         }
     }
 
     private func fireTimers() {
         while let timer = timers.first, timer.due <= now {
             _ = timers.removeFirst()
-            guard let transfer = transfers[timer.id] else { continue }
-            if timer.endsPause { transfer.wake(now: now) } else { enqueue(transfer) }
+            switch timer.occasion {
+            case .attempt(let id): if let transfer = transfers[id] { enqueue(transfer) }
+            case .wake(let id): transfers[id]?.wake(now: now)
+            case .host(let host): resume(host)
+            }
         }
     }
 
@@ -214,7 +280,7 @@ final class EngineLoop {
         releaseHandle(of: transfer)
         transfers[transfer.id] = nil
         if active.removeValue(forKey: transfer.id) != nil {
-            schedule.finished(host: transfer.host, client: transfer.client)
+            leave(transfer)
         } else if transfer.isWaiting {
             withdraw(transfer)
         }

@@ -30,7 +30,7 @@ extension RunningTransfer {
     private func begin(_ start: BodyStart, now: MonotonicTime) -> TransferStateMachine.Action {
         if let reason = start.restarting { events(.restart(reason)) }
         do { try sink.begin(start.head, start.placement) } catch { return machine.sinkFailed(error) }
-        if case .range = start.placement {
+        if case .range = start.placement, !options.isSegment {
             mailbox.counts.resumes.add(1, ordering: .relaxed)
             mailbox.counts.bytesResumed.add(Int(start.resumedFrom), ordering: .relaxed)
         }

@@ -39,7 +39,9 @@ extension RunningTransfer {
         if let range = request.range { _ = handle.set(CURLOPT_RANGE, range) }
         allowOnlyHTTP(handle)
         // For https, wait for a connection that is being made to find out whether it can be multiplexed.
-        if hop.url.scheme == .https { handle.set(CURLOPT_PIPEWAIT, true) }
+        if hop.url.scheme == .https, !options.isSegment { handle.set(CURLOPT_PIPEWAIT, true) }
+        // Streams of one connection share its losses and its limits.
+        if options.isSegment { handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) }
         setMethod(handle, hop)
         setLimits(handle, request.timeLeft)
         setIdentity(handle, options, hop.credentials)

@@ -36,6 +36,10 @@ final class RunningTransfer {
     var isWaiting = false
     /// Its place there, which it keeps while it pauses between two attempts.
     var place: UInt64?
+    /// Its place among the transfers of all processes.
+    var sharedPlace: (any AnyObject & Sendable)?
+    /// The time since when it has wanted one.
+    var wantsPlaceSince: MonotonicTime?
     /// Its handle is in the multi handle.
     var isAdded = false
     private(set) var handle: EasyHandle?

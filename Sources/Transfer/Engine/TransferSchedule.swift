@@ -62,6 +62,8 @@ struct TransferSchedule {
     /// Hosts with somebody waiting and room for one more. A pick looks at all of them: there are few, and a slot that
     /// has become free is worth more than the look.
     private var ready: Set<String> = []
+    /// Hosts with which nothing may start now, whatever their limits.
+    private var paused: Set<String> = []
 
     var running: Int { slots.used }
 
@@ -113,6 +115,17 @@ struct TransferSchedule {
         settle(host)
     }
 
+    /// Starts nothing with a host until ``resume(_:)``.
+    mutating func pause(_ host: String) {
+        paused.insert(host)
+        settle(host)
+    }
+
+    mutating func resume(_ host: String) {
+        paused.remove(host)
+        settle(host)
+    }
+
     /// Returns true if transfers wait for their turn with a host.
     func isContended(_ host: String) -> Bool { hosts[host]?.waiting.isEmpty == false }
 
@@ -137,7 +150,11 @@ struct TransferSchedule {
     private mutating func settle(_ name: String) {
         guard let host = hosts[name] else { return }
         let limit = hostLimits[name] ?? limits.perHost
-        if host.waiting.isEmpty || host.running >= limit { ready.remove(name) } else { ready.insert(name) }
+        if host.waiting.isEmpty || host.running >= limit || paused.contains(name) {
+            ready.remove(name)
+        } else {
+            ready.insert(name)
+        }
         if host.waiting.isEmpty, host.running == 0 { hosts[name] = nil }
         // The limits of others are learned again.
         if hostLimits.count > Self.mostHosts { hostLimits = hostLimits.filter { hosts[$0.key] != nil } }

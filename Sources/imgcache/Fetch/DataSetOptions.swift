@@ -1,4 +1,5 @@
 import ArgumentParser
+import ImageCache
 
 /// The options of `fetch` that are about sets of files: their lists, mirrors and checksums, and where they go.
 struct DataSetOptions: ParsableArguments {
@@ -24,10 +25,11 @@ struct DataSetOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How files get into folders and -o: clone (shared blocks where the file system can, else a copy), copy, or symlink to the "
-                + "store's file, which eviction may take after the run.",
+            "How files get into folders and -o: clone (shared blocks where the file system can, else a copy), hardlink (the store's own "
+                + "file, read-only, under a further name; else a clone), symlink to the store's file, which eviction may take after the run, "
+                + "or copy (default $IMGCACHE_LINK_MODE, else clone).",
             valueName: "mode"))
-    var linkMode = LinkMode.clone
+    var linkMode: LinkMode?
 
     @Flag(
         help: """
@@ -57,8 +59,15 @@ struct DataSetOptions: ParsableArguments {
         if let baseURL, !baseURL.isWebURL || baseURL.contains("?") {
             throw ValidationError("--base-url takes the http or https URL of a folder, without a query.")
         }
+        if linkMode == nil, LinkMode.preset == nil, let text = LinkMode.environmentText {
+            let modes = LinkMode.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("\(LinkMode.variable) must be one of \(modes), not '\(text)'.")
+        }
         for mirror in mirrors where !mirror.isWebURL { throw ValidationError("--mirror takes an http or https URL.") }
     }
+
+    /// The mode of `--link-mode`, else of the environment.
+    var effectiveLinkMode: LinkMode { linkMode ?? LinkMode.preset ?? .clone }
 
     /// Refuses options that do not go with the others of the command.
     func validate(_ urls: [String], _ several: BatchOptions, _ output: OutputOptions) throws {

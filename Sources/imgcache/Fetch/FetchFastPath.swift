@@ -58,8 +58,9 @@ struct FetchFastPath: Equatable {
             let file = try? cache.blocking.storedFile(for: FileRequest(url))
         else { return false }
         if let output {
-            guard file.size <= Self.sizeLimit, (try? OutputDestination.check(file: output)) != nil,
-                (try? LinkMode.clone.put(file, at: output, overwrite: true)) != nil
+            guard let mode = LinkMode.preset, file.size <= Self.sizeLimit,
+                (try? OutputDestination.check(file: output)) != nil,
+                (try? file.blocking.export(to: output, overwrite: true, linkMode: mode)) != nil
             else { return false }
         }
         Output.line(output ?? file.path)

@@ -43,6 +43,7 @@ extension RequestOptions {
         options.caFile = cacert
         options.insecure = insecure
         options.rateLimit = limitRate?.bytes
+        if let segments { options.maxSegments = segments }
         options.maxFileSize = maxFilesize?.bytes
         options.maxTime = maxTime?.duration
         options.retry.maxTotalTime = retryMaxTime?.duration

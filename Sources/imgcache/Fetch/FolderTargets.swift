@@ -150,7 +150,9 @@ final class FolderTargets: Sendable {
     }
 
     private func write(_ file: CachedFile, of url: String, to path: String, _ moving: Bool) throws {
-        let identity = FileIdentity(path)
+        // Two URLs that one stored file answers have links to that very file.
+        let own = FileIdentity(file.path)
+        let identity = FileIdentity(path).flatMap { $0 == own ? nil : $0 }
         let other = state.withLock { state -> String? in
             if let owner = state.owners[path], owner != url { return owner }
             if let owner = identity.flatMap({ state.files[$0] }), owner != url { return owner }
@@ -162,7 +164,7 @@ final class FolderTargets: Sendable {
             if moving {
                 try file.blocking.move(to: path, overwrite: overwrite)
             } else {
-                try linkMode.put(file, at: path, overwrite: overwrite)
+                try file.blocking.export(to: path, overwrite: overwrite, linkMode: linkMode)
             }
         } catch {
             guard error.code == .store(.exists) else { throw error }

@@ -15,7 +15,8 @@ enum OutputDestination: Sendable {
         func folder(_ directory: String, _ naming: FileNaming) throws -> OutputDestination {
             .folder(
                 try FolderTargets(
-                    directory, naming, overwrite: options.force, linkMode: dataSet.linkMode, downloads: downloads))
+                    directory, naming, overwrite: options.force, linkMode: dataSet.effectiveLinkMode,
+                    downloads: downloads))
         }
         if let file = options.file {
             if file != "-" { try Self.check(file: file) }
@@ -23,7 +24,7 @@ enum OutputDestination: Sendable {
                 self = .standardOutput
                 return
             }
-            self = .file(file, dataSet.linkMode)
+            self = .file(file, dataSet.effectiveLinkMode)
         } else if let directory = options.directory {
             try Self.check(folder: directory)
             self = try folder(directory, .listed)
@@ -81,7 +82,7 @@ enum OutputDestination: Sendable {
             if moving {
                 try file.blocking.move(to: path, overwrite: true)
             } else {
-                try mode.put(file, at: path, overwrite: true)
+                try file.blocking.export(to: path, overwrite: true, linkMode: mode)
             }
             return path
         case .standardOutput:

@@ -51,6 +51,12 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("At most this many bytes a second for each transfer.", valueName: "size"))
     var limitRate: ByteSize?
 
+    @Option(
+        help: ArgumentHelp(
+            "At most this many connections for one body; 1: never more (default: up to 16, as long as they add to the rate).",
+            valueName: "n"))
+    var segments: Int?
+
     @Option(help: ArgumentHelp("Refuse a body larger than this.", valueName: "size"))
     var maxFilesize: ByteSize?
 
@@ -65,6 +71,9 @@ struct RequestOptions: ParsableArguments {
     func validate() throws {
         guard retry ?? 0 >= 0 else { throw ValidationError("--retry must be an integer of at least 0.") }
         guard maxRedirs ?? 0 >= 0 else { throw ValidationError("--max-redirs must be an integer of at least 0.") }
+        guard (1...16).contains(segments ?? 1) else {
+            throw ValidationError("--segments must be an integer from 1 to 16.")
+        }
         guard limitRate?.bytes ?? 1 > 0 else { throw ValidationError("--limit-rate must be greater than 0.") }
         try HeaderLines.validate(headers)
         if let sha256 {

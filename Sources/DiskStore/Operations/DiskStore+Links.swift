@@ -1,0 +1,43 @@
+import Glibc
+
+// Further names of bodies, outside of the store.
+
+extension DiskStore {
+    /// Gives a body's file a further name.
+    ///
+    /// Its row says so first: from then on the body counts as checked only while its file's length and times stay the same
+    /// (``CheckMark``), also after a kill between row and link.
+    ///
+    /// - Parameter overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
+    /// - Returns: False where that is not possible: on another file system, on one without links, or if the row cannot be written.
+    func link(_ body: StoredBody, at target: String, overwrite: Bool) throws(StoreError) -> Bool {
+        guard !configuration.isReadOnly else { return false }
+        let id = body.entry.id
+        do throws(StoreError) {
+            try withIndex { (index) throws(StoreError) in try index.save(CheckMark.linked, of: id) }
+        } catch  where error.code == .full || error.code == .notWritable {
+            return false
+        }
+        do throws(StoreError) {
+            try ExportTarget.link(body.path, at: target, overwrite: overwrite)
+        } catch {
+            switch error.errno {
+            case EXDEV, EPERM, EMLINK, EOPNOTSUPP, ENOSYS: return false
+            default: throw error
+            }
+        }
+        try noteState(of: body)
+        return true
+    }
+
+    /// Spares the next one who opens a linked body another check, if nobody can have changed it since it was checked.
+    private func noteState(of body: StoredBody) throws(StoreError) {
+        guard let status = body.file.status, status.modified == body.modified,
+            let mark = CheckMark.checked(
+                after: CheckMark.linked, status, boot: configuration.boot(), now: .now)
+        else { return }
+        try withIndex { (index) throws(StoreError) in
+            try index.replace(CheckMark.linked, by: mark, of: body.entry.id)
+        }
+    }
+}

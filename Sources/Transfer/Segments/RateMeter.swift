@@ -1,0 +1,66 @@
+/// Measures the rate of a body in windows of about two round trips.
+///
+/// A window without a byte goes on until one comes: hosts that limit a rate let a second's worth through at once, and then nothing.
+struct RateMeter {
+    private struct Window {
+        let bytes: Int64
+        let seconds: Double
+    }
+
+    /// The time after which a window ends although nothing has come.
+    private static let longestSilence = Duration.milliseconds(1500)
+    /// The seconds that the mean rate looks back.
+    private static let memory = 2.0
+
+    /// The length of a window.
+    let window: Duration
+    /// The seconds that a new connection needs for its first byte.
+    let startTime: Double
+    /// The time of the last call.
+    private(set) var now: MonotonicTime
+    private(set) var windowStart: MonotonicTime
+    private var received: Int64 = 0
+    /// The windows of the last ``memory`` seconds, and at least one.
+    private var windows: [Window] = []
+
+    /// - Parameter latency: The time from a request on a new connection to its response: about two round trips.
+    init(latency: Duration, at now: MonotonicTime) {
+        window = min(max(latency, .milliseconds(150)), .seconds(1))
+        startTime = latency.seconds
+        self.now = now
+        windowStart = now
+    }
+
+    mutating func received(_ count: Int64) { received += count }
+
+    /// Ends the window, if its time is over.
+    ///
+    /// - Returns: Its rate in bytes a second.
+    mutating func windowEnded(at now: MonotonicTime) -> Double? {
+        self.now = now
+        let time = now - windowStart
+        guard time >= window, received > 0 || time >= Self.longestSilence else { return nil }
+        let ended = Window(bytes: received, seconds: time.seconds)
+        windows.append(ended)
+        var seconds = windows.reduce(0) { $0 + $1.seconds }
+        while let first = windows.first, windows.count > 1, seconds - first.seconds >= Self.memory {
+            seconds -= first.seconds
+            windows.removeFirst()
+        }
+        received = 0
+        windowStart = now
+        return Double(ended.bytes) / ended.seconds
+    }
+
+    /// The mean rate of one of so many connections, in bytes a second; at least 1.
+    func usualRate(of connections: Int) -> Double {
+        let bytes = windows.reduce(0) { $0 + $1.bytes }
+        let seconds = windows.reduce(0) { $0 + $1.seconds }
+        return max(1, Double(bytes) / max(seconds, 0.001) / Double(max(1, connections)))
+    }
+}
+
+extension Duration {
+    /// Seconds with their fraction.
+    var seconds: Double { Double(nanoseconds) / 1e9 }
+}

@@ -1,0 +1,75 @@
+// Bytes as they arrive, and the way on behind the end of a hole.
+
+extension SegmentPlanner {
+    /// The use of a connection's next bytes.
+    struct Room {
+        /// Bytes that it passes over, because the sink has them.
+        let skipped: Int64
+        /// The offset of the bytes behind those, and how many of them it gives to the sink.
+        let position: Int64
+        let count: Int64
+    }
+
+    /// The use of so many bytes that a connection has received; `nil`: its hole was given to another one.
+    func room(for id: ID, wanting count: Int64) -> Room? {
+        guard let connection = connections[id] else { return nil }
+        let skipped = min(connection.skip, count)
+        return Room(skipped: skipped, position: connection.position, count: min(count - skipped, connection.rest))
+    }
+
+    /// A connection has used its room.
+    mutating func received(_ room: Room, by id: ID, at now: MonotonicTime) {
+        guard var connection = connections[id] else { return }
+        connection.skip -= room.skipped
+        connection.position += room.count
+        connection.received += room.count
+        connection.begunAt = connection.begunAt ?? now
+        connection.lastByteAt = now
+        connections[id] = connection
+        meter.received(room.count)
+    }
+
+    /// Lets a connection that has received its hole, and requested more than that, go on with another one, if there is one near.
+    ///
+    /// - Returns: False when there is none: the connection has arrived at a cut. And a connection whose hole it has taken.
+    mutating func goesOn(_ id: ID) -> (Bool, stopped: ID?) {
+        guard let connection = connections[id] else { return (false, nil) }
+        if connection.rest > 0 || connection.end == connection.requestedEnd { return (true, nil) }
+        let own = rate(of: connection)
+        // So much is on its way already: it would be lost with the request. One that must not be lost goes through to the end.
+        let isNeeded = !mayLose(id)
+        let reach = isNeeded ? .max : connection.end + Int64(own * meter.startTime)
+        let other = connections.filter { $0.key != id && $0.value.rest > 0 && $0.value.position >= connection.end }
+            .min { $0.value.position < $1.value.position }
+        if let index = free.firstIndex(where: { $0.lowerBound >= connection.end }),
+            free[index].lowerBound < other?.value.position ?? .max
+        {
+            let hole = free[index]
+            let end = min(hole.upperBound, connection.requestedEnd)
+            guard hole.lowerBound <= reach, hole.lowerBound < end else { return (false, nil) }
+            if end == hole.upperBound { free.remove(at: index) } else { free[index] = end..<hole.upperBound }
+            move(id, to: hole.lowerBound..<end)
+            return (true, nil)
+        }
+        guard let other, mayLose(other.key), other.value.position <= reach, other.value.end <= connection.requestedEnd
+        else {
+            return (false, nil)
+        }
+        let timeNeeded = Double(other.value.end - connection.end) / own
+        guard isNeeded || other.value.received == 0 || Double(other.value.rest) / rate(of: other.value) > 2 * timeNeeded
+        else {
+            return (false, nil)
+        }
+        connections[other.key] = nil
+        move(id, to: other.value.position..<other.value.end)
+        return (true, other.key)
+    }
+
+    private mutating func move(_ id: ID, to hole: Range<Int64>) {
+        guard var connection = connections[id] else { return }
+        connection.skip = hole.lowerBound - connection.end
+        connection.position = hole.lowerBound
+        connection.end = hole.upperBound
+        connections[id] = connection
+    }
+}

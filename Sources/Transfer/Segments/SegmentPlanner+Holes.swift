@@ -1,0 +1,94 @@
+// The missing bytes that a connection is given: nobody's, of one that is late, or a part of the hole that would be finished last.
+
+extension SegmentPlanner {
+    /// A hole for a new connection, and the connection that had it and is too late with it, if there is one.
+    mutating func take(below limit: Int64, at now: MonotonicTime) -> (Range<Int64>, stopped: ID?)? {
+        if let first = free.first, first.lowerBound < limit {
+            let wanted = min(limit, first.lowerBound + longestPiece)
+            var end = first.upperBound
+            if wanted < end { end = cut(before: wanted, after: first.lowerBound) ?? min(end, alignedUp(wanted)) }
+            let hole = first.lowerBound..<end
+            if hole.upperBound == first.upperBound {
+                free.removeFirst()
+            } else {
+                free[0] = hole.upperBound..<first.upperBound
+            }
+            return (hole, nil)
+        }
+        let late = connections.filter {
+            mayLose($0.key) && (standsStill($0.value, at: now) || isFarBehind($0.value, at: now))
+        }
+        if let (id, connection) = late.min(by: { $0.key < $1.key }) {
+            connections[id] = nil
+            return (connection.position..<connection.end, id)
+        }
+        return steal(below: limit).map { ($0, nil) }
+    }
+
+    /// False for the stream as long as no range has come whole: it alone may be able to bring the body.
+    func mayLose(_ id: ID) -> Bool { id != Self.stream || hasRanges }
+
+    private func standsStill(_ connection: Connection, at now: MonotonicTime) -> Bool {
+        connection.rest > 0 && now - connection.lastByteAt > rules.standstill
+    }
+
+    /// True for a connection so slow that another one would bring all of its hole much sooner.
+    private func isFarBehind(_ connection: Connection, at now: MonotonicTime) -> Bool {
+        guard connection.rest > 0, now - connection.startedAt > rules.standstill / 2 else { return false }
+        let timeNeeded = meter.startTime + Double(connection.rest) / meter.usualRate(of: begun)
+        return Double(connection.rest) / rate(of: connection) > 4 * timeNeeded
+    }
+
+    /// Cuts a piece from the hole that would be finished last.
+    private mutating func steal(below limit: Int64) -> Range<Int64>? {
+        var best: (id: ID, timeLeft: Double, piece: Range<Int64>)?
+        for (id, connection) in connections {
+            let end = min(connection.end, alignedUp(limit))
+            guard end - connection.position > rules.unit else { continue }
+            let middle = connection.position + (end - connection.position) / 2
+            let wanted = max(middle, end - longestPiece)
+            guard let cut = cut(after: wanted, before: end) ?? cut(before: wanted, after: connection.position) else {
+                continue
+            }
+            let timeLeft = Double(connection.rest) / rate(of: connection)
+            let timeNeeded = meter.startTime + Double(end - cut) / meter.usualRate(of: begun)
+            guard timeNeeded < timeLeft else { continue }
+            if best.map({ (timeLeft, id) > ($0.timeLeft, $0.id) }) ?? true { best = (id, timeLeft, cut..<end) }
+        }
+        guard let best, let victim = connections[best.id] else { return nil }
+        connections[best.id]?.end = best.piece.lowerBound
+        if best.piece.upperBound < victim.end { release(best.piece.upperBound..<victim.end) }
+        return best.piece
+    }
+
+    /// Bytes a second; of one that has just begun, the usual rate.
+    func rate(of connection: Connection) -> Double {
+        let usual = meter.usualRate(of: begun)
+        let seconds = (meter.now - connection.startedAt).seconds - meter.startTime
+        guard seconds > meter.window.seconds else { return usual }
+        return max(1, Double(connection.received) / seconds)
+    }
+
+    private var longestPiece: Int64 {
+        let rate = meter.usualRate(of: begun)
+        let bytes = Int64(min(rate * (trial.isTrying ? rules.trialTime : rules.pieceTime), 1e15))
+        return max(rules.unit, trial.isTrying ? min(bytes, rules.trialUnits * rules.unit) : bytes)
+    }
+
+    private func alignedUp(_ offset: Int64) -> Int64 {
+        guard offset < .max - rules.unit else { return .max }
+        return (offset + rules.unit - 1) / rules.unit * rules.unit
+    }
+
+    /// The first place for a cut at or behind an offset, and before another one.
+    private func cut(after offset: Int64, before end: Int64) -> Int64? {
+        let cut = alignedUp(offset)
+        return cut < end ? cut : nil
+    }
+
+    /// The last place for a cut at or before an offset, and behind another one.
+    private func cut(before offset: Int64, after start: Int64) -> Int64? {
+        let cut = offset / rules.unit * rules.unit
+        return cut > start ? cut : nil
+    }
+}

@@ -1,0 +1,44 @@
+/// The end of a connection's part of a body: thrown into its transfer to end it.
+struct SegmentEnd: Error {}
+
+/// The response to a further connection is not of the representation that the stream brings.
+struct SegmentDifference: Error {}
+
+/// Takes the bytes of one further connection to their place in the body.
+final class SegmentSink: BodySink {
+    private let transfer: SegmentedTransfer
+    private let id: SegmentPlanner.ID
+    private let basis: HeldPartial
+    private let range: Range<Int64>
+
+    /// - Parameters:
+    ///   - basis: The partial that the connection resumes.
+    ///   - range: The range that it requests.
+    init(_ transfer: SegmentedTransfer, _ id: SegmentPlanner.ID, _ basis: HeldPartial, _ range: Range<Int64>) {
+        self.transfer = transfer
+        self.id = id
+        self.range = range
+        var basis = basis
+        basis.missing = [range]
+        self.basis = basis
+    }
+
+    func held() -> HeldPartial? { basis }
+
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        guard case .range(range, basis.total) = placement else { throw SegmentDifference() }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
+        try transfer.write(bytes, of: id)
+        return .accepted
+    }
+
+    func writeBatchComplete() { transfer.writeBatchComplete() }
+
+    func end(_ ending: AttemptEnding) throws {
+        if ending == .discarded { throw SegmentDifference() }
+    }
+
+    func canRestart() -> Bool { false }
+}

@@ -1,0 +1,120 @@
+import ConcurrencyPrimitives
+import HTTPTypes
+
+// The further connections.
+
+extension SegmentedTransfer {
+    /// Gives a connection's bytes to the sink, as far as they are its own.
+    ///
+    /// - Returns: True when the connection has arrived at a cut; and what is to be done.
+    func take(
+        _ bytes: UnsafeRawBufferPointer, of id: SegmentPlanner.ID, _ state: inout State
+    ) throws -> (isAtCut: Bool, [SegmentPlanner.Action]) {
+        var actions: [SegmentPlanner.Action] = []
+        var rest = bytes
+        while !rest.isEmpty {
+            guard let room = state.planner?.room(for: id, wanting: Int64(rest.count)) else { return (true, actions) }
+            let part = UnsafeRawBufferPointer(rebasing: rest[Int(room.skipped)..<Int(room.skipped + room.count)])
+            do { try sink.write(part, at: room.position) } catch {
+                state.failure = state.failure ?? error
+                throw error
+            }
+            state.planner?.received(room, by: id, at: now())
+            state.count.held += room.count
+            if id == SegmentPlanner.stream {
+                state.count.present += room.skipped + room.count
+            } else {
+                state.count.furtherBytes += room.skipped + room.count
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[Int(room.skipped + room.count)...])
+            guard let (goesOn, stopped) = state.planner?.goesOn(id) else { break }
+            if let stopped { actions.append(.stop(stopped)) }
+            if !goesOn {
+                _ = state.planner?.ended(id, .done)
+                return (true, actions + next(&state))
+            }
+            // More than was requested: the transport says so.
+            if room.skipped + room.count == 0 { break }
+        }
+        return (false, actions + next(&state))
+    }
+
+    /// The planner's next actions; without a partial that could be resumed, none.
+    func next(_ state: inout State) -> [SegmentPlanner.Action] {
+        guard let actions = state.planner?.actions(at: now(), followedEnd: sink.followedEnd), !actions.isEmpty else {
+            return []
+        }
+        guard state.basis == nil else { return actions }
+        guard let held = sink.held(), held.total == state.total, held.defect == nil else {
+            state.planner = nil
+            return []
+        }
+        state.basis = held
+        return actions
+    }
+
+    func perform(_ actions: [SegmentPlanner.Action]) {
+        for action in actions {
+            switch action {
+            case .start(let id, let range): start(id, range)
+            case .stop(let id):
+                if id == SegmentPlanner.stream { state.withLock { $0.isStreamStopped = true } }
+                controls.stop(id)
+            }
+        }
+    }
+
+    private func start(_ id: SegmentPlanner.ID, _ range: Range<Int64>) {
+        guard let basis = state.withLock({ $0.basis }) else { return }
+        let sink = SegmentSink(self, id, basis, range)
+        let task = Task {
+            let outcome: Result<TransferResult, TransferError>
+            do throws(TransferError) {
+                outcome = .success(try await base.run(request.ofSegment, into: sink) { self.tellOfSegment($0) })
+            } catch {
+                outcome = .failure(error)
+            }
+            ended(id, outcome)
+        }
+        controls.add(task, of: id)
+    }
+
+    /// Bytes of a further connection have come.
+    func write(_ bytes: UnsafeRawBufferPointer, of id: SegmentPlanner.ID) throws {
+        let (isAtCut, actions) = try state.withLock { try take(bytes, of: id, &$0) }
+        perform(actions)
+        if isAtCut { throw SegmentEnd() }
+    }
+
+    private func ended(_ id: SegmentPlanner.ID, _ outcome: Result<TransferResult, TransferError>) {
+        let (actions, failed) = state.withLock { state in
+            state.count.addFurther(outcome)
+            let actions = state.planner?.ended(id, SegmentPlanner.Ending(outcome)) ?? []
+            return (actions + next(&state), state.failure != nil)
+        }
+        perform(actions)
+        if failed { controls.cancel() }
+        controls.remove(id)
+    }
+}
+
+extension SegmentPlanner.Ending {
+    init(_ outcome: Result<TransferResult, TransferError>) {
+        switch outcome {
+        case .success(let result):
+            let status = result.head.status.code
+            switch result.outcome {
+            case .body: self = .done
+            case .notModified: self = .differs
+            case .status where status == 429 || status == 503: self = .refused
+            case .status: self = RetryState.isRetryable(status: status) ? .failed : .differs
+            }
+        case .failure(let error):
+            if error.cause is SegmentEnd {
+                self = .done
+            } else {
+                self = error.cause is SegmentDifference || error.code == .protocolViolation ? .differs : .failed
+            }
+        }
+    }
+}
