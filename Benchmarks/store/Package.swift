@@ -1,12 +1,24 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that imgcache's stays without it.
+// A package of its own, so that imgcache's stays without it. DiskStore is no product of imgcache, so its sources, and what they need
+// of other modules, are here by symbolic links.
 let package = Package(
     name: "store-benchmark",
-    dependencies: [.package(name: "imgcache", path: "../..")],
+    dependencies: [.package(url: "https://github.com/apple/swift-log", from: "1.6.0")],
     targets: [
-        .executableTarget(
-            name: "store-benchmark", dependencies: [.product(name: "ImageCache", package: "imgcache")])
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
+        .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
+        .target(name: "CLinux"),
+        .target(name: "ConcurrencyPrimitives"),
+        .target(name: "Units"),
+        .target(
+            name: "DiskStore",
+            dependencies: [
+                "CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "Units",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: [.enableUpcomingFeature("InternalImportsByDefault")]),
+        .executableTarget(name: "store-benchmark", dependencies: ["DiskStore"]),
     ]
 )

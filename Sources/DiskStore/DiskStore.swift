@@ -70,6 +70,11 @@ package final class DiskStore: Sendable {
         }
     }
 
+    /// Makes the directory again if it was deleted meanwhile.
+    func recreateDirectory() throws(StoreError) {
+        try withIndex { (index) throws(StoreError) in try index.ensureOpen(seenWithin: 0) }
+    }
+
     /// Writes pending access dates.
     package func flush() throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.flush() }

@@ -255,3 +255,14 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(UnindexedPartialAction(data: true, isLocked: false, isRecorded: false) == .delete)
     }
 }
+
+@Suite struct NumberTests {
+    @Test func `a thousand bodies in a row share a folder, and all folders are used in turn`() {
+        var totals = Totals(nextNumber: 77 << 20)
+        let numbers = (0..<5 * 1024).map { _ in totals.takeNumber(folders: 4) }
+        #expect(Set(numbers).count == numbers.count)
+        let folders = numbers.map(Paths.folderNumber)
+        #expect(stride(from: 0, to: folders.count, by: 1024).map { folders[$0] } == [0, 1, 2, 3, 0])
+        #expect((0..<5).allSatisfy { Set(folders[$0 * 1024..<($0 + 1) * 1024]).count == 1 })
+    }
+}

@@ -111,6 +111,58 @@ import Testing
         #expect(try !other.isCurrent(test.store.remove([], and: EntryKey("made"), replacedIn: first)))
     }
 
+    @Test func `what is read while a change is under way is never current, and what the change gives is`() throws {
+        let url = url
+        let other = other
+        let (change, during) = try test.store.withIndex { (index) throws(StoreError) in
+            try index.change { (_) throws(StoreError) in (try index.noted(url), other.generation(of: url)) }
+        }
+        #expect(!other.isCurrent(during))
+        #expect(other.isCurrent(change))
+        #expect(other.isCurrent(other.generation(of: url)))
+        // The same when the transaction fails.
+        var failed: Generation?
+        _ = try? test.store.withIndex { (index) throws(StoreError) in
+            try index.change { (_) throws(StoreError) in
+                failed = try index.noted(url)
+                throw StoreError(.io, "a failure")
+            }
+        }
+        #expect(failed != nil)
+        #expect(!other.isCurrent(change))
+        #expect(other.isCurrent(other.generation(of: url)))
+    }
+
+    /// Leaves the slot as a process does that is killed between its two stamps.
+    private func leaveUnsettled() throws {
+        let url = url
+        try test.store.withIndex { (index) throws(StoreError) in
+            let table = index.generations.tableNow
+            _ = try table.change(table.generation(of: url))
+        }
+    }
+
+    @Test func `a change that a killed process did not settle is settled by the next commit, or the next sweep`()
+        async throws
+    {
+        try leaveUnsettled()
+        #expect(!other.isCurrent(other.generation(of: url)))
+        let (writer, entry) = try fill(other)
+        #expect(isRefused { _ = try writer.commit(entry) })
+        var again = entry
+        again.generation = other.generation(of: url)
+        let body = try writer.commit(again)
+        #expect(try test.store.isCurrent(#require(body.generation)))
+        try leaveUnsettled()
+        try await other.sweep()
+        #expect(other.isCurrent(other.generation(of: url)))
+        // And by the next change that is not refused.
+        try leaveUnsettled()
+        let updated = try other.updateMetadata(of: body.entry, [2])
+        #expect(try test.store.isCurrent(#require(updated)))
+        #expect(other.isCurrent(other.generation(of: url)))
+    }
+
     @Test func `eviction and pruning are no invalidation`() throws {
         let generation = try #require(store(test.store).generation)
         let (writer, entry) = try fill(test.store, "k", [2])

@@ -39,6 +39,23 @@ import Testing
 
     private func areThere(_ paths: [String]) -> Bool { paths.allSatisfy { FileManager.default.fileExists(atPath: $0) } }
 
+    @Test func `of many bodies that go at once, those stay that a reader or a run has`() throws {
+        let test = try StoreUnderTest(capacity: Self.capacity)
+        var entries: [StoredEntry] = []
+        for number in 0..<100 { entries.append(try test.store.put("k\(number)", pattern(100 + number))) }
+        let reader = try test.store.open(entries[40])
+        let run = try run(on: test)
+        // Held by the run; nobody has it open.
+        let isHeld = try run.open(entries[70]) != nil
+        #expect(isHeld)
+        #expect(try test.store.clear().entries == 100)
+        let paths = entries.map { test.store.path(of: $0) }
+        #expect(paths.indices.filter { FileManager.default.fileExists(atPath: paths[$0]) } == [40, 70])
+        #expect(try reader?.all() == pattern(140))
+        run.close()
+        #expect(!areThere([paths[70]]))
+    }
+
     @Test(arguments: [200_000, 600_000])
     func `what a run stored stays, and what cannot stay is refused with what there is`(size: Int) throws {
         let test = try StoreUnderTest(capacity: Self.capacity)

@@ -9,11 +9,13 @@ extension Catalogue {
 
     /// - Returns: The bytes that the body took.
     func deleteDoomed(_ id: Int64) throws(StoreError) -> Int64 {
-        try all(.deleteDoomed, { $0.bind(1, id) }, row: { $0.integer(0) }).reduce(0, +)
+        let allocated = try first(.doomedSize, { $0.bind(1, id) }, row: { $0.integer(0) })
+        if allocated != nil { try run(.deleteDoomed) { $0.bind(1, id) } }
+        return allocated ?? 0
     }
 
     func isDoomed(_ id: Int64) throws(StoreError) -> Bool {
-        try first(.isDoomed, { $0.bind(1, id) }, row: { _ in true }) ?? false
+        try first(.doomedSize, { $0.bind(1, id) }, row: { _ in true }) ?? false
     }
 
     func doomed(after id: Int64, limit: Int64) throws(StoreError) -> [Int64] {

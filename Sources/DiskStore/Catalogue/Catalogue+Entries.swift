@@ -5,22 +5,22 @@ extension Catalogue {
 
     func entries(of key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
         try all(withAccess ? .entriesByKeyWithAccess : .entriesByKey, { $0.bind(key) }) {
-            StoredEntry($0, withAccess: withAccess)
+            StoredEntry($0, key: key, withAccess: withAccess)
         }
     }
 
     func entries(of key: EntryKey, limit: Int64) throws(StoreError) -> [StoredEntry] {
-        try all(.someByKey, { $0.bind(key).bind(3, limit) }) { StoredEntry($0, withAccess: false) }
+        try all(.someByKey, { $0.bind(key).bind(3, limit) }) { StoredEntry($0, key: key, withAccess: false) }
     }
 
     /// The entry of a key with a variant.
     func entry(of key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
-        try first(.entryByVariant, { $0.bind(key).bind(3, variant) }) { StoredEntry($0, withAccess: false) }
+        try first(.entryByVariant, { $0.bind(key).bind(3, variant) }) { StoredEntry($0, key: key, withAccess: false) }
     }
 
     /// The entry of a key with the next variant in text order.
     func entry(of key: EntryKey, afterVariant last: String) throws(StoreError) -> StoredEntry? {
-        try first(.entryAfterVariant, { $0.bind(key).bind(3, last) }) { StoredEntry($0, withAccess: false) }
+        try first(.entryAfterVariant, { $0.bind(key).bind(3, last) }) { StoredEntry($0, key: key, withAccess: false) }
     }
 
     func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
@@ -91,7 +91,8 @@ extension Catalogue {
     ///
     /// - Returns: The bytes that its body takes; nil when there was none.
     func deleteEntry(_ id: Int64) throws(StoreError) -> Int64? {
-        guard let allocated = try all(.deleteEntry, { $0.bind(1, id) }, row: { $0.integer(0) }).last else { return nil }
+        guard let allocated = try first(.entrySize, { $0.bind(1, id) }, row: { $0.integer(0) }) else { return nil }
+        try run(.deleteEntry) { $0.bind(1, id) }
         try run(.deleteAccess) { $0.bind(1, id) }
         return allocated
     }
@@ -152,9 +153,10 @@ extension Statement {
 }
 
 extension StoredEntry {
-    fileprivate init(_ row: Statement, withAccess: Bool) {
+    /// - Parameter key: The key if it is known; nil to read it from the row.
+    fileprivate init(_ row: Statement, key known: EntryKey? = nil, withAccess: Bool) {
         id = row.integer(0)
-        key = EntryKey(row.text(1))
+        key = known ?? EntryKey(row.text(1))
         variant = row.text(2)
         url = row.text(3)
         size = row.integer(4)

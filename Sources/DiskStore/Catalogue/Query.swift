@@ -5,13 +5,13 @@ enum Query: Int, CaseIterable {
     case insertHold, deleteHolds, holders, nextRun
     case entriesByKey, entriesByKeyWithAccess, entryByID, entryExists, urlsBefore
     case someByKey, entryByVariant, entryAfterVariant, variantCount, oldestVariants, updateVariant
-    case insertEntry, deleteEntry, updateMetadata, updateMark, replaceMark
+    case insertEntry, entrySize, deleteEntry, updateMetadata, updateMark, replaceMark
     case insertAccess, deleteAccess, touch, longestUnused, expired, ofOtherVersions, ofOtherFormats, createdBefore
     case bySHA256
-    case insertDoomed, deleteDoomed, doomed, isDoomed
+    case insertDoomed, doomedSize, deleteDoomed, doomed
     case folder, saveFolder
     case setting, saveSetting, deleteSetting
-    case insertPartial, deletePartial, updateClaim, updateReserved, disownPartial
+    case insertPartial, reservation, deletePartial, updateClaim, updateReserved, disownPartial
     case partialByID, partialsByKey, partialsByAge
 
     private static let columns =
@@ -69,7 +69,9 @@ enum Query: Int, CaseIterable {
             expires, version, value_type, value_version, sha256)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
             """
-        case .deleteEntry: "DELETE FROM entries WHERE id = ?1 RETURNING allocated"
+        // Selected and deleted instead of `DELETE … RETURNING`, for whose rows SQLite makes a temporary table.
+        case .entrySize: "SELECT allocated FROM entries WHERE id = ?1"
+        case .deleteEntry: "DELETE FROM entries WHERE id = ?1"
         case .updateMetadata: "UPDATE entries SET metadata = ?2 WHERE id = ?1"
         case .updateMark: "UPDATE entries SET boot = ?2 WHERE id = ?1"
         case .replaceMark: "UPDATE entries SET boot = ?2 WHERE id = ?1 AND boot = ?3"
@@ -88,9 +90,9 @@ enum Query: Int, CaseIterable {
         case .bySHA256: "SELECT \(Self.columns) FROM entries e WHERE e.sha256 = ?1 LIMIT ?2"
         case .createdBefore: Catalogue.createdBefore
         case .insertDoomed: "INSERT OR REPLACE INTO doomed (id, allocated) VALUES (?1, ?2)"
-        case .deleteDoomed: "DELETE FROM doomed WHERE id = ?1 RETURNING allocated"
+        case .doomedSize: "SELECT allocated FROM doomed WHERE id = ?1"
+        case .deleteDoomed: "DELETE FROM doomed WHERE id = ?1"
         case .doomed: "SELECT id FROM doomed WHERE id > ?1 ORDER BY id LIMIT ?2"
-        case .isDoomed: "SELECT 1 FROM doomed WHERE id = ?1"
         case .folder: "SELECT allocated FROM folders WHERE id = ?1"
         case .saveFolder: "INSERT OR REPLACE INTO folders (id, allocated) VALUES (?1, ?2)"
         case .setting: "SELECT value FROM settings WHERE name = ?1"
@@ -98,7 +100,8 @@ enum Query: Int, CaseIterable {
         case .deleteSetting: "DELETE FROM settings WHERE name = ?1"
         case .insertPartial:
             "INSERT INTO partials (id, claim, key_hash, key, reserved, updated) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-        case .deletePartial: "DELETE FROM partials WHERE id = ?1 RETURNING reserved"
+        case .reservation: "SELECT reserved FROM partials WHERE id = ?1"
+        case .deletePartial: "DELETE FROM partials WHERE id = ?1"
         case .updateClaim: "UPDATE partials SET claim = ?2, updated = ?3 WHERE id = ?1"
         case .updateReserved: "UPDATE partials SET reserved = ?2, updated = ?3 WHERE id = ?1"
         // Keys are never empty.

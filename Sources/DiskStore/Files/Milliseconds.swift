@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// Times in the index: whole milliseconds since 1970.
 extension Date {
@@ -8,5 +9,15 @@ extension Date {
     var milliseconds: Int64 {
         let value = timeIntervalSince1970 * 1000
         return value.isFinite && abs(value) < 9e15 ? Int64(value) : 0
+    }
+}
+
+/// The monotonic clock, some milliseconds coarse, read without a system call.
+enum CoarseClock {
+    /// In milliseconds.
+    static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

@@ -21,7 +21,7 @@ struct Paths: Sendable {
     func data(_ id: Int64) -> String { "\(partials)/\(Self.hex(id)).data" }
     func record(_ id: Int64, claim: Int64) -> String { "\(partials)/\(Self.hex(id)).\(Self.hex(claim)).record" }
 
-    /// The folder of a body: its number's lowest byte, so that consecutive numbers are distributed evenly.
+    /// The folder of a body: its number's lowest byte (`Totals.takeNumber`).
     static func folderNumber(of id: Int64) -> Int64 { id & 0xFF }
 
     static func hex(_ number: Int64, digits: Int = 16) -> String {

@@ -3,12 +3,18 @@ import Glibc
 
 /// The mapped file `generations`: 64-bit stamps whose changes are visible to every process on the directory.
 ///
-///     word 0     "IMGCGEN1"
+///     word 0     "IMGCGEN2"
 ///     word 1     the stamp of everything
 ///     words 2-7  zero
-///     then, for each of 2,044 slots, two words: the stamp of invalidations, and that of changes
+///     then, for each of 2,044 slots, three words: the stamp of invalidations, that of changes, and that of the last change that the
+///     index shows
 ///
 /// Stamps are unordered: each change writes a new random one, so that no change is lost whatever happens to the file.
+///
+/// A change writes its stamp inside the transaction of the index, and as the slot's third word after it. Between the two, the slot is
+/// not settled: who reads its generation may see the index without the change. The third word is written without a lock. If two
+/// processes write it in the wrong order, or one is killed before it writes, the slot stays unsettled, which costs looks at the index,
+/// until the next change or commit in it, or the next sweep.
 ///
 /// Stamps are read through the mapping, in nanoseconds, and written by `pwrite`, which fails on a full file system,
 /// where a write to mapped memory would end the process. The file has its full length before it gets its name, and is
@@ -21,8 +27,8 @@ final class GenerationTable: @unchecked Sendable {
     static let slots = 2044
     private static let header = 8
     private static let everything = 1
-    static let byteCount = (header + slots * 2) * 8
-    private static let magic: [UInt8] = Array("IMGCGEN1".utf8)
+    static let byteCount = (header + slots * 3) * 8
+    private static let magic: [UInt8] = Array("IMGCGEN2".utf8)
 
     private enum Memory {
         case mapped(UnsafePointer<UInt64>, File)
@@ -94,7 +100,7 @@ final class GenerationTable: @unchecked Sendable {
         return Generation(
             epoch: Generation.Epoch(
                 slot: wider, everything: self[Self.everything], invalidation: self[Self.invalidationWord(wider)]),
-            slot: slot, change: change)
+            slot: slot, change: change, isSettled: self[Self.settledWord(slot)] == change)
     }
 
     func isCurrent(_ epoch: Generation.Epoch) -> Bool {
@@ -106,7 +112,8 @@ final class GenerationTable: @unchecked Sendable {
     }
 
     func isCurrent(_ generation: Generation) -> Bool {
-        isCurrent(generation.epoch) && self[Self.changeWord(generation.slot)] == generation.change
+        generation.isSettled && isCurrent(generation.epoch)
+            && self[Self.changeWord(generation.slot)] == generation.change
     }
 
     private subscript(word: Int) -> UInt64 {
@@ -123,27 +130,47 @@ final class GenerationTable: @unchecked Sendable {
         case .everything: try renew(Self.everything)
         case .resource(let resource):
             try renew(Self.invalidationWord(Self.slot(ofAllLike: resource)))
-            try renew(Self.changeWord(Self.slot(of: resource)))
+            let slot = Self.slot(of: resource)
+            try write(try renew(Self.changeWord(slot)), Self.settledWord(slot))
         }
     }
 
-    /// Records a change of the generation's resource; returns the generation after it.
+    /// Records a change of the generation's resource, inside a transaction; returns the generation after it.
     func change(_ generation: Generation) throws(StoreError) -> Generation {
         Generation(
-            epoch: generation.epoch, slot: generation.slot, change: try renew(Self.changeWord(generation.slot)))
+            epoch: generation.epoch, slot: generation.slot, change: try renew(Self.changeWord(generation.slot)),
+            isSettled: true)
+    }
+
+    /// Records that the index shows a change, or that it never will. Not if there was another change since, which records that for
+    /// itself.
+    func settle(_ changed: Generation) throws(StoreError) {
+        guard self[Self.changeWord(changed.slot)] == changed.change else { return }
+        try write(changed.change, Self.settledWord(changed.slot))
+    }
+
+    /// Settles a slot that a killed process left unsettled. Inside a transaction, where no other change is under way.
+    func settle(slot: Int) throws(StoreError) {
+        let change = self[Self.changeWord(slot)]
+        if self[Self.settledWord(slot)] != change { try write(change, Self.settledWord(slot)) }
     }
 
     @discardableResult
     private func renew(_ word: Int) throws(StoreError) -> UInt64 {
         let stamp = Self.newStamp
+        try write(stamp, word)
+        return stamp
+    }
+
+    private func write(_ stamp: UInt64, _ word: Int) throws(StoreError) {
         switch memory {
         case .own(let words): clinux_store(words + word, stamp)
         case .mapped(_, let file):
             try withUnsafeBytes(of: stamp) { (bytes) throws(StoreError) in try file.write(bytes, at: Int64(word) * 8) }
         }
-        return stamp
     }
 
-    private static func invalidationWord(_ slot: Int) -> Int { header + slot * 2 }
-    private static func changeWord(_ slot: Int) -> Int { header + slot * 2 + 1 }
+    private static func invalidationWord(_ slot: Int) -> Int { header + slot * 3 }
+    private static func changeWord(_ slot: Int) -> Int { header + slot * 3 + 1 }
+    private static func settledWord(_ slot: Int) -> Int { header + slot * 3 + 2 }
 }

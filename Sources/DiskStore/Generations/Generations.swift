@@ -9,7 +9,7 @@ import Glibc
 final class Generations: Sendable {
     private struct State {
         var table: GenerationTable?
-        /// In milliseconds of the monotonic clock.
+        /// In milliseconds of ``CoarseClock``.
         var checkedAt: Int64 = 0
     }
 
@@ -27,7 +27,7 @@ final class Generations: Sendable {
 
     /// The table shared with other processes, checked at most this long ago.
     func table(within interval: Int64 = checkInterval) -> GenerationTable {
-        let now = Self.now
+        let now = CoarseClock.now
         return state.withLock { state in
             if let table = state.table, table.identity != nil, now - state.checkedAt < interval { return table }
             state.checkedAt = now
@@ -40,12 +40,6 @@ final class Generations: Sendable {
 
     /// The table in the directory at this moment: required before changes.
     var tableNow: GenerationTable { table(within: 0) }
-
-    private static var now: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
 
     private func isInPlace(_ table: GenerationTable) -> Bool {
         guard let identity = table.identity, let status = FileStatus(at: paths.generations) else { return false }

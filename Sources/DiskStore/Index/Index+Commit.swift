@@ -35,12 +35,11 @@ extension Index {
             id = partial.id
             totals.noteTaken(id)
             totals.partials -= try catalogue().deletePartial(id)
+            try install(placing, id)
         } else {
-            id = try takeNumber(&totals)
+            id = try installNew(placing, &totals)
         }
-        let folder = Paths.folderNumber(of: id)
-        try placing.install(paths.body(id), folder: paths.folder(folder))
-        try countFolder(folder, &totals)
+        try countFolder(Paths.folderNumber(of: id), &totals)
         totals.bodies += body.allocated
         totals.entries += 1
         if configuration.holdsBodies, !body.isTransient { try hold(id, allocated: body.allocated, &totals) }
@@ -52,18 +51,53 @@ extension Index {
         return effects
     }
 
-    /// A number that no entry or partial has had, and no body's file has. Inside a transaction.
-    ///
-    /// A small body's commit that was killed after naming its file rolled its number back with the transaction, and a
-    /// power failure rolls many back: such a file is deleted here when its number is issued again.
-    func takeNumber(_ totals: inout Totals) throws(StoreError) -> Int64 {
+    // MARK: Numbers
+
+    /// A number that no entry or partial has had, and no partial's file has. Inside a transaction.
+    private func takeNumber(_ totals: inout Totals) -> Int64 {
         while true {
             let number = totals.takeNumber(folders: budget.folders)
-            if FileStatus(at: paths.data(number)) != nil { continue }
-            let path = paths.body(number)
-            if FileStatus(at: path) == nil { return number }
-            if totals.hasUncountedFiles == 0, try !exists(number), deleteUnlessRead(path) { return number }
+            // Above those that were there, numbers are given out by the index alone.
+            if let last = lastPartial, number > last { return number }
+            if FileStatus(at: paths.data(number)) == nil { return number }
         }
+    }
+
+    /// A number for a partial: no body's file has it either. Inside a transaction.
+    func takePartialNumber(_ totals: inout Totals) throws(StoreError) -> Int64 {
+        while true {
+            let number = takeNumber(&totals)
+            if FileStatus(at: paths.body(number)) == nil { return number }
+            if try deleteLeftover(number, totals) { return number }
+        }
+    }
+
+    /// Puts a small body's file in its place under a new number. Inside a transaction.
+    private func installNew(_ placing: BodyPlacing, _ totals: inout Totals) throws(StoreError) -> Int64 {
+        while true {
+            let number = takeNumber(&totals)
+            do throws(StoreError) {
+                try install(placing, number)
+                return number
+            } catch  where error.errno == EEXIST {
+                guard try deleteLeftover(number, totals) else { continue }
+                try install(placing, number)
+                return number
+            }
+        }
+    }
+
+    private func install(_ placing: BodyPlacing, _ number: Int64) throws(StoreError) {
+        try placing.install(paths.body(number), folder: paths.folder(Paths.folderNumber(of: number)))
+    }
+
+    /// Deletes a body's file that has a number which was issued again: a small body's commit that was killed after naming its file
+    /// rolled its number back with the transaction, and a power failure rolls many back.
+    ///
+    /// - Returns: False if the file stays, and with it the number.
+    private func deleteLeftover(_ number: Int64, _ totals: Totals) throws(StoreError) -> Bool {
+        guard totals.hasUncountedFiles == 0, try !exists(number) else { return false }
+        return deleteUnlessRead(paths.body(number))
     }
 
     private func insert(

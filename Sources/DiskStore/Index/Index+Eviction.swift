@@ -9,11 +9,17 @@ extension Index {
         let catalogue = try catalogue()
         var counted = totals
         if counted == nil { counted = try catalogue.totals() }
-        return try StoreUsage(
-            budget: budget, totals: counted ?? Totals(), indexPages: catalogue.pageCount(),
-            freePages: catalogue.freePageCount(), logBytes: diskUsage.log, asideBytes: asideBytes,
-            listBytes: catalogue.listBytes(), diskFree: diskUsage.free, minimumFreeSpace: configuration.minimumFreeSpace
-        )
+        try diskUsage.look(atPagesBeforeWriting: bytes) { () throws(StoreError) in
+            try DiskUsage.Pages(
+                all: catalogue.pageCount(), free: catalogue.freePageCount(), lists: catalogue.listBytes())
+        }
+        let pages = diskUsage.pages
+        let usage = StoreUsage(
+            budget: budget, totals: counted ?? Totals(), indexPages: pages.all, freePages: pages.free,
+            logBytes: diskUsage.log, asideBytes: asideBytes, listBytes: pages.lists, diskFree: diskUsage.free,
+            minimumFreeSpace: configuration.minimumFreeSpace)
+        diskUsage.note(shortage: usage.shortage(of: bytes))
+        return usage
     }
 
     // MARK: Making room
@@ -153,7 +159,9 @@ extension Index {
     func deleteDoomed(_ ids: [Int64]) throws(StoreError) -> Int64 {
         if ids.isEmpty { return 0 }
         var gone: [Int64] = []
-        for id in ids where try deleteUnlessInUse(id) { gone.append(id) }
+        for start in stride(from: 0, to: ids.count, by: Self.mostDeleting) {
+            gone += try deleteUnlessInUse(ids[start..<min(start + Self.mostDeleting, ids.count)])
+        }
         if gone.isEmpty { return 0 }
         return try change { (totals) throws(StoreError) in
             var freed: Int64 = 0
@@ -173,39 +181,6 @@ extension Index {
             guard let end = batch.last else { return freed }
             freed += try deleteDoomed(batch)
             last = end
-        }
-    }
-
-    /// Deletes the file of a body without an entry. Returns false if a reader or a live run holds it.
-    func deleteUnlessInUse(_ id: Int64) throws(StoreError) -> Bool {
-        var failure: StoreError?
-        let isDeleted = deleteUnlessRead(paths.body(id)) {
-            // Checked under the exclusive lock: a holder has the body open under a shared one while the row is written.
-            do throws(StoreError) { return try isHeld(id) } catch {
-                failure = error
-                return true
-            }
-        }
-        if let failure { throw failure }
-        return isDeleted
-    }
-
-    /// Unlinks a body while holding its exclusive lock. Returns false if a reader holds it, or if it cannot be deleted.
-    ///
-    /// A reader that opens it now finds the lock taken or the link gone, and treats both as a miss.
-    ///
-    /// - Parameter isHeld: Called under the lock; a held body remains.
-    func deleteUnlessRead(_ path: String, isHeld: () -> Bool = { false }) -> Bool {
-        do throws(StoreError) {
-            let file = try File(path, O_RDONLY)
-            // The lock must be held until the file is deleted.
-            return withExtendedLifetime(file) {
-                file.tryLock(exclusive: true) && !isHeld() && unlink(path) == 0
-            }
-        } catch {
-            if error.errno == ENOENT { return true }
-            // A file of another owner, or not a file: it has no readers among our processes either.
-            return error.errno != EMFILE && error.errno != ENFILE && !isHeld() && unlink(path) == 0
         }
     }
 }

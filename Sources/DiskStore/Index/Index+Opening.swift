@@ -7,10 +7,12 @@ extension Index {
     ///
     /// The directory may have been deleted, or another process may have moved a damaged index aside: the open index is
     /// then obsolete, and the present (or a new) one is opened.
-    func ensureOpen() throws(StoreError) {
+    ///
+    /// - Parameter interval: The milliseconds for which a look at the directory counts: none for a change.
+    func ensureOpen(seenWithin interval: Int64 = 20) throws(StoreError) {
         if isClosed { throw StoreError(.closed, "the store is closed", path: paths.root) }
         if openCatalogue != nil {
-            if let status = FileStatus(at: paths.index), status.identity == identity {
+            if isInPlace(seenWithin: interval) {
                 if let changed = announcedCapacity { setCapacity(changed) }
                 return
             }
@@ -27,6 +29,14 @@ extension Index {
         countAside()
     }
 
+    private func isInPlace(seenWithin interval: Int64) -> Bool {
+        let now = CoarseClock.now
+        if now - seen < interval { return true }
+        guard let status = FileStatus(at: paths.index), status.identity == identity else { return false }
+        seen = now
+        return true
+    }
+
     func countAside() {
         asideBytes = 0
         for number in Paths.asides {
@@ -38,6 +48,8 @@ extension Index {
     private func forget() {
         openCatalogue = nil
         identity = nil
+        seen = 0
+        lastPartial = nil
         _ = accesses.take()
         folderSizes.removeAll()
         run = nil
@@ -255,7 +267,8 @@ extension Index {
     private static let logWorthCheckpoint: Int64 = 64
 
     func close() {
-        if let openCatalogue, !configuration.isReadOnly {
+        // A directory that was deleted meanwhile is not made again.
+        if let openCatalogue, !configuration.isReadOnly, isInPlace(seenWithin: 0) {
             try? flush()
             try? releaseOwnRun()
             if let log = FileStatus(at: paths.log), log.size > Self.logWorthCheckpoint * Budget.frame {

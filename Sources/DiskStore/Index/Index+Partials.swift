@@ -9,7 +9,7 @@ extension Index {
 
     /// A number for a new partial.
     func takeNumber() throws(StoreError) -> Int64 {
-        try change { (totals) throws(StoreError) in try takeNumber(&totals) }
+        try change { (totals) throws(StoreError) in try takePartialNumber(&totals) }
     }
 
     /// Reserves space for a partial whose files exist and are locked, so that the row always refers to existing files.

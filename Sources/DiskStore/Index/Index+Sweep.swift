@@ -80,6 +80,7 @@ extension Index {
             case nil: break
             }
         }
+        lastPartial = max(data.max() ?? 0, records.keys.max() ?? 0)
         let catalogue = try catalogue()
         // Files with a row are the usual case, and cost no transaction.
         var unindexed = UnindexedPartialFiles(small: small)

@@ -19,6 +19,8 @@ final class Index {
     var openCatalogue: Catalogue?
     /// The identity of the open index file. Another one at its path means that it was moved or deleted.
     var identity: FileStatus.Identity?
+    /// When it was last seen to be that one, in milliseconds of ``CoarseClock``.
+    var seen: Int64 = 0
     var isClosed = false
 
     /// Accesses that are not yet in the index, in order; the last one of an entry counts.
@@ -32,8 +34,12 @@ final class Index {
     var asideBytes: Int64 = 0
     var evictions = EvictionStatistics()
     var hasTidiedPartials = false
+    /// The greatest number of a partial when their folder was last listed; nil before.
+    var lastPartial: Int64?
     /// This process's run, as soon as it holds a body.
     var run: Run?
+    /// Changes of resources that were recorded in the running transaction.
+    var unsettled: [Generation] = []
     /// A capacity announced by another process, until it is applied.
     var announcedCapacity: Int64?
     var capacityChange: CapacityChange?
@@ -61,6 +67,7 @@ final class Index {
         if configuration.isReadOnly {
             throw StoreError(.notWritable, "the store was opened for reading only", path: paths.root)
         }
+        try ensureOpen(seenWithin: 0)
         let catalogue = try catalogue()
         try catalogue.begin()
         do throws(StoreError) {
@@ -70,9 +77,11 @@ final class Index {
             let result = try body(&totals)
             if totals != before { try catalogue.save(totals) }
             try catalogue.commit()
+            settleGenerations()
             return result
         } catch {
             catalogue.rollBack()
+            settleGenerations()
             folderSizes.removeAll()
             throw error
         }
@@ -98,9 +107,10 @@ final class Index {
         let catalogue = try catalogue()
         guard let allocated = try catalogue.deleteEntry(id) else { return false }
         try catalogue.insertDoomed(id, allocated: allocated)
-        if try !catalogue.holders(of: id).isEmpty { totals.held -= allocated }
+        let holders = try catalogue.holders(of: id)
+        if !holders.isEmpty { totals.held -= allocated }
         // Runs keep the file that they were given; a pin keeps what is current.
-        _ = try catalogue.deleteHold(id, run: PinSchema.pinRun)
+        if holders.contains(PinSchema.pinRun) { _ = try catalogue.deleteHold(id, run: PinSchema.pinRun) }
         totals.entries -= 1
         totals.bodies -= allocated
         totals.doomed += allocated
@@ -119,7 +129,7 @@ final class Index {
             var effects = SharedChange.Effects()
             let catalogue = try index.catalogue()
             guard try catalogue.save(metadata: metadata, of: entry.id) else { return effects }
-            effects.noted = try index.noted(index.generations.tableNow.generation(of: entry.url))
+            effects.noted = try index.noted(entry.url)
             if holds { try index.hold(entry.id, allocated: entry.allocated, &totals) }
             guard let variant, variant != entry.variant else { return effects }
             if let other = try catalogue.entry(of: entry.key, variant: variant), other.id != entry.id {

@@ -76,11 +76,9 @@ extension Index {
         }
     }
 
-    /// Deletes what changes have replaced, and records their generations again. They are durable: failures from here on are left to
-    /// the next sweep, or cost looks at the index.
+    /// Deletes what changes have replaced. They are durable: failures from here on are left to the next sweep.
     private func finish(_ effects: [SharedChange.Effects]) -> [Generation?] {
         _ = try? deleteDoomed(effects.flatMap(\.replaced))
-        let noted = effects.map(\.noted)
-        return noted.contains { $0 != nil } ? (try? settled(noted)) ?? noted : noted
+        return effects.map(\.noted)
     }
 }

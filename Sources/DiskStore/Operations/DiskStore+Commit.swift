@@ -172,7 +172,7 @@ extension DiskStore {
         do throws(StoreError) {
             file = try SmallBodyFile(in: paths)
         } catch  where error.errno == ENOENT {
-            try withIndex { (_) throws(StoreError) in }  // Recreates a directory that was deleted meanwhile.
+            try recreateDirectory()
             file = try SmallBodyFile(in: paths)
         }
         try file.write(bytes)

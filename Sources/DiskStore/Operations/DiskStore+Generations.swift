@@ -3,8 +3,8 @@
 // An invalidation consists of a new epoch, the removal, and another new epoch. Writes begun before the first are
 // refused inside their own transaction, or were committed before it and are removed; values read into memory between
 // the two are no longer current after the second. Other changes of a resource's entries are recorded in their
-// transaction and once more after it, for the same reason. A process killed between two stamps leaves one that costs
-// other processes a look at the index.
+// transaction, and as settled after it: what is read into memory between the two is not used. A process killed between
+// two stamps costs other processes looks at the index.
 extension DiskStore {
     /// The resource's present generation. Must be read before the content that it is to stand for is read or requested.
     package func generation(of resource: String) -> Generation { generations.table().generation(of: resource) }
@@ -65,7 +65,7 @@ extension DiskStore {
                 return (removed, try index.noted(generation))
             }
             try index.deleteDoomed(removed)
-            return try index.settled(noted)
+            return noted
         }
     }
 
@@ -94,7 +94,11 @@ extension Index {
     /// Throws ``StoreError/Code/outdated`` if content read in that generation must not enter the store. Must be called
     /// inside the transaction that stores it.
     func requireCurrent(_ generation: Generation?) throws(StoreError) {
-        guard let generation, !generations.tableNow.isCurrent(generation) else { return }
+        guard let generation else { return }
+        let table = generations.tableNow
+        if table.isCurrent(generation) { return }
+        // Otherwise the generation that is read for the next attempt might be no better.
+        try table.settle(slot: generation.slot)
         throw StoreError(.outdated, "the resource was changed or invalidated meanwhile", path: paths.root)
     }
 
@@ -105,25 +109,24 @@ extension Index {
         let table = generations.tableNow
         let wasCurrent = table.isCurrent(generation)
         let after = try table.change(generation)
+        unsettled.append(after)
         return wasCurrent ? after : generation
     }
 
-    /// Records a change again when it is durable; returns the present generation.
-    func settled(_ noted: Generation) throws(StoreError) -> Generation {
-        try settled([noted]).first.flatMap { $0 } ?? noted
+    /// Records a change of a resource's entries inside its transaction, by one who knows the index as it is there.
+    func noted(_ resource: String) throws(StoreError) -> Generation {
+        let table = generations.tableNow
+        let after = try table.change(table.generation(of: resource))
+        unsettled.append(after)
+        return after
     }
 
-    /// Records changes again when they are durable; returns the present generations.
-    func settled(_ noted: [Generation?]) throws(StoreError) -> [Generation?] {
-        try change { (_) throws(StoreError) in
-            let table = generations.table()
-            var settled = noted
-            for (index, generation) in noted.enumerated() {
-                // Otherwise somebody else has changed the resource since, and records that.
-                if let generation, table.isCurrent(generation) { settled[index] = try table.change(generation) }
-            }
-            return settled
-        }
+    /// Records that the index shows the changes of the transaction that has ended. On failure others look at the index.
+    func settleGenerations() {
+        if unsettled.isEmpty { return }
+        let table = generations.table()
+        for generation in unsettled { try? table.settle(generation) }
+        unsettled.removeAll(keepingCapacity: true)
     }
 
     /// Drops a key's idle partials; those in use belong to their writers only from now on.

@@ -9,7 +9,7 @@ extension DiskStore {
             lock = try keyLocks.lock(byte, in: paths.locks)
         } catch {
             guard error.errno == ENOENT else { throw error }
-            try withIndex { (_) throws(StoreError) in }  // Recreates a directory that was deleted meanwhile.
+            try recreateDirectory()
             lock = try keyLocks.lock(byte, in: paths.locks)
         }
         return lock.map { KeyLock(key: key, lock: $0) }

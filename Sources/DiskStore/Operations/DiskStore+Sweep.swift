@@ -55,6 +55,7 @@ extension DiskStore {
             index.deleteOldAside()
             try index.shrink()
             try index.change { (totals) throws(StoreError) in
+                for slot in 0..<GenerationTable.slots { try? index.generations.table().settle(slot: slot) }
                 totals.swept = now
                 totals.hasUncountedFiles = 0
             }

@@ -27,6 +27,7 @@ extension DiskStore {
     package func statistics() throws(StoreError) -> StoreStatistics {
         try withIndex { (index) throws(StoreError) in
             let totals = try index.readTotals()
+            index.diskUsage.forget()
             let files = [paths.index, paths.log, paths.sharedMemory]
             return try StoreStatistics(
                 entries: totals.entries, bodyBytes: totals.bodies,

@@ -14,15 +14,15 @@ final class BlockBuffer {
         storage.map { UnsafeRawBufferPointer(rebasing: $0[..<count]) } ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    deinit { storage?.deallocate() }
+    deinit { storage.map(BlockMemory.give) }
 
     /// Memory for at least `capacity` bytes; existing bytes are kept.
     func memory(capacity: Int) -> UnsafeMutableRawBufferPointer {
         if let storage, storage.count >= capacity { return storage }
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 64)
+        let memory = BlockMemory.take(capacity)
         if let storage {
             memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[..<count]))
-            storage.deallocate()
+            BlockMemory.give(storage)
         }
         storage = memory
         return memory
