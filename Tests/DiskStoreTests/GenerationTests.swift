@@ -133,6 +133,23 @@ import Testing
         #expect(other.isCurrent(other.generation(of: url)))
     }
 
+    @Test func `a commit that is refused settles nothing that its own transaction has changed`() throws {
+        let url = url
+        let other = other
+        let stale = other.generation(of: url)
+        let (isRefused, during) = try test.store.withIndex { (index) throws(StoreError) in
+            try index.change { (_) throws(StoreError) in
+                _ = try index.noted(url)
+                var isRefused = false
+                do throws(StoreError) { try index.requireCurrent(stale) } catch { isRefused = error.code == .outdated }
+                return (isRefused, other.generation(of: url))
+            }
+        }
+        #expect(isRefused)
+        #expect(!other.isCurrent(during))
+        #expect(other.isCurrent(other.generation(of: url)))
+    }
+
     /// Leaves the slot as a process does that is killed between its two stamps.
     private func leaveUnsettled() throws {
         let url = url

@@ -149,7 +149,8 @@ final class GenerationTable: @unchecked Sendable {
         try write(changed.change, Self.settledWord(changed.slot))
     }
 
-    /// Settles a slot that a killed process left unsettled. Inside a transaction, where no other change is under way.
+    /// Settles a slot that a killed process left unsettled. Inside a transaction, where no other change is under way; not one that has
+    /// changed the slot itself.
     func settle(slot: Int) throws(StoreError) {
         let change = self[Self.changeWord(slot)]
         if self[Self.settledWord(slot)] != change { try write(change, Self.settledWord(slot)) }

@@ -97,8 +97,9 @@ extension Index {
         guard let generation else { return }
         let table = generations.tableNow
         if table.isCurrent(generation) { return }
-        // Otherwise the generation that is read for the next attempt might be no better.
-        try table.settle(slot: generation.slot)
+        // Otherwise the generation that is read for the next attempt might be no better. A change of this very transaction is not for
+        // others to see yet.
+        if !unsettled.contains(where: { $0.slot == generation.slot }) { try table.settle(slot: generation.slot) }
         throw StoreError(.outdated, "the resource was changed or invalidated meanwhile", path: paths.root)
     }
 
