@@ -4,6 +4,7 @@ import FoundationEssentials
 import HTTPCaching
 import ImageCodec
 import MemoryCache
+import Synchronization
 import Transfer
 
 /// The path of an image: memory, the derived image on disk, the original on disk, the network.
@@ -20,6 +21,8 @@ final class ImagePipeline: Sendable {
     private let works = SharedTaskPool<WorkKey, ImageWork, RenderedImage>()
     private let groups = OriginalGroup.Pool()
     private let counts = Locked(ImageStatistics())
+    /// Uses of images in memory without a look-up.
+    let reuses = Atomic<Int>(0)
 
     /// The properties that requests for one image have in common. Work that began before an invalidation is for requests before it.
     struct WorkKey: Hashable, Sendable {
