@@ -1,4 +1,5 @@
 internal import CImageCodec
+internal import Glibc
 
 /// The rows of a JPEG as its decoder produced them at a scale, before any filter: images of every size that has this
 /// ``DecodingTarget/scale`` are made from them, bit for bit as from the file itself.
@@ -6,18 +7,17 @@ package final class DecodedRows: Sendable {
     package let scale: DecodingScale
     let header: ImageHeader
     let size: ResizePlan.Size
-    /// Red, green and blue.
-    fileprivate let bytes: [UInt8]
+    fileprivate let buffer: RowBuffer
 
-    fileprivate init(_ header: ImageHeader, _ scale: DecodingScale, _ size: ResizePlan.Size, _ bytes: [UInt8]) {
+    fileprivate init(_ header: ImageHeader, _ scale: DecodingScale, _ size: ResizePlan.Size, _ buffer: RowBuffer) {
         self.header = header
         self.scale = scale
         self.size = size
-        self.bytes = bytes
+        self.buffer = buffer
     }
 
     /// The memory in bytes.
-    package var cost: Int { bytes.count }
+    package var cost: Int { buffer.byteCount }
 
     /// The cost of the rows of a file, in bytes; nil if they cannot be kept.
     package static func cost(of header: ImageHeader, at scale: DecodingScale) -> Int? {
@@ -27,9 +27,30 @@ package final class DecodedRows: Sendable {
     }
 }
 
+/// Red, green and blue of rows, in pages of the system's: kept for long between many small images, blocks of this size
+/// would leave holes in the heap.
+///
+/// `@unchecked Sendable`: written by the collector that allocates it, before anybody else has it.
+private final class RowBuffer: @unchecked Sendable {
+    let bytes: UnsafeMutablePointer<UInt8>
+    let byteCount: Int
+
+    /// nil if memory is short.
+    init?(byteCount: Int) {
+        let pages = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let pages, pages != MAP_FAILED else { return nil }
+        bytes = pages.assumingMemoryBound(to: UInt8.self)
+        self.byteCount = byteCount
+    }
+
+    deinit { munmap(bytes, byteCount) }
+}
+
 /// Keeps the rows of one decode.
 package final class RowCollector {
-    private var bytes: [UInt8] = []
+    private var buffer: RowBuffer?
+    /// The number of pixels so far.
+    private var filled = 0
     private var result: DecodedRows?
 
     package init() {}
@@ -39,19 +60,17 @@ package final class RowCollector {
 
     /// Adds complete rows.
     func add(_ rows: UnsafePointer<UInt8>, pixels count: Int, of total: Int) {
-        if bytes.isEmpty { bytes.reserveCapacity(total * 3) }
-        let part = [UInt8](unsafeUninitializedCapacity: count * 3) { buffer, written in
-            icodec_without_alpha(rows, buffer.baseAddress, count)
-            written = count * 3
-        }
-        bytes += part
+        if filled == 0 { buffer = RowBuffer(byteCount: total * 3) }
+        guard let buffer, (filled + count) * 3 <= buffer.byteCount else { return }
+        icodec_without_alpha(rows, buffer.bytes + filled * 3, count)
+        filled += count
     }
 
     /// Ends a decode without damage.
     func finish(_ header: ImageHeader, _ scale: DecodingScale, _ size: ResizePlan.Size) {
-        guard bytes.count == size.width * size.height * 3 else { return }
-        result = DecodedRows(header, scale, size, bytes)
-        bytes = []
+        guard let buffer, filled == size.width * size.height, filled * 3 == buffer.byteCount else { return }
+        result = DecodedRows(header, scale, size, buffer)
+        self.buffer = nil
     }
 }
 
@@ -71,10 +90,7 @@ final class KeptRowReader: RowReading {
         try watch.check()
         let count = min(count, height - next)
         let start = next * width * 3
-        rows.bytes.withUnsafeBufferPointer { bytes in
-            guard let base = bytes.baseAddress else { return }
-            icodec_with_alpha(base + start, target, count * width)
-        }
+        icodec_with_alpha(rows.buffer.bytes + start, target, count * width)
         next += count
         return count
     }
