@@ -55,6 +55,12 @@ http {{
             proxy_cache_lock on;
             proxy_cache_valid 200 1h;
         }}
+        location /resize/ {{
+            proxy_pass http://127.0.0.1:{inner};
+            proxy_cache all;
+            proxy_cache_lock on;
+            proxy_cache_valid 200 1h;
+        }}
     }}
     {inner_server}
 }}
@@ -69,12 +75,19 @@ _IMAGE_FILTER = """
             image_filter_buffer 64m;
             proxy_pass http://origin;
         }}
+        location ~ ^/resize/(?<side>[0-9]+)/(?<file>.*)$ {{
+            image_filter resize $side $side;
+            image_filter_jpeg_quality 80;
+            image_filter_buffer 64m;
+            proxy_pass http://origin/$file;
+        }}
     }}
 """
 
 
 class Server:
-    """A running service. `plain(path)` is a file's URL, `thumbnail(path)` that of its 256 × 256 thumbnail."""
+    """A running service. `plain(path)` is a file's URL, `thumbnail(path)` that of its 256 × 256 thumbnail, `within(path, side)`
+    that of the picture within a square."""
 
     def __init__(self, name: str, port: int, command: list[str], prefix: Path, env: dict[str, str] | None = None) -> None:
         self.name = name
@@ -104,6 +117,9 @@ class Server:
 
     def thumbnail(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}/image/{path}"
+
+    def within(self, path: str, side: int) -> str:
+        return f"http://127.0.0.1:{self.port}/resize/{side}/{path}"
 
     @property
     def is_alive(self) -> bool:
@@ -181,6 +197,9 @@ class ImgcacheServer(Server):
     def thumbnail(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}/image/w=256,h=256,fit=cover,format=jpeg,quality=80/{path}"
 
+    def within(self, path: str, side: int) -> str:
+        return f"http://127.0.0.1:{self.port}/image/w={side},h={side},fit=scale-down,format=jpeg,quality=80/{path}"
+
 
 class Nginx(Server):
     """proxy_cache for files, image_filter behind proxy_cache for thumbnails."""
@@ -225,6 +244,10 @@ class Thumbor(Server):
         # Its own query would not be the image's.
         return f"http://127.0.0.1:{self.port}/unsafe/256x256/{urllib.parse.quote(f'{self._origin}/{path}', safe=':/')}"
 
+    def within(self, path: str, side: int) -> str:
+        original = urllib.parse.quote(f"{self._origin}/{path}", safe=":/")
+        return f"http://127.0.0.1:{self.port}/unsafe/fit-in/{side}x{side}/{original}"
+
 
 def get(url: str, timeout: float = 60) -> tuple[int, bytes]:
     """Status and body; status 0 when there was no answer."""
@@ -235,3 +258,9 @@ def get(url: str, timeout: float = 60) -> tuple[int, bytes]:
         return error.code, error.read()
     except OSError:
         return 0, b""
+
+
+def entity_tag(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        answer.read()
+        return answer.headers["ETag"]

@@ -40,6 +40,68 @@ bool icodec_orient(
     return true;
 }
 
+// Four pixels at a time, as bytes of one vector; the compiler has a shuffle for it from SSSE3 on.
+
+typedef uint8_t bytes16 __attribute__((vector_size(16), aligned(1)));
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void without_alpha(const uint8_t *from, uint8_t *to, size_t count) {
+    size_t index = 0;
+    // Writes 16 bytes of which 12 are meant: the next ones overwrite the rest.
+    for (; index + 6 <= count; index += 4) {
+        bytes16 pixels = *(const bytes16 *)(from + index * 4);
+        *(bytes16 *)(to + index * 3) =
+            __builtin_shufflevector(pixels, pixels, 0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15);
+    }
+    for (; index < count; index++) memcpy(to + index * 3, from + index * 4, 3);
+}
+
+INLINE void with_alpha(const uint8_t *from, uint8_t *to, size_t count) {
+    size_t index = 0;
+    bytes16 opaque = {0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255}, zero = {0};
+    // Reads 16 bytes of which 12 are meant.
+    for (; index + 6 <= count; index += 4) {
+        bytes16 pixels = *(const bytes16 *)(from + index * 3);
+        *(bytes16 *)(to + index * 4) =
+            __builtin_shufflevector(pixels, zero, 0, 1, 2, 16, 3, 4, 5, 16, 6, 7, 8, 16, 9, 10, 11, 16) | opaque;
+    }
+    for (; index < count; index++) {
+        memcpy(to + index * 4, from + index * 3, 3);
+        to[index * 4 + 3] = 255;
+    }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("ssse3"))) static void without_alpha_ssse3(const uint8_t *from, uint8_t *to, size_t count) {
+    without_alpha(from, to, count);
+}
+
+__attribute__((target("ssse3"))) static void with_alpha_ssse3(const uint8_t *from, uint8_t *to, size_t count) {
+    with_alpha(from, to, count);
+}
+#endif
+
+void icodec_without_alpha(const uint8_t *from, uint8_t *to, size_t count) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("ssse3")) {
+        without_alpha_ssse3(from, to, count);
+        return;
+    }
+#endif
+    without_alpha(from, to, count);
+}
+
+void icodec_with_alpha(const uint8_t *from, uint8_t *to, size_t count) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("ssse3")) {
+        with_alpha_ssse3(from, to, count);
+        return;
+    }
+#endif
+    with_alpha(from, to, count);
+}
+
 bool icodec_is_opaque(const uint8_t *pixels, size_t count) {
     uint8_t all = 255;
     for (size_t index = 0; index < count; index++) {

@@ -5,4 +5,21 @@ package protocol RequestObserver: Sendable {
 
     /// Called once for each request, refused ones included, when its response has been sent or was abandoned.
     func requestEnded(_ record: RequestRecord)
+
+    /// Called instead of ``requestEnded(_:)`` for a request that got the same response as an earlier one, unless
+    /// ``readsRequests``.
+    ///
+    /// - Parameters:
+    ///   - outcome: The earlier response's ``Response/outcome``.
+    ///   - duration: The time from the request's last byte to the response's last.
+    func requestEnded(status: Int, outcome: String?, bytesSent: Int64, duration: Duration)
+
+    /// True if the observer wants to know each request itself, not only its outcome.
+    var readsRequests: Bool { get }
+}
+
+extension RequestObserver {
+    package func requestEnded(status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {}
+
+    package var readsRequests: Bool { true }
 }

@@ -25,6 +25,9 @@ package struct Response: Sendable {
     package var via: String?
     /// True to close the connection after this response.
     package var closes = false
+    /// The terms on which it may be sent again without asking the handler; nil: none. Only of a
+    /// ``RequestHandler/readyResponse(to:)``.
+    package var reuse: ResponseReuse?
 
     package init(_ head: HTTPResponse, body: Body = .none) {
         self.head = head

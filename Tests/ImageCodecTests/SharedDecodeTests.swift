@@ -118,4 +118,65 @@ import Testing
         }
         #expect(codes == [.limitExceeded, nil, .cancelled, .invalidArgument])
     }
+
+    @Test func `sizes from kept rows come out bit for bit as from the file`() throws {
+        var generator = SeededGenerator(for: "kept rows")
+        let good = Corpus.shared.files("good", ["jpeg", "png"])
+        var kept = 0
+        for file in (0..<24).compactMap({ _ in good.randomElement(using: &generator) }) {
+            var decoder = ImageDecoder()
+            if Bool.random(using: &generator) { decoder.color = .keepProfile }
+            decoder.limits.pixels = 1 << 21
+            let source = try Corpus.shared.source(file.path)
+            guard let header = try? decoder.header(of: source) else { continue }
+            let sizings = (0..<6).map { _ in sizing(&generator) ?? .fit(90, 90) }
+            for sizing in sizings {
+                guard let target = try? decoder.target(sizing, of: header) else { continue }
+                let collector = RowCollector()
+                let first = DecodingOutput(sizing, ImageBudget(limits: decoder.limits))
+                decoder.decode(source, [first], cancellation: nil, collecting: collector)
+                guard let rows = collector.rows else { continue }
+                #expect(rows.scale == target.scale && rows.cost == DecodedRows.cost(of: header, at: rows.scale))
+                kept += 1
+                for other in sizings where (try? decoder.target(other, of: header).scale) == rows.scale {
+                    let fromRows = DecodingOutput(other, ImageBudget(limits: decoder.limits))
+                    let fromFile = DecodingOutput(other, ImageBudget(limits: decoder.limits))
+                    decoder.decode(rows, [fromRows], cancellation: nil)
+                    decoder.decode(source, [fromFile], cancellation: nil)
+                    let outcomes = [fromRows, fromFile].map { output in
+                        outcome { () throws(ImageCodecError) in try output.take() }
+                    }
+                    #expect(isSame(outcomes[0], outcomes[1]), "\(file.path) \(other)")
+                }
+            }
+        }
+        #expect(kept > 0)
+    }
+
+    @Test func `rows of damaged, truncated and CMYK files are not kept, and none serve another scale`() throws {
+        for file in Corpus.shared.files("hostile", ["jpeg"]) {
+            var decoder = ImageDecoder()
+            decoder.limits.pixels = 1 << 20
+            decoder.allowTruncated = true
+            let collector = RowCollector()
+            let output = DecodingOutput(.fit(30, 30), ImageBudget(limits: decoder.limits))
+            decoder.decode(try Corpus.shared.source(file.path), [output], cancellation: nil, collecting: collector)
+            let image = outcome { () throws(ImageCodecError) in try output.take() }
+            if let rows = collector.rows {
+                #expect(try image.get().damage == nil, "\(file.path)")
+                #expect(rows.cost > 0)
+            }
+        }
+        let image = try DecodedImage(width: 640, height: 480) { memory in
+            for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: index) }
+        }
+        let source = ImageSource(try ImageEncoder.jpeg().encode(image))
+        let collector = RowCollector()
+        let output = DecodingOutput(.fit(30, 30), .unlimited)
+        ImageDecoder().decode(source, [output], cancellation: nil, collecting: collector)
+        let rows = try #require(collector.rows)
+        let large = DecodingOutput(.fit(600, 600), .unlimited)
+        ImageDecoder().decode(rows, [large], cancellation: nil)
+        #expect(throws: ImageCodecError.self) { try large.take() }
+    }
 }

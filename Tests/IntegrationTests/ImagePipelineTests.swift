@@ -101,18 +101,37 @@ import Testing
         let url = origin.url("/a.jpg")
         try await withThrowingTaskGroup(of: Thumbnail.self) { group in
             for size in 1...10 {
-                group.addTask { try await cache.thumbnail(for: url, resizedTo: .fit(size * 20, size * 20)) }
+                group.addTask { try await cache.thumbnail(for: url, resizedTo: .fit(size * 25, size * 25)) }
             }
             #expect(await origin.waits { $0.count == 1 })
             gate.open()
             var widths: Set<Int> = []
             for try await thumbnail in group { widths.insert(thumbnail.width) }
-            #expect(widths == Set((1...10).map { $0 * 20 }))
+            #expect(widths == Set((1...10).map { $0 * 25 }))
         }
         // 1/8, 2/8, 4/8 and the whole.
         #expect(cache.imageStatistics.decodes == 4)
         #expect(cache.imageStatistics.encodes == 10)
         #expect(origin.requests.count == 1)
+    }
+
+    @Test func `an original that is rendered in ever more sizes is decoded twice, and changes no image`() async throws {
+        let origin = try origin()
+        let cache = try cache()
+        let source = ImageSource(picture.withLock { $0.bytes })
+        let url = origin.url("/a.jpg")
+        for size in 100...106 {
+            let thumbnail = try await cache.thumbnail(for: url, resizedTo: .fit(size, size))
+            #expect(thumbnail.source == .original(size == 100 ? .network : .disk))
+            let alone = try ImageDecoder().decode(source, to: .fit(size, size))
+            #expect(try ImageEncoder.jpeg().encode(alone) == thumbnail.bytes)
+        }
+        #expect(cache.imageStatistics.decodes == 2)
+        #expect(cache.imageStatistics.resizes == 7)
+        // Another body is stored under the URL then.
+        _ = try await cache.remove(FileRequest(url))
+        _ = try await cache.thumbnail(for: url, resizedTo: .fit(107, 107))
+        #expect(cache.imageStatistics.decodes == 3)
     }
 
     @Test func `one caller cancels alone; the last one's cancellation stops the download`() async throws {

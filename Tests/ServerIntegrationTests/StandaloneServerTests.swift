@@ -8,13 +8,31 @@ import Testing
 
 /// `HTTPServer` with a handler that is neither a cache's nor a proxy's.
 @Suite(.fewAtATime, .timeLimit(.minutes(20))) struct StandaloneServerTests {
-    private struct Handler: RequestHandler {
+    private final class Handler: RequestHandler {
         private struct Failure: Error {}
 
+        /// The responses to `/again` so far, and whether they may be sent again.
+        let again = Locked((made: 0, mayBeReused: true))
+
         func readyResponse(to request: Request) -> Response? {
+            if request.head.targetText == "/again" { return responseForOthers(request) }
             guard request.head.targetText == "/ready" else { return nil }
             var response = Response(HTTPResponse(status: .ok), body: .bytes(Array("ready".utf8)))
             response.outcome = "at once"
+            return response
+        }
+
+        private func responseForOthers(_ request: Request) -> Response {
+            let number = again.withLock { again in
+                again.made += 1
+                return again.made
+            }
+            var response = Response(
+                HTTPResponse(status: .ok, headerFields: [.date: "Sun, 22 Nov 2026 20:00:00 GMT"]),
+                body: request.method == .head ? .none : .bytes(Array("number \(number)".utf8)))
+            response.reuse = ResponseReuse(selectingNames: [], lifetime: .seconds(1)) { [again] in
+                again.withLock { $0.mayBeReused }
+            }
             return response
         }
 
@@ -43,17 +61,26 @@ import Testing
     private final class Observer: RequestObserver {
         let records = Locked<[RequestRecord]>([])
         let refused = Locked<[RequestError.Reason]>([])
+        let reused = Locked(0)
+        let readsRequests: Bool
 
+        init(readsRequests: Bool) { self.readsRequests = readsRequests }
+
+        func requestEnded(status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {
+            reused.withLock { $0 += 1 }
+        }
         func requestRefused(_ reason: RequestError.Reason) { refused.withLock { $0.append(reason) } }
         func requestEnded(_ record: RequestRecord) { records.withLock { $0.append(record) } }
     }
 
     /// Runs a server with that handler during `body`, and returns the observed events.
-    private func serve(_ body: @Sendable @escaping (UInt16) throws -> Void) async throws -> Observer {
-        let observer = Observer()
+    private func serve(
+        _ handler: Handler = Handler(), readsRequests: Bool = true, _ body: @Sendable @escaping (UInt16) throws -> Void
+    ) async throws -> Observer {
+        let observer = Observer(readsRequests: readsRequests)
         let limit = ShareLimiter.Limits(total: 16)
         let listener = Listener(
-            settings: ConnectionSettings(), handler: Handler(), observer: observer,
+            settings: ConnectionSettings(), handler: handler, observer: observer,
             admission: Admission(Admission.Limits()), connections: ConnectionRegistry(limit))
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let address = try #require(ListenAddress("127.0.0.1:0"))
@@ -96,5 +123,43 @@ import Testing
         }
         #expect(observer.refused.withLock { $0 } == [.malformed])
         #expect(observer.records.withLock { $0.map(\.isMalformed) } == [true])
+    }
+
+    @Test(arguments: [true, false])
+    func `a response that may be reused is sent to equal requests without asking the handler`(readsRequests: Bool)
+        async throws
+    {
+        let handler = Handler()
+        let observer = try await serve(handler, readsRequests: readsRequests) { port in
+            let client = try Client(port)
+            // A second may pass between two of them, and then the handler is asked once more.
+            let texts = (0..<50).compactMap { _ in client.get("/again")?.text }
+            let made = handler.again.withLock { $0.made }
+            #expect(texts.count == 50 && made < 50 && Set(texts).count == made)
+            // From here on each is a new one.
+            handler.again.withLock { $0.mayBeReused = false }
+            let first = try #require(client.get("/again"))
+            let second = try #require(client.get("/again"))
+            #expect(first.text != second.text && first["X-Request-Id"] != second["X-Request-Id"])
+            #expect(handler.again.withLock { $0.made } == made + 2)
+        }
+        let records = observer.records.withLock { $0 }
+        let reused = observer.reused.withLock { $0 }
+        #expect(records.count + reused == 52)
+        #expect(readsRequests ? reused == 0 : reused > 0)
+        #expect(records.allSatisfy { $0.request.head.targetText == "/again" && $0.status == 200 && $0.bytesSent >= 8 })
+    }
+
+    @Test func `pipelined requests get their responses in order, reused or not`() async throws {
+        _ = try await serve { port in
+            let client = try Client(port)
+            let requests = ["/again", "/again", "/echo", "/again", "/ready", "/again"]
+            let all = requests.map { "GET \($0) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined()
+            let first = client.ask(all)
+            #expect(first?.text.hasPrefix("number") == true)
+            let texts = (1..<requests.count).compactMap { _ in client.answer()?.text }
+            #expect(texts.map { $0.hasPrefix("number") } == [true, false, true, false, true])
+            #expect(texts[1].isEmpty && texts[3] == "ready")
+        }
     }
 }

@@ -14,6 +14,12 @@ bool icodec_orient(
 /// Returns true if every pixel's alpha is 255.
 bool icodec_is_opaque(const uint8_t *pixels, size_t count);
 
+/// R, G, B, x pixels without their fourth channel.
+void icodec_without_alpha(const uint8_t *from, uint8_t *to, size_t count);
+
+/// R, G, B pixels with a fourth channel of 255.
+void icodec_with_alpha(const uint8_t *from, uint8_t *to, size_t count);
+
 /// Returns true if red, green and blue are equal in every pixel.
 bool icodec_is_gray(const uint8_t *pixels, size_t count);
 

@@ -26,6 +26,14 @@ public struct DerivedFreshness: Sendable, Hashable {
         sharedFreshUntil = now.secondsSince1970 + Double(shared.remaining)
     }
 
+    /// The time in seconds until a lifetime in ``cacheControl(at:notAfter:)`` is another one.
+    package func timeToNextChange(after now: Date) -> Double {
+        [freshUntil, sharedFreshUntil].map { end in
+            let left = end - now.secondsSince1970
+            return left > 0 ? left - left.rounded(.down) : .infinity
+        }.min() ?? 0
+    }
+
     /// The value of `Cache-Control` for a response.
     ///
     /// - Parameters:

@@ -57,6 +57,10 @@ extension CacheRules {
             + ShortSHA256.digest(of: Array(text.joined(separator: "\n").utf8)).hexadecimal
     }
 
+    /// The names of the fields on whose values the choice of a response depends, in lower case: for comparing requests
+    /// without looking at their meaning.
+    package func selectingNames(of response: HTTPFields) -> Set<String> { selectingNames(response, []) }
+
     /// The names in `Vary` and those of ``alwaysVaryingNames``.
     func selectingNames(_ response: HTTPFields, _ redirects: [StoredHead]) -> Set<String> {
         CacheRules.namesInVary(response, redirects).union(alwaysVaryingNames)

@@ -6,9 +6,13 @@ extension Connection {
     /// Processes requests in `pending` until more bytes are needed.
     func advance(_ context: ChannelHandlerContext) {
         do throws(RequestError) {
-            while phase == .reading, context.channel.isWritable, let step = try reader.next(&pending) {
+            while phase == .reading, context.channel.isWritable {
+                if try respondAgain(context) { continue }
+                let start = reader.isBetweenRequests ? pending.readerIndex : nil
+                guard let step = try reader.next(&pending) else { break }
                 switch step {
                 case .head(let head):
+                    headStart = head.framing == .none ? start : nil
                     self.head = head
                     requester = listener.settings.trustedProxies.client(of: head.fields, from: client)
                     contentBegan = head.framing == .none ? nil : .now
@@ -19,12 +23,14 @@ extension Connection {
                     guard let head else { continue }
                     self.head = nil
                     begin(head, content, context)
+                    headStart = nil
                 }
             }
             if phase == .reading { try charge(reader.contentSize) }
         } catch {
             refuse(error, context)
         }
+        headStart = nil
         context.flush()
         if phase == .reading {
             setReadingDeadline(context)

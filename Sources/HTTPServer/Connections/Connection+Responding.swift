@@ -68,12 +68,13 @@ extension Connection {
             }
         }
         var buffer = context.channel.allocator.buffer(capacity: 768 + bytes.count)
-        ResponseHead.write(
+        let idStart = ResponseHead.write(
             response.head, framing: current.framing, keepsAlive: current.keepsAlive,
             minorVersion: current.request.head.minorVersion,
             ResponseHead.Additions(
                 via: response.via,
                 id: listener.settings.idFieldName.map { ($0, current.request.id) }, date: date.value()), to: &buffer)
+        if rest == nil, current.keepsAlive { keep(response, head: buffer, idStart, content: bytes) }
         buffer.writeBytes(bytes)
         current.bytesSent = Int64(bytes.count)
         self.current = current

@@ -4,7 +4,8 @@ import NIOCore
 
 /// A connection: reads requests, passes them to the handler one after the other, and writes the responses.
 ///
-/// An available response (``RequestHandler/readyResponse(to:)``) is sent at once, on the event loop, without a task.
+/// An available response (``RequestHandler/readyResponse(to:)``) is sent at once, on the event loop, without a task; and
+/// again to the same request, if it can be reused, without asking for it (``PreparedResponses``).
 /// Pipelined requests wait in `pending`; at 64 KiB, reading from the socket stops.
 final class Connection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
@@ -24,11 +25,15 @@ final class Connection: ChannelDuplexHandler {
 
     let listener: Listener
     let fairness: WriteFairness
+    /// The event loop's.
+    let prepared: PreparedResponses
     var phase = Phase.reading
     var reader: RequestReader
     var pending = ByteBuffer()
     /// The head whose content is being read.
     var head: RequestHead?
+    /// The index in `pending` at which the present request's head begins, while it is there.
+    var headStart: Int?
     var current: RequestContext?
     var task: Task<Void, Never>?
     /// True during shutdown: the present request is the last.
@@ -57,9 +62,10 @@ final class Connection: ChannelDuplexHandler {
     private static let mostPending = 64 << 10
     private static let mostLingering = 1 << 20
 
-    init(listener: Listener, fairness: WriteFairness) {
+    init(listener: Listener, fairness: WriteFairness, prepared: PreparedResponses) {
         self.listener = listener
         self.fairness = fairness
+        self.prepared = prepared
         reader = RequestReader(limits: listener.settings.limits)
     }
 

@@ -9,7 +9,15 @@ package enum ListeningSocket {
         on address: ListenAddress, group: MultiThreadedEventLoopGroup, listener: Listener
     ) async throws -> any Channel {
         var fairness: [ObjectIdentifier: NIOLoopBound<WriteFairness>] = [:]
-        for loop in group.makeIterator() { fairness[ObjectIdentifier(loop)] = try await WriteFairness.start(on: loop) }
+        var prepared: [ObjectIdentifier: NIOLoopBound<PreparedResponses>] = [:]
+        for loop in group.makeIterator() {
+            fairness[ObjectIdentifier(loop)] = try await WriteFairness.start(on: loop)
+            prepared[ObjectIdentifier(loop)] = try await loop.submit {
+                let settings = listener.settings
+                return NIOLoopBound(
+                    PreparedResponses(limits: settings.limits, idName: settings.idFieldName), eventLoop: loop)
+            }.get()
+        }
         return try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -22,13 +30,14 @@ package enum ListeningSocket {
                     try channel.pipeline.syncOperations.addHandler(Registration(connections: listener.connections))
                 }
             }
-            .childChannelInitializer { [fairness] channel in
+            .childChannelInitializer { [fairness, prepared] channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard let fairness = fairness[ObjectIdentifier(channel.eventLoop)] else {
+                    let loop = ObjectIdentifier(channel.eventLoop)
+                    guard let fairness = fairness[loop], let prepared = prepared[loop] else {
                         throw ChannelError.inputClosed
                     }
                     try channel.pipeline.syncOperations.addHandler(
-                        Connection(listener: listener, fairness: fairness.value))
+                        Connection(listener: listener, fairness: fairness.value, prepared: prepared.value))
                 }
             }
             .bind(host: address.host, port: address.port)

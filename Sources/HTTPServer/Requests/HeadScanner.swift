@@ -9,6 +9,8 @@ struct HeadScanner {
     /// The end of the first line, its CRLF included.
     private(set) var firstLineEnd: Int?
 
+    var hasExaminedNothing: Bool { scanned == 0 }
+
     /// The length of the head, including the empty line at its end; nil if that is missing.
     mutating func end(in bytes: Span<UInt8>) throws(RequestError) -> Int? {
         var index = scanned

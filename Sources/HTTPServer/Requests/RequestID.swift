@@ -1,4 +1,5 @@
 import HTTPTypes
+import NIOCore
 
 /// The id of a request on all machines that it passes.
 enum RequestID {
@@ -13,16 +14,29 @@ enum RequestID {
         return !bytes.isEmpty && bytes.count <= 128 && bytes.allSatisfy { ByteClass.token.contains($0) || $0 == .colon }
     }
 
-    private static func hexadecimal(_ number: UInt64) -> String {
-        String(unsafeUninitializedCapacity: 16) { buffer in
-            var rest = number
-            for index in stride(from: 15, through: 0, by: -1) {
-                let digit = UInt8(truncatingIfNeeded: rest & 15)
-                buffer[index] = digit < 10 ? 0x30 + digit : 0x57 + digit
-                rest >>= 4
-            }
-            return 16
+    /// The number of bytes of a generated id.
+    static let length = 16
+
+    /// A generated id.
+    static func hexadecimal(_ number: UInt64) -> String {
+        String(unsafeUninitializedCapacity: length) { buffer in
+            for index in 0..<length { buffer[index] = digit(index, of: number) }
+            return length
         }
+    }
+
+    /// Writes a generated id over bytes of a buffer.
+    static func write(_ number: UInt64, to buffer: inout ByteBuffer, at start: Int) {
+        buffer.withUnsafeMutableReadableBytes { bytes in
+            guard start + length <= bytes.count else { return }
+            for index in 0..<length { bytes[start + index] = digit(index, of: number) }
+        }
+    }
+
+    /// A hexadecimal digit, counted from the left.
+    private static func digit(_ index: Int, of number: UInt64) -> UInt8 {
+        let digit = UInt8(truncatingIfNeeded: number >> UInt64((length - 1 - index) * 4)) & 15
+        return digit < 10 ? 0x30 + digit : 0x57 + digit
     }
 }
 

@@ -28,6 +28,11 @@ struct RequestReader {
 
     init(limits: RequestLimits) { self.limits = limits }
 
+    /// True if no byte of a request has been examined.
+    var isBetweenRequests: Bool {
+        if case .head = phase { scanner.hasExaminedNothing && skippedLines == 0 } else { false }
+    }
+
     /// The number of content bytes held here.
     var contentSize: Int {
         if case .chunked(let chunked) = phase { chunked.content.count } else { content.count }

@@ -25,10 +25,14 @@ enum ResponseHead {
         var date: String
     }
 
+    /// - Returns: The position of the id's value in what was written; nil if there is none.
+    @discardableResult
     static func write(
         _ head: HTTPResponse, framing: ResponseFraming, keepsAlive: Bool, minorVersion: Int, _ additions: Additions,
         to buffer: inout ByteBuffer
-    ) {
+    ) -> Int? {
+        let start = buffer.writerIndex
+        var idStart: Int?
         buffer.writeStaticString("HTTP/1.1 ")
         writeStatus(head.status, to: &buffer)
         var hasDate = false
@@ -52,7 +56,10 @@ enum ResponseHead {
         }
         if let via { writeField("Via", via, to: &buffer) }
         if !hasDate { writeField("Date", additions.date, to: &buffer) }
-        if let id = additions.id { writeField(id.name, id.value, to: &buffer) }
+        if let id = additions.id {
+            idStart = buffer.writerIndex - start + id.name.utf8.count + 2
+            writeField(id.name, id.value, to: &buffer)
+        }
         switch framing {
         case .none, .untilClose: break
         case .length(let length): writeField("Content-Length", String(length), to: &buffer)
@@ -64,6 +71,7 @@ enum ResponseHead {
             buffer.writeStaticString("Connection: keep-alive\r\n")
         }
         buffer.writeStaticString("\r\n")
+        return idStart
     }
 
     /// Writes an interim head, to which the connection adds nothing.

@@ -136,11 +136,11 @@ final class DerivedImage: Sendable {
     /// Why nothing stored was used when it came from there.
     func unusedReason(_ source: ImageSourceKind) -> UnusedReason? { source == .memory ? nil : response.unusedReason }
 
-    /// The cost in memory, in bytes: width × height × 4 for pixels, its length for a file.
+    /// The cost in memory, in bytes: width × height × 4 for pixels; for a file its length, and 3 KiB for what belongs to it.
     var cost: Int {
         switch content {
         case .pixels(let image): image.cost
-        case .encoded(let bytes, _, _, _): bytes.count
+        case .encoded(let bytes, _, _, _): bytes.count + 3072
         }
     }
 }

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 public import ImageCodec
 public import MemoryCache
+import Synchronization
 
 extension DownloadCache {
     /// A decoded image: from memory, from disk, or decoded straight to the requested size.
@@ -92,10 +93,19 @@ extension DownloadCache {
         }
     }
 
+    /// Counts another use of a thumbnail that ``hotThumbnail(for:as:)`` returned, without looking it up. False if its
+    /// original was changed or invalidated since. Its freshness is not looked at.
+    package func useAgain(_ thumbnail: Thumbnail) -> Bool {
+        guard fetcher.store.isCurrent(thumbnail.derived.generation) else { return false }
+        pipeline.reuses.wrappingAdd(1, ordering: .relaxed)
+        return true
+    }
+
     /// The work on images since the cache was opened.
     public var imageStatistics: ImageStatistics {
         var statistics = pipeline.statistics
         statistics.memory = pipeline.memory.statistics
+        statistics.memory?.counts.hits += pipeline.reuses.load(ordering: .relaxed)
         statistics.peakDecodingMemory = pipeline.peakDecodingMemory
         return statistics
     }

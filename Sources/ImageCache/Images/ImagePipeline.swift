@@ -4,6 +4,7 @@ import FoundationEssentials
 import HTTPCaching
 import ImageCodec
 import MemoryCache
+import Synchronization
 import Transfer
 
 /// The path of an image: memory, the derived image on disk, the original on disk, the network.
@@ -11,7 +12,7 @@ import Transfer
 /// Equal requests share everything. Requests for several sizes of one original share its download, and a decode where their pixels
 /// come of the same decoded rows (``ImageRenderer``).
 final class ImagePipeline: Sendable {
-    let memory: MemoryCache<ImageKey, DerivedImage>
+    let memory: ImageMemory
     let fetcher: Fetcher
     /// The application's decoders.
     let decoders: [any ImageDecoding]
@@ -20,6 +21,8 @@ final class ImagePipeline: Sendable {
     private let works = SharedTaskPool<WorkKey, ImageWork, RenderedImage>()
     private let groups = OriginalGroup.Pool()
     private let counts = Locked(ImageStatistics())
+    /// Uses of images in memory without a look-up.
+    let reuses = Atomic<Int>(0)
 
     /// The properties that requests for one image have in common. Work that began before an invalidation is for requests before it.
     struct WorkKey: Hashable, Sendable {
@@ -38,9 +41,10 @@ final class ImagePipeline: Sendable {
         self.fetcher = fetcher
         decoders = configuration.decoders
         memory = MemoryCache(
-            limits: configuration.memory, weakValues: .objects, monitor: monitor,
+            limits: configuration.memory, weakValues: .imagesAndRows, monitor: monitor,
             clock: MemoryCacheClock(date: configuration.now, elapsed: MemoryCacheClock.system.elapsed))
-        renderer = ImageRenderer(configuration: configuration, rules: fetcher.rules, counts: counts)
+        renderer = ImageRenderer(
+            configuration: configuration, rules: fetcher.rules, counts: counts, rowMemory: RowMemory(memory))
     }
 
     var statistics: ImageStatistics { counts.withLock { $0 } }
@@ -86,7 +90,9 @@ final class ImagePipeline: Sendable {
 
     /// The image in memory, if it may be used for a GET.
     func inMemory(_ key: ImageKey, _ request: ImageRequest) -> DerivedImage? {
-        guard let image = memory.value(for: key), isUsable(image, for: request.file) else { return nil }
+        guard case .image(let image) = memory.value(for: .image(key)), isUsable(image, for: request.file) else {
+            return nil
+        }
         return fetcher.store.isCurrent(image.generation) ? image : nil
     }
 
@@ -166,7 +172,7 @@ final class ImagePipeline: Sendable {
     // MARK: Keeping
 
     private func keep(_ image: DerivedImage, for key: ImageKey) {
-        memory.insert(image, for: key, cost: image.cost)
+        memory.insert(.image(image), for: .image(key), cost: image.cost)
     }
 
     private func keep(_ image: DerivedImage, _ planned: PlannedJob, _ budget: ImageBudget) {

@@ -6,7 +6,7 @@ import ImageCodec
 /// Decodes, resizes, processes and encodes, in turns.
 ///
 /// Jobs of one original that come from the same decoded rows share that decode and nothing else: an image does not depend on the
-/// others that are rendered at the same time.
+/// others that are rendered at the same time, or were before.
 final class ImageRenderer: Sendable {
     /// Called with each image before those who wait for it get it.
     typealias Keep = @Sendable (DerivedImage, PlannedJob, ImageBudget) -> Void
@@ -16,12 +16,17 @@ final class ImageRenderer: Sendable {
     let counts: Locked<ImageStatistics>
     let rules: CacheRules
     let now: @Sendable () -> Date
+    let rowMemory: RowMemory
     private let memoryLimit: Int
     /// Those that may still be joined.
     private let batches = Locked<[RenderBatch.Key: RenderBatch]>([:])
 
-    init(configuration: DownloadCache.Configuration, rules: CacheRules, counts: Locked<ImageStatistics>) {
+    init(
+        configuration: DownloadCache.Configuration, rules: CacheRules, counts: Locked<ImageStatistics>,
+        rowMemory: RowMemory
+    ) {
         self.counts = counts
+        self.rowMemory = rowMemory
         self.rules = rules
         now = configuration.now
         memoryLimit = configuration.decodingMemory / 4

@@ -12,16 +12,8 @@ extension ImageRenderer {
             return DecodingOutput(
                 request.sizing, ImageBudget(limits: request.decoder.limits, cancellation: planned.job.cancellation))
         }
-        counts.withLock { counts in
-            counts.decodes += 1
-            counts.resizes += jobs.count { $0.job.request.sizing != nil }
-        }
-        let file = batch.first.file
-        do throws(ImageCodecError) {
-            try batch.first.job.request.decoder.decode(ImageSource(file), outputs, cancellation: batch.cancellation)
-        } catch {
-            for planned in jobs { planned.job.fulfill(.failure(ImageCacheError(error, file))) }
-        }
+        counts.withLock { $0.resizes += jobs.count { $0.job.request.sizing != nil } }
+        decode(batch, outputs)
         for (planned, output) in zip(jobs, outputs) {
             do throws(ImageCodecError) {
                 let image = try image(planned, try output.take(), output.budget)
@@ -31,6 +23,24 @@ extension ImageRenderer {
                 planned.job.fulfill(.failure(ImageCacheError(error, planned.file)))
             }
         }
+    }
+
+    /// Decodes the file, or takes its rows from memory.
+    private func decode(_ batch: RenderBatch, _ outputs: [DecodingOutput]) {
+        let (file, decoder) = (batch.first.file, batch.first.job.request.decoder)
+        let key = RowMemory.Key(batch.first, most: rowMemory.mostBytes)
+        if let rows = key.flatMap({ rowMemory.rows(for: $0) }) {
+            return decoder.decode(rows, outputs, cancellation: batch.cancellation)
+        }
+        counts.withLock { $0.decodes += 1 }
+        let collector = key.flatMap { rowMemory.isRepeated($0) ? RowCollector() : nil }
+        do throws(ImageCodecError) {
+            decoder.decode(
+                try ImageSource(file), outputs, cancellation: batch.cancellation, collecting: collector)
+        } catch {
+            for planned in batch.jobs { planned.job.fulfill(.failure(ImageCacheError(error, file))) }
+        }
+        if let key, let rows = collector?.rows { rowMemory.keep(rows, for: key) }
     }
 
     /// The steps after the decode.

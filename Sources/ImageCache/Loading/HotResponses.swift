@@ -4,6 +4,7 @@ import Glibc
 import HTTPCaching
 public import HTTPTypes
 import MemoryCache
+import Synchronization
 
 /// A response from memory.
 public struct HotResponse: Sendable {
@@ -11,6 +12,19 @@ public struct HotResponse: Sendable {
     public let head: HTTPResponse
     /// The body; empty for HEAD and 304.
     public let body: [UInt8]
+    /// The terms on which equal requests get the same response.
+    package let reuse: Reuse
+
+    /// The terms on which a response may be given again without another look-up, to requests with the same method, URL,
+    /// conditions and range.
+    package struct Reuse: Sendable {
+        /// Names of request fields, in lower case, whose values must be the same, too.
+        package let selectingNames: Set<String>
+        /// The time until the head changes, or the store must be looked at.
+        package let lifetime: Duration
+        /// Counts another use. False if the resource has changed since.
+        package let permits: @Sendable () -> Bool
+    }
 }
 
 /// Small responses in memory that are sent without a look at the disk.
@@ -26,25 +40,31 @@ final class HotResponses: Sendable {
     private final class Entry: Sendable {
         let generation: Generation
         let response: StoredResponse
+        /// The store's number of the body: another one has another number.
+        let id: Int64
         /// The head of a hit without `Age` and `Cache-Status`.
         let head: HTTPResponse
         let body: [UInt8]
         /// Equal for requests that `Vary` does not tell apart; `nil` when there is none.
         let variant: String?
+        /// The names of the fields that ``variant`` is made of.
+        let selectingNames: Set<String>
         /// Seconds since 1970 at which the age was 0, and until which the response is fresh.
         let bornAt: Double
         let freshUntil: Double
         let lookedAt: ContinuousClock.Instant
 
         init(
-            _ generation: Generation, _ response: StoredResponse, head: HTTPResponse, body: [UInt8], variant: String?,
-            bornAt: Double, freshUntil: Double
+            _ generation: Generation, _ response: StoredResponse, id: Int64, head: HTTPResponse, body: [UInt8],
+            variant: String?, selectingNames: Set<String>, bornAt: Double, freshUntil: Double
         ) {
             self.generation = generation
             self.response = response
+            self.id = id
             self.head = head
             self.body = body
             self.variant = variant
+            self.selectingNames = selectingNames
             self.bornAt = bornAt
             self.freshUntil = freshUntil
             lookedAt = .now
@@ -62,6 +82,8 @@ final class HotResponses: Sendable {
     private let rules: CacheRules
     private let now: @Sendable () -> Date
     private let store: DiskStore
+    /// Uses of responses without a look-up.
+    private let reuses = Atomic<Int>(0)
 
     init(limits: MemoryCacheLimits, rules: CacheRules, now: @escaping @Sendable () -> Date, store: DiskStore) {
         self.limits = limits
@@ -92,24 +114,46 @@ final class HotResponses: Sendable {
             matches(entry, request)
         else { return nil }
         var head = entry.head
-        head.headerFields[.age] = String(max(0, Int(now - entry.bornAt)))
+        let age = max(0, Int(now - entry.bornAt))
+        head.headerFields[.age] = String(age)
         var status = CacheStatus(cache: "imgcache", hit: true)
-        status.timeToLive = Int((entry.freshUntil - now).rounded(.up))
-        return HotResponse(head: head.with(status), body: request.method == .head ? [] : entry.body)
+        let timeToLive = (entry.freshUntil - now).rounded(.up)
+        status.timeToLive = Int(timeToLive)
+        let nextChange = min(entry.bornAt + Double(age + 1), entry.freshUntil - timeToLive + 1)
+        return HotResponse(
+            head: head.with(status), body: request.method == .head ? [] : entry.body,
+            reuse: reuse(of: entry, within: nextChange - now))
+    }
+
+    /// - Parameter seconds: the time until the head changes.
+    private func reuse(of entry: Entry, within seconds: Double) -> HotResponse.Reuse {
+        let untilLook = Self.lookInterval - (.now - entry.lookedAt)
+        return HotResponse.Reuse(
+            selectingNames: entry.variant == nil ? [] : entry.selectingNames,
+            lifetime: min(.seconds(max(0, seconds)), untilLook)
+        ) { [self] in
+            guard store.isCurrent(entry.generation) else { return false }
+            reuses.wrappingAdd(1, ordering: .relaxed)
+            return true
+        }
     }
 
     private func conditional(_ entry: Entry, _ request: FileRequest) -> HotResponse? {
         guard matches(entry, request) else { return nil }
         let asked = CacheRequest(method: request.method, url: request.url, fields: request.fields)
-        let decision = rules.decide(asked, stored: [entry.response], now: now())
+        let now = now()
+        let decision = rules.decide(asked, stored: [entry.response], now: now)
         guard case .serve(let served) = decision, !served.isStale else { return nil }
         let head = rules.head(of: served, from: entry.response).with(decision.cacheStatus())
+        // Its times are whole seconds; a tenth of one later they are still right.
+        let reuse = reuse(of: entry, within: min(0.1, entry.freshUntil - now.timeIntervalSince1970))
         switch served.body {
-        case .none: return HotResponse(head: head, body: [])
-        case .whole: return HotResponse(head: head, body: entry.body)
+        case .none: return HotResponse(head: head, body: [], reuse: reuse)
+        case .whole: return HotResponse(head: head, body: entry.body, reuse: reuse)
         case .range(let range, _):
             guard range.upperBound <= entry.body.count else { return nil }
-            return HotResponse(head: head, body: Array(entry.body[Int(range.lowerBound)..<Int(range.upperBound)]))
+            return HotResponse(
+                head: head, body: Array(entry.body[Int(range.lowerBound)..<Int(range.upperBound)]), reuse: reuse)
         }
     }
 
@@ -145,35 +189,56 @@ final class HotResponses: Sendable {
 
     // MARK: Keeping
 
-    /// Keeps a response that was just served from disk, if it may be served to others in the same way.
+    /// Keeps what a response that was just served from disk was made from, if it may be served to others in the same way: all of
+    /// it, also after a request for a part, the head, or a confirmation.
     func keep(_ stored: CachedResponse, to resolved: ResolvedRequest) {
         let request = resolved.request
-        guard let memory, stored.head.status == .ok, resolved.asked.method == .get,
-            let file = stored.file, file.source == .disk, stored.range == 0..<file.size, file.size <= Self.sizeLimit,
-            request.url == resolved.url, case .plain = Kind(request), request.owner == nil,
-            request.transfer.credentials == nil,
-            let remaining = file.cacheStatus.timeToLive, remaining > 0,
-            let age = stored.head.headerFields[.age].flatMap({ Double($0) }), store.isCurrent(file.generation),
-            let body = file.bytes()
+        guard let memory, let file = stored.file, file.source == .disk, file.size <= Self.sizeLimit,
+            request.url == resolved.url, request.owner == nil, request.transfer.credentials == nil,
+            Kind(request) != .other, store.isCurrent(file.generation)
         else { return }
-        var head = stored.head
-        head.headerFields[.age] = nil
-        HTTPField.Name("Cache-Status").map { head.headerFields[$0] = file.response.fields[$0] }
         var response = file.response
         response.extent = .complete(length: file.size)
-        let now = now().timeIntervalSince1970
+        let now = now()
+        let asked = CacheRequest(method: .get, url: request.url, fields: request.fields.withoutConditions)
+        let decision = rules.decide(asked, stored: [response], now: now)
+        guard case .serve(let served) = decision, !served.isStale, served.status == .ok, case .whole = served.body,
+            let remaining = decision.cacheStatus().timeToLive, remaining > 0
+        else { return }
+        var head = rules.head(of: served, from: response)
+        guard let age = head.headerFields[.age].flatMap({ Double($0) }) else { return }
+        head.headerFields[.age] = nil
+        let key = Key(url: request.url)
+        let older = memory.value(for: key)
+        guard let body = older?.id == file.body.entry.id ? older?.body : file.bytes() else { return }
         let variant = rules.selectingText(of: request.fields, for: response.fields) ?? "*"
         let entry = Entry(
-            file.generation, response, head: head, body: body, variant: variant.isEmpty ? nil : variant,
-            bornAt: now - age, freshUntil: now + Double(remaining))
-        memory.insert(entry, for: Key(url: request.url), cost: body.count + 2048)
+            file.generation, response, id: file.body.entry.id, head: head, body: body,
+            variant: variant.isEmpty ? nil : variant, selectingNames: rules.selectingNames(of: response.fields),
+            bornAt: now.timeIntervalSince1970 - age, freshUntil: now.timeIntervalSince1970 + Double(remaining))
+        memory.insert(entry, for: key, cost: body.count + 2048)
     }
 
     func forget(_ url: String) { _ = memory?.remove(Key(url: url)) }
 
     func forgetAll() { memory?.removeAll() }
 
-    var statistics: MemoryCacheStatistics { memory?.statistics ?? MemoryCacheStatistics(limits: limits) }
+    var statistics: MemoryCacheStatistics {
+        var statistics = memory?.statistics ?? MemoryCacheStatistics(limits: limits)
+        statistics.counts.hits += reuses.load(ordering: .relaxed)
+        return statistics
+    }
+}
+
+extension HTTPFields {
+    /// The fields without the client's own conditions and range.
+    fileprivate var withoutConditions: HTTPFields {
+        var fields = self
+        for name in [HTTPField.Name.range, .ifRange, .ifNoneMatch, .ifModifiedSince] where contains(name) {
+            fields[name] = nil
+        }
+        return fields
+    }
 }
 
 extension CachedFile {

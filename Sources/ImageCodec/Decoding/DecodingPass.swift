@@ -34,7 +34,7 @@ package final class DecodingOutput {
         return try result.get()
     }
 
-    fileprivate func fail(_ error: ImageCodecError) { if result == nil { result = .failure(error) } }
+    func fail(_ error: ImageCodecError) { if result == nil { result = .failure(error) } }
 }
 
 /// A decode and its outputs. Each output gets the same pixels, and each limit has the same effect, as if decoded alone.
@@ -42,6 +42,8 @@ struct DecodingPass {
     let outputs: [DecodingOutput]
     /// Stops the decode itself, when no output is needed any more.
     let cancellation: ImageCancellation?
+    /// Keeps the decoded rows; nil: they are not kept.
+    var collector: RowCollector?
 
     /// The outputs without an error.
     var open: [DecodingOutput] { outputs.filter { $0.result == nil } }
@@ -73,8 +75,12 @@ extension ImageDecoder {
     /// - Parameters:
     ///   - cancellation: Stops the decode for all of them. An output cancelled by its own budget is omitted from the
     ///     remaining work.
-    package func decode(_ source: ImageSource, _ outputs: [DecodingOutput], cancellation: ImageCancellation?) {
-        let pass = DecodingPass(outputs: outputs, cancellation: cancellation)
+    ///   - collector: Keeps the rows, if the file is a JPEG and complete.
+    package func decode(
+        _ source: ImageSource, _ outputs: [DecodingOutput], cancellation: ImageCancellation?,
+        collecting collector: RowCollector? = nil
+    ) {
+        let pass = DecodingPass(outputs: outputs, cancellation: cancellation, collector: collector)
         do throws(ImageCodecError) {
             if let decoder = try registeredDecoder(of: source) { return try decode(source, by: decoder, pass) }
             try source.decoding(limits).decoder.decode(source, pass, by: self)

@@ -35,6 +35,7 @@ struct RowFeed {
                 try reader.read(into: rows.bytes, count: count, &watch)
             }
             if got == 0 { break }
+            pass.collector?.add(rows.bytes, pixels: got * reader.width, of: reader.width * reader.height)
             push(rows, count: got, step: stride)
             seen += got
         }

@@ -7,6 +7,7 @@ package import ImageCache
 /// The part of the cache that renders images.
 package protocol ThumbnailRendering: Sendable {
     func hotThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail?
+    func useAgain(_ thumbnail: Thumbnail) -> Bool
     func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail
@@ -45,9 +46,24 @@ package final class ImageEndpoint: RequestHandler {
             guard let thumbnail = cache.hotThumbnail(for: operation.request, as: operation.encoding) else {
                 return nil
             }
-            return ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: time)
+            var response = ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: time)
+            if response.error == nil, !rules.tellsTiming {
+                response.reuse = reuse(thumbnail, operation, rules.identity, at: time)
+            }
+            return response
         } catch {
             return Response(error)
+        }
+    }
+
+    private func reuse(
+        _ thumbnail: Thumbnail, _ operation: ImageOperation, _ rules: ImageRules.Identity, at time: Date
+    ) -> ResponseReuse {
+        let left = min(thumbnail.freshUntil.timeIntervalSince(time), thumbnail.freshness.timeToNextChange(after: time))
+        return ResponseReuse(
+            selectingNames: operation.variesOnAccept ? ["accept"] : [], lifetime: .seconds(min(1, max(0, left)))
+        ) { [cache, current] in
+            current.withLock { $0.identity === rules } && cache.useAgain(thumbnail)
         }
     }
 

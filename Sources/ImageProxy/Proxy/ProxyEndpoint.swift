@@ -42,7 +42,13 @@ package struct ProxyEndpoint: RequestHandler {
             let response = cache.hotResponse(for: request)
         else { return nil }
         let hasContent = incoming.method == .get && response.head.status != .notModified
-        return finished(response.head, body: hasContent ? .bytes(response.body) : .none, .hit, of: incoming)
+        var own = finished(response.head, body: hasContent ? .bytes(response.body) : .none, .hit, of: incoming)
+        if !options.tellsTiming {
+            own.reuse = ResponseReuse(
+                selectingNames: Array(response.reuse.selectingNames), lifetime: response.reuse.lifetime,
+                permits: response.reuse.permits)
+        }
+        return own
     }
 
     package func response(to incoming: Request) async -> Response {

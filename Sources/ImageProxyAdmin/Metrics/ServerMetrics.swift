@@ -63,10 +63,16 @@ package struct ServerMetrics: Sendable {
     /// Counts a request that has ended.
     package func ended(_ record: RequestRecord) {
         guard record.status > 0 else { return abandoned.increment() }
-        let row = (record.outcome.flatMap { CacheOutcome(rawValue: $0) } ?? .none).index
-        requests[row][min(max(record.status / 100, 1), 5) - 1].increment()
-        durations[row].recordNanoseconds(record.duration.nanoseconds)
-        if record.bytesSent > 0 { bytes.increment(by: record.bytesSent) }
+        ended(
+            status: record.status, outcome: record.outcome, bytesSent: record.bytesSent, duration: record.duration)
+    }
+
+    /// Counts a request that has ended with a response.
+    package func ended(status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {
+        let row = (outcome.flatMap { CacheOutcome(rawValue: $0) } ?? .none).index
+        requests[row][min(max(status / 100, 1), 5) - 1].increment()
+        durations[row].recordNanoseconds(duration.nanoseconds)
+        if bytesSent > 0 { bytes.increment(by: bytesSent) }
     }
 }
 

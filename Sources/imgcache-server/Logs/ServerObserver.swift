@@ -8,6 +8,12 @@ struct ServerObserver: RequestObserver {
 
     func requestRefused(_ reason: RequestError.Reason) { metrics.refused(reason) }
 
+    var readsRequests: Bool { log.isOn }
+
+    func requestEnded(status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {
+        metrics.ended(status: status, outcome: outcome, bytesSent: bytesSent, duration: duration)
+    }
+
     func requestEnded(_ record: RequestRecord) {
         metrics.ended(record)
         if log.isOn { log.record(record) }
