@@ -59,7 +59,12 @@ package final class ImageEndpoint: RequestHandler {
     private func reuse(
         _ thumbnail: Thumbnail, _ operation: ImageOperation, _ rules: ImageRules.Identity, at time: Date
     ) -> ResponseReuse {
-        let left = min(thumbnail.freshUntil.timeIntervalSince(time), thumbnail.freshness.timeToNextChange(after: time))
+        var left = min(thumbnail.freshUntil.timeIntervalSince(time), thumbnail.freshness.timeToNextChange(after: time))
+        if operation.expiry != nil || thumbnail.damage != nil {
+            // What may be used up to a moment has another lifetime each second.
+            let seconds = time.timeIntervalSince1970
+            left = min(left, 1 - (seconds - seconds.rounded(.down)))
+        }
         return ResponseReuse(
             selectingNames: operation.variesOnAccept ? ["accept"] : [], lifetime: .seconds(min(1, max(0, left)))
         ) { [cache, current] in
