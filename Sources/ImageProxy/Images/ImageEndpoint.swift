@@ -61,7 +61,7 @@ package final class ImageEndpoint: RequestHandler {
     ) -> ResponseReuse {
         var left = min(thumbnail.freshUntil.timeIntervalSince(time), thumbnail.freshness.timeToNextChange(after: time))
         if operation.expiry != nil || thumbnail.damage != nil {
-            // What may be used up to a moment has another lifetime each second.
+            // An image that may be used up to a moment has another lifetime each second.
             let seconds = time.timeIntervalSince1970
             left = min(left, 1 - (seconds - seconds.rounded(.down)))
         }
