@@ -61,6 +61,7 @@ public struct CachedFile: Sendable {
     /// Puts the file at `path`: it appears there complete or not at all.
     ///
     /// - Parameters:
+    ///   - path: The file's place, in a folder that exists.
     ///   - overwrite: True to replace an existing file.
     ///   - linkMode: A clone, the default: what becomes of the file at `path` never reaches the cache. See ``LinkMode`` for others.
     /// - Throws: ``ImageCacheError`` with code `store`: `exists` without `overwrite`, `notWritable`, `full`.
