@@ -136,7 +136,8 @@ import Testing
                 let first = DecodingOutput(sizing, ImageBudget(limits: decoder.limits))
                 decoder.decode(source, [first], cancellation: nil, collecting: collector)
                 guard let rows = collector.rows else { continue }
-                #expect(rows.scale == target.scale && rows.cost == DecodedRows.cost(of: header, at: rows.scale))
+                #expect(rows.scale == target.scale, "\(file.path) \(sizing)")
+                #expect(rows.cost == DecodedRows.cost(of: header, at: rows.scale), "\(file.path) \(sizing) \(header)")
                 kept += 1
                 for other in sizings where (try? decoder.target(other, of: header).scale) == rows.scale {
                     let fromRows = DecodingOutput(other, ImageBudget(limits: decoder.limits))

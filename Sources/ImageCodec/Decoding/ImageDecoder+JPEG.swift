@@ -33,7 +33,7 @@ extension ImageDecoder {
         }
         try RowFeed(lanes: lanes, pass: pass).run(reader)
         try pass.shared { (watch) throws(ImageCodecError) in try reader.finish(&watch) }
-        if reader.damage == nil, !conversion.keepsCMYK {
+        if reader.damage == nil, DecodedRows.cost(of: header, at: .eighths(eighths)) != nil {
             let size = ResizePlan.Size(width: reader.width, height: reader.height)
             pass.collector?.finish(header, .eighths(eighths), size)
         }
