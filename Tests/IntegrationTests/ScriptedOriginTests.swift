@@ -25,8 +25,9 @@ import Testing
         #expect(outcome.output.contains("ETag: \"v1\""))
         #expect(representation.content.equalsFile(at: directory.path("body")))
         #expect(SHA256.hex(ofFile: directory.path("body")) == representation.content.sha256)
+        // The client may have read everything before the origin has counted it.
+        #expect(await origin.waits { $0.map(\.ending) == [.completed] })
         #expect(origin.bodyBytesSent == 300_001)
-        #expect(origin.requests.map(\.ending) == [.completed])
     }
 
     @Test func `a range whose If-Range names the strong ETag is a 206, any other is the whole`() async throws {

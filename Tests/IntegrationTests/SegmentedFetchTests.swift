@@ -102,7 +102,8 @@ import Testing
         }
         let outcome = try await work.fetch(origin.url())
         #expect(Self.content.content.equalsFile(at: outcome.lines.first ?? ""), "\(outcome)")
-        #expect(elsewhere.requests.count == 1)
+        // The three of the first trial, at most: the first difference ends the others.
+        #expect((1...3).contains(elsewhere.requests.count))
     }
 
     @Test(arguments: [2, 3, 6, 12])
