@@ -85,8 +85,8 @@ int clinux_is_byte_locked(int fd, int64_t offset) {
     return lock.l_type != F_UNLCK;
 }
 
-void clinux_unlock_byte(int fd, int64_t offset) {
-    lock_byte(fd, offset, F_UNLCK, F_OFD_SETLK);
+int clinux_unlock_byte(int fd, int64_t offset) {
+    return lock_byte(fd, offset, F_UNLCK, F_OFD_SETLK);
 }
 
 const char *clinux_next_name(void *stream) {

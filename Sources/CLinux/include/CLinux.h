@@ -35,8 +35,8 @@ int clinux_lock_byte_waiting(int fd, int64_t offset);
 /// Returns 1 if another open file description has the byte locked (F_OFD_GETLK), 0 if not; -1: errno.
 int clinux_is_byte_locked(int fd, int64_t offset);
 
-/// Gives a locked byte back.
-void clinux_unlock_byte(int fd, int64_t offset);
+/// Gives a locked byte back: 0, or -1 if the kernel has no memory for it (ENOLCK), where it stays locked.
+int clinux_unlock_byte(int fd, int64_t offset);
 
 /// An open folder's next name other than "." and "..", or NULL at the end. `stream` is a DIR *.
 const char *clinux_next_name(void *stream);

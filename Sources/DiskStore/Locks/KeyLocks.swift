@@ -32,8 +32,12 @@ final class KeyLocks: Sendable {
 
     func unlock(_ byte: Int64, of file: File) {
         state.withLock { state in
-            clinux_unlock_byte(file.descriptor, byte)
             state.held.remove(byte)
+            if clinux_unlock_byte(file.descriptor, byte) == 0 || clinux_unlock_byte(file.descriptor, byte) == 0 {
+                return
+            }
+            // Others would wait for the byte as long as this process lives. It is free when the file is closed, with the last lock of it.
+            if state.file === file { state.file = nil }
         }
     }
 }
