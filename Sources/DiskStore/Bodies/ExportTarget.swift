@@ -87,20 +87,13 @@ package enum ExportTarget: Sendable, Equatable {
     private static func writeFile(
         _ target: String, overwrite: Bool, _ contents: (Int32) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let (folder, name) = split(target)
-        let unnamed = clinux_open_unnamed(folder, 0o666)
+        let unnamed = clinux_open_unnamed(split(target).folder, 0o666)
         if unnamed >= 0 {
             defer { close(unnamed) }
             try contents(unnamed)
-            if clinux_link_unnamed(unnamed, target) == 0 { return }
-            let number = errno
-            guard number == EEXIST && overwrite else { throw .naming(target, number) }
-            // A link cannot replace a file: the new one gets a temporary name beside the target, which is renamed.
-            let temporary = temporaryName(for: name, in: folder)
-            if clinux_link_unnamed(unnamed, temporary) != 0 { throw .naming(target, errno) }
-            return try move(temporary, to: target, overwrite: true)
+            return try make(target, overwrite: overwrite) { clinux_link_unnamed(unnamed, $0) }
         }
-        let temporary = temporaryName(for: name, in: folder)
+        let temporary = temporaryName(beside: target)
         let descriptor = clinux_open(temporary, O_RDWR | O_CREAT | O_EXCL, 0o666)
         if descriptor < 0 { throw .naming(target, errno) }
         defer { close(descriptor) }
@@ -115,26 +108,28 @@ package enum ExportTarget: Sendable, Equatable {
 
     /// Gives a file a further name; an existing one is replaced, if that is allowed.
     static func link(_ file: String, at target: String, overwrite: Bool) throws(StoreError) {
-        if Glibc.link(file, target) == 0 { return }
-        guard errno == EEXIST, overwrite else { throw .naming(target, errno) }
-        let (folder, name) = split(target)
-        let temporary = temporaryName(for: name, in: folder)
-        if Glibc.link(file, temporary) != 0 { throw .naming(target, errno) }
-        try move(temporary, to: target, overwrite: true)
-        // Where the target was this very file already, a rename does nothing.
-        unlink(temporary)
+        try make(target, overwrite: overwrite) { Glibc.link(file, $0) }
     }
 
     /// Makes a symbolic link to a file, with its absolute path.
     static func makeSymbolicLink(to file: String, at path: String, overwrite: Bool) throws(StoreError) {
         guard let absolute = realpath(file, nil) else { throw .naming(path, errno) }
         defer { free(absolute) }
-        if symlink(absolute, path) == 0 { return }
-        guard errno == EEXIST, overwrite else { throw .naming(path, errno) }
-        let (folder, name) = split(path)
-        let temporary = temporaryName(for: name, in: folder)
-        if symlink(absolute, temporary) != 0 { throw .naming(path, errno) }
-        try move(temporary, to: path, overwrite: true)
+        try make(path, overwrite: overwrite) { symlink(absolute, $0) }
+    }
+
+    /// Makes a name by a system call that never replaces one: where there is one, a temporary name beside it, which is renamed.
+    private static func make(
+        _ target: String, overwrite: Bool, by call: (String) -> Int32
+    ) throws(StoreError) {
+        if call(target) == 0 { return }
+        let number = errno
+        guard number == EEXIST && overwrite else { throw .naming(target, number) }
+        let temporary = temporaryName(beside: target)
+        if call(temporary) != 0 { throw .naming(target, errno) }
+        try move(temporary, to: target, overwrite: true)
+        // Where both are names of one file already, a rename does nothing.
+        unlink(temporary)
     }
 
     private static func split(_ path: String) -> (folder: String, name: String) {
@@ -143,9 +138,10 @@ package enum ExportTarget: Sendable, Equatable {
         return (folder, String(path[path.index(after: slash)...]))
     }
 
-    private static func temporaryName(for name: String, in folder: String) -> String {
+    private static func temporaryName(beside target: String) -> String {
+        let (folder, name) = split(target)
         // The name is truncated, because file systems limit names to 255 bytes.
-        "\(folder)/.\(String(decoding: name.utf8.prefix(200), as: UTF8.self)).\(Paths.hex(Index.newClaim()))"
+        return "\(folder)/.\(String(decoding: name.utf8.prefix(200), as: UTF8.self)).\(Paths.hex(Index.newClaim()))"
     }
 
     private static func move(_ temporary: String, to target: String, overwrite: Bool) throws(StoreError) {
