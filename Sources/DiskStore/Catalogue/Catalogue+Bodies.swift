@@ -9,9 +9,7 @@ extension Catalogue {
 
     /// - Returns: The bytes that the body took.
     func deleteDoomed(_ id: Int64) throws(StoreError) -> Int64 {
-        let allocated = try first(.doomedSize, { $0.bind(1, id) }, row: { $0.integer(0) })
-        if allocated != nil { try run(.deleteDoomed) { $0.bind(1, id) } }
-        return allocated ?? 0
+        try delete(.deleteDoomed, id, size: .doomedSize) ?? 0
     }
 
     func isDoomed(_ id: Int64) throws(StoreError) -> Bool {

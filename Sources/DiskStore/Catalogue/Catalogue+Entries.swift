@@ -91,8 +91,7 @@ extension Catalogue {
     ///
     /// - Returns: The bytes that its body takes; nil when there was none.
     func deleteEntry(_ id: Int64) throws(StoreError) -> Int64? {
-        guard let allocated = try first(.entrySize, { $0.bind(1, id) }, row: { $0.integer(0) }) else { return nil }
-        try run(.deleteEntry) { $0.bind(1, id) }
+        guard let allocated = try delete(.deleteEntry, id, size: .entrySize) else { return nil }
         try run(.deleteAccess) { $0.bind(1, id) }
         return allocated
     }

@@ -29,9 +29,7 @@ extension Catalogue {
 
     /// - Returns: The bytes that were reserved for it.
     func deletePartial(_ id: Int64) throws(StoreError) -> Int64 {
-        let reserved = try first(.reservation, { $0.bind(1, id) }, row: { $0.integer(0) })
-        if reserved != nil { try run(.deletePartial) { $0.bind(1, id) } }
-        return reserved ?? 0
+        try delete(.deletePartial, id, size: .reservation) ?? 0
     }
 
     func save(claim: Int64, ofPartial id: Int64, updated: Int64) throws(StoreError) {

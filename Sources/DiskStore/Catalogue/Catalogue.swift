@@ -74,6 +74,18 @@ struct Catalogue {
         return try statement.step() ? row(statement) : nil
     }
 
+    /// Deletes a row by its number.
+    ///
+    /// Selected and deleted instead of `DELETE … RETURNING`, for whose rows SQLite makes a temporary table.
+    ///
+    /// - Parameter size: The query for a size in the row.
+    /// - Returns: That size; nil if there was no row.
+    func delete(_ query: Query, _ id: Int64, size: Query) throws(StoreError) -> Int64? {
+        guard let bytes = try first(size, { $0.bind(1, id) }, row: { $0.integer(0) }) else { return nil }
+        try run(query) { $0.bind(1, id) }
+        return bytes
+    }
+
     func all<Row>(
         _ query: Query, _ bind: (Statement) -> Void = { _ in }, row: (Statement) -> Row
     ) throws(StoreError) -> [Row] {

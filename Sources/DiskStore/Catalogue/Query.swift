@@ -69,7 +69,6 @@ enum Query: Int, CaseIterable {
             expires, version, value_type, value_version, sha256)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
             """
-        // Selected and deleted instead of `DELETE … RETURNING`, for whose rows SQLite makes a temporary table.
         case .entrySize: "SELECT allocated FROM entries WHERE id = ?1"
         case .deleteEntry: "DELETE FROM entries WHERE id = ?1"
         case .updateMetadata: "UPDATE entries SET metadata = ?2 WHERE id = ?1"
