@@ -59,12 +59,8 @@ package final class ImageEndpoint: RequestHandler {
     private func reuse(
         _ thumbnail: Thumbnail, _ operation: ImageOperation, _ rules: ImageRules.Identity, at time: Date
     ) -> ResponseReuse {
-        var left = min(thumbnail.freshUntil.timeIntervalSince(time), thumbnail.freshness.timeToNextChange(after: time))
-        if operation.expiry != nil || thumbnail.damage != nil {
-            // An image that may be used up to a moment has another lifetime each second.
-            let seconds = time.timeIntervalSince1970
-            left = min(left, 1 - (seconds - seconds.rounded(.down)))
-        }
+        // With the second, in which the server's own Date changes, every reuse ends: what is left of a signature's time does so too.
+        let left = min(thumbnail.freshUntil.timeIntervalSince(time), thumbnail.freshness.timeToNextChange(after: time))
         return ResponseReuse(
             selectingNames: operation.variesOnAccept ? ["accept"] : [], lifetime: .seconds(min(1, max(0, left)))
         ) { [cache, current] in
