@@ -24,6 +24,8 @@ struct SegmentPlanner {
         var mostConnections = 16
         /// The missing bytes below which no first trial begins, and half of it no other.
         var leastRest: Int64 = 8 << 20
+        /// The seconds in which the rest would come without others, below which no first trial begins: one takes about a second.
+        var leastTime = 2.0
         /// The unit that cuts are multiples of, in bytes.
         var unit: Int64 = 256 << 10
         /// The longest distance from what readers can have.
@@ -139,8 +141,9 @@ struct SegmentPlanner {
             begun = max(1, connections.values.count { $0.begunAt != nil })
             let isTrying = trial.isTrying
             let rest = rest
+            let isWorthATrial = rest >= rules.leastRest && Double(rest) >= meter.usualRate(of: 1) * rules.leastTime
             trial.measured(
-                rate, in: now - start, usual: meter.window, begun: whole, mayBegin: rest >= rules.leastRest,
+                rate, in: now - start, usual: meter.window, begun: whole, mayBegin: isWorthATrial,
                 mayGoOn: rest >= rules.leastRest / 2, at: now)
             if isTrying, !trial.isTrying { actions += stopTried() }
         }

@@ -36,6 +36,13 @@ struct SegmentPlannerTests {
         #expect(seconds < Double(host.total) / 12_500_000 * 1.03)
     }
 
+    @Test func `what comes within two seconds anyway gets no further connection`() {
+        var host = SimulatedHost(200 * mebibyte, .init(capacity: 120_000_000, perConnection: 120_000_000))
+        _ = host.finish()
+        #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 })
+        #expect(host.started.isEmpty)
+    }
+
     @Test func `what several connections fill together gets so many`() {
         var host = SimulatedHost(100 * mebibyte, .init(capacity: 2_000_000, perConnection: 500_000))
         _ = host.finish()
