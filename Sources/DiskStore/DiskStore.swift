@@ -58,6 +58,9 @@ package final class DiskStore: Sendable {
     }
 
     /// Runs `body` on the open index; if the index turns out to be damaged, once more on an empty one.
+    ///
+    /// After a wait in vain the index is opened anew by the next call: SQLite keeps a lock that the system did not take back, and would
+    /// wait for itself from then on.
     func withIndex<Result: Sendable>(_ body: (Index) throws(StoreError) -> Result) throws(StoreError) -> Result {
         try index.withLock { (index) throws(StoreError) in
             try index.ensureOpen()
@@ -66,6 +69,9 @@ package final class DiskStore: Sendable {
             } catch  where error.code == .damaged {
                 try index.rebuild(because: error)
                 return try body(index)
+            } catch  where error.code == .busy {
+                index.openCatalogue = nil
+                throw error
             }
         }
     }

@@ -4,11 +4,8 @@ import Glibc
 /// A forked process that does one thing, watched or not.
 enum Child {
     /// Runs a child process; returns the way in which it failed, in words, or nil.
-    ///
-    /// - Parameter seconds: The time after which it counts as hung: longer than the steps of the scenario wait together if each meets
-    ///   SQLite's busy time-out of 10 s, because a lock could not be given back.
     static func run(
-        _ observer: Observer? = nil, report: SharedPage, seconds: Int32 = 300, _ work: @escaping () throws -> Void
+        _ observer: Observer? = nil, report: SharedPage, seconds: Int32 = 60, _ work: @escaping () throws -> Void
     ) throws -> String? {
         let box = Work {
             do {

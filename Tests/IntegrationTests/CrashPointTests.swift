@@ -20,7 +20,7 @@ struct CrashPointTests {
         ]
         let process = try ChildProcess(
             CrashPoints.tool, arguments, environment: ProcessInfo.processInfo.environment)
-        let outcome = await CommandRunner.outcome(of: process, within: Soak.isOn ? 14_000 : 900)
+        let outcome = await CommandRunner.outcome(of: process, within: Soak.isOn ? 14_000 : 200)
         print(outcome.lines.last ?? "")
         #expect(outcome.ending == .exited(0), "\(outcome)")
     }

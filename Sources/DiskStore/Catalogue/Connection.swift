@@ -122,7 +122,7 @@ final class Connection {
         case SQLITE_FULL: .full
         case SQLITE_IOERR where number == ENOSPC || number == EDQUOT: .full
         case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
-        case SQLITE_BUSY, SQLITE_LOCKED: .busy
+        case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .notWritable
         case SQLITE_CANTOPEN where number == EACCES || number == EROFS || number == EPERM: .notWritable
         default: .io
