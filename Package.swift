@@ -81,7 +81,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives", httpTypes],
+            name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives", "Units", httpTypes],
             swiftSettings: strict),
         .target(
             name: "DiskStore",
@@ -96,7 +96,7 @@ let package = Package(
             dependencies: [
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
                 "ConcurrencyPrimitives",
-                "MemoryCache", "Transfer", httpTypes, logging,
+                "MemoryCache", "Transfer", "Units", httpTypes, logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict
@@ -250,7 +250,8 @@ let package = Package(
         .testTarget(
             name: "ImageProxyAdminTests",
             dependencies: [
-                "HTTPCaching", "HTTPServer", "ImageCache", "ImageProxyAdmin", httpTypes,
+                "ConcurrencyPrimitives", "HTTPCaching", "HTTPServer", "ImageCache", "ImageProxyAdmin", "Units",
+                httpTypes,
                 metrics,
             ],
             swiftSettings: strict),

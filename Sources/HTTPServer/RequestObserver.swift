@@ -10,16 +10,17 @@ package protocol RequestObserver: Sendable {
     /// ``readsRequests``.
     ///
     /// - Parameters:
+    ///   - target: The request's target, as it came.
     ///   - outcome: The earlier response's ``Response/outcome``.
     ///   - duration: The time from the request's last byte to the response's last.
-    func requestEnded(status: Int, outcome: String?, bytesSent: Int64, duration: Duration)
+    func requestEnded(target: String, status: Int, outcome: String?, bytesSent: Int64, duration: Duration)
 
     /// True if the observer wants to know each request itself, not only its outcome.
     var readsRequests: Bool { get }
 }
 
 extension RequestObserver {
-    package func requestEnded(status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {}
+    package func requestEnded(target: String, status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {}
 
     package var readsRequests: Bool { true }
 }

@@ -11,6 +11,8 @@ public final class ImageBudget {
     public let cancellation: ImageCancellation?
     /// The CPU time used so far, in seconds.
     public private(set) var spent = 0.0
+    /// The part of it that was spent on the decode, which outputs of one file may share.
+    package private(set) var decoding = 0.0
     private var accountingStart: (time: Double, spent: Double)?
 
     public init(limits: DecodingLimits = DecodingLimits(), cancellation: ImageCancellation? = nil) {
@@ -23,8 +25,11 @@ public final class ImageBudget {
 
     var remaining: Double { limits.seconds - spent }
 
-    /// Adds CPU time that is attributed to this image.
-    func charge(_ seconds: Double) { spent += seconds }
+    /// Adds CPU time of the decode to this image's.
+    func charge(_ seconds: Double) {
+        spent += seconds
+        decoding += seconds
+    }
 
     /// Runs a part of the work and adds its CPU time. Must not be nested.
     func measured<Result>(

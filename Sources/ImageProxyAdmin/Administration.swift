@@ -27,6 +27,8 @@ package struct Administration: Sendable {
 
     let registry = MetricsRegistry()
     let history = TrafficHistory()
+    /// To be told of each request.
+    package let ranking = RequestRanking()
     package let readiness = Readiness()
 
     package init() {}
@@ -50,8 +52,8 @@ package struct Administration: Sendable {
         on address: ListenAddress, _ options: Options, cache: DownloadCache, logger: Logger
     ) async throws -> AdminListener {
         let routes = AdminRoutes(
-            cache: cache, rules: options.rules, history: history, registry: registry, readiness: readiness,
-            admission: AdminGuard(names: [address.host] + options.hosts, token: options.token),
+            cache: cache, rules: options.rules, history: history, registry: registry, ranking: ranking,
+            readiness: readiness, admission: AdminGuard(names: [address.host] + options.hosts, token: options.token),
             origin: options.origin, version: options.version, logger: logger)
         let listener = try await AdminListener.start(routes, on: address)
         if let bound = listener.address, let ip = bound.ipAddress, let port = bound.port {

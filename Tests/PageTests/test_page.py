@@ -86,6 +86,14 @@ class Page(unittest.TestCase):
         self.assertEqual(self.text("origin"), self.origin.url)
         self.assertIn("entries", self.text("store"))
 
+    def test_the_most_requested_and_the_slowest_are_listed(self):
+        name = f"asked-{time.time_ns()}.jpg?token=abc"
+        for _ in range(2):
+            self.service.get("/gallery/" + name, self.service.data)
+        for part in ("most-requested", "slowest"):
+            self.browser.wait(f"document.getElementById('{part}').textContent.includes('/gallery/')", 20)
+        self.assertNotIn("abc", self.text("most-requested"))
+
     def test_errors_are_shown_by_their_kind(self):
         name = f"missing-{time.time_ns()}.jpg"
         self.assertEqual(self.service.get("/gallery/" + name, self.service.data)[0], 404)

@@ -95,6 +95,9 @@ import Testing
         #expect(lines.contains("imgcache_store_entries 2"))
         #expect(lines.contains("imgcache_origin_requests_total 2"))
         #expect(lines.contains("imgcache_evictions_total 0"))
+        #expect(lines.contains(#"imgcache_origin_responses_total{status="200"} 2"#))
+        #expect(lines.contains("imgcache_origin_response_seconds_count 2"))
+        #expect(lines.contains { $0.hasPrefix(#"imgcache_build_info{version=""#) })
         #expect(lines.contains("# TYPE imgcache_request_duration_seconds histogram"))
         // Every line is a comment or a name, perhaps dimensions, and a number.
         let form = /[a-zA-Z_:][a-zA-Z0-9_:]*(\{[a-zA-Z_]+="[^"]*"(,[a-zA-Z_]+="[^"]*")*\})? [-+0-9.eInfNa]+/
@@ -125,6 +128,42 @@ import Testing
             try lines().contains {
                 $0.hasPrefix("imgcache_requests_total") && $0.contains("1xx") && !$0.hasSuffix(" 0")
             } == false)
+        // What has not happened has no line.
+        #expect(
+            try lines().contains { $0.contains("{") && $0.hasSuffix(" 0") && $0.hasPrefix("imgcache_requests") }
+                == false
+        )
+    }
+
+    @Test func `an origin's failures and the errors that clients got are counted by their code`() async throws {
+        let server = try await ServerProcess(
+            origin: "http://127.0.0.1:1", "--admin", "127.0.0.1:0", "--origin-retries", "0")
+        #expect(try ask("GET", "/a", at: server.port).status == 502)
+        let text = try ask("GET", "/metrics", at: server.adminPort()).text
+        #expect(text.contains("imgcache_origin_failures_total{code=\"connect\"} 1\n"))
+        #expect(text.contains("imgcache_errors_total{code=\"origin-unreachable\"} 1\n"))
+    }
+
+    @Test func `the most requested and the slowest targets are told, without what authorises`() async throws {
+        try fetch("/a", "/a?token=abc", "/a", "/b", "/a", "/a?token=abc")
+        struct Ranking: Decodable {
+            struct Target: Decodable {
+                var target: String
+                var requests: Int?
+                var sentBytes: Int?
+                var milliseconds: Double?
+            }
+            var mostRequested: [Target]
+            var slowest: [Target]
+        }
+        let ranking = try JSONDecoder().decode(Ranking.self, from: Data(get("/api/requests?limit=3").text.utf8))
+        #expect(ranking.mostRequested.map(\.target) == ["/a", "/a?token=***", "/b"])
+        #expect(ranking.mostRequested.map(\.requests) == [3, 2, 1])
+        #expect(ranking.mostRequested.first?.sentBytes == 30 && ranking.mostRequested.last?.sentBytes == 10)
+        #expect(ranking.slowest.count == 3)
+        let times = ranking.slowest.compactMap(\.milliseconds)
+        #expect(times == times.sorted(by: >))
+        for limit in ["0", "21"] { #expect(try get("/api/requests?limit=\(limit)").status == 400) }
     }
 
     @Test func `the page's figures follow what happens`() async throws {

@@ -66,7 +66,7 @@ import Testing
 
         init(readsRequests: Bool) { self.readsRequests = readsRequests }
 
-        func requestEnded(status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {
+        func requestEnded(target: String, status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {
             reused.withLock { $0 += 1 }
         }
         func requestRefused(_ reason: RequestError.Reason) { refused.withLock { $0.append(reason) } }

@@ -30,7 +30,8 @@ extension Connection {
                     timeToResponse: duration, duration: duration))
         } else {
             listener.observer?.requestEnded(
-                status: response.status, outcome: response.outcome, bytesSent: count, duration: duration)
+                target: response.target, status: response.status, outcome: response.outcome, bytesSent: count,
+                duration: duration)
         }
         return true
     }

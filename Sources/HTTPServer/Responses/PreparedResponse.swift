@@ -27,6 +27,8 @@ final class PreparedResponse {
     let content: [UInt8]
     /// The content as the channel takes it; made for the second use.
     private var contentBuffer: ByteBuffer?
+    /// The target of the requests for it.
+    let target: String
     let status: Int
     let outcome: String?
 
@@ -58,6 +60,7 @@ final class PreparedResponse {
         self.head = head
         self.idStart = idStart
         self.content = content
+        target = String(decoding: question.target, as: UTF8.self)
         status = response.head.status.code
         outcome = response.outcome
     }

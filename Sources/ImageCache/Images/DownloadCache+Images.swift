@@ -2,6 +2,7 @@ public import FoundationEssentials
 public import ImageCodec
 public import MemoryCache
 import Synchronization
+package import Units
 
 extension DownloadCache {
     /// A decoded image: from memory, from disk, or decoded straight to the requested size.
@@ -146,4 +147,16 @@ public struct ImageStatistics: Sendable {
     public internal(set) var peakDecodingMemory = 0
     /// The memory cache: usage, hits, misses, purges.
     public internal(set) var memory: MemoryCacheStatistics?
+    /// The CPU times of the steps.
+    package internal(set) var times = ImageTimes()
+}
+
+/// The CPU times of the steps from a file to an image.
+package struct ImageTimes: Sendable {
+    /// One of each file that was decoded, for however many images.
+    package internal(set) var decode = DurationHistogram()
+    /// One of each image: resizing, colours, rotation, effects.
+    package internal(set) var process = DurationHistogram()
+    /// One of each image that was encoded for a caller.
+    package internal(set) var encode = DurationHistogram()
 }

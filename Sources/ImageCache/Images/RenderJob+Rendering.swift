@@ -14,6 +14,9 @@ extension ImageRenderer {
         }
         counts.withLock { $0.resizes += jobs.count { $0.job.request.sizing != nil } }
         decode(batch, outputs)
+        if let longest = outputs.map(\.budget.decoding).max(), longest > 0 {
+            counts.withLock { $0.times.decode.note(.seconds(longest)) }
+        }
         for (planned, output) in zip(jobs, outputs) {
             do throws(ImageCodecError) {
                 let image = try image(planned, try output.take(), output.budget)
@@ -50,11 +53,14 @@ extension ImageRenderer {
         let (recipe, file) = (planned.job.recipe, planned.file)
         var image = decoded
         for processor in recipe.processors { image = try processor.process(image, within: budget) }
+        let processed = budget.spent
+        counts.withLock { $0.times.process.note(.seconds(processed - budget.decoding)) }
         var content = DerivedImage.Content.pixels(image)
         if let encoder = recipe.output.encoder(for: image, of: planned.header.format) {
             counts.withLock { $0.encodes += 1 }
             content = .encoded(
                 try encoder.encode(image, within: budget), encoder.format, width: image.width, height: image.height)
+            counts.withLock { $0.times.encode.note(.seconds(budget.spent - processed)) }
         }
         if image.damage != nil { counts.withLock { $0.damaged += 1 } }
         let time = now()

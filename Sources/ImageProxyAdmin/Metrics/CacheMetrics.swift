@@ -53,6 +53,17 @@ struct CacheMetrics: Sendable {
         text.add(
             "imgcache_origin_resumed_bytes_total", .counter, transfers.bytesResumed,
             help: "Bytes held when transfers were resumed.")
+        text.add(
+            "imgcache_origin_responses_total", .counter, by: "status",
+            transfers.responses.sorted { $0.key < $1.key }.map { (String($0.key), Int64($0.value)) },
+            help: "Responses of origins, by status.")
+        text.add(
+            "imgcache_origin_failures_total", .counter, by: "code",
+            transfers.failures.map { ($0.key.description, Int64($0.value)) }.sorted { $0.0 < $1.0 },
+            help: "Requests to origins that failed before their response was complete, by reason.")
+        text.add(
+            "imgcache_origin_response_seconds", [([], transfers.latencies)],
+            help: "The time from a request to the first byte of the origin's response.")
         writeImages(to: &text)
     }
 
@@ -63,6 +74,11 @@ struct CacheMetrics: Sendable {
         text.add(
             "imgcache_images_damaged_total", .counter, images.damaged,
             help: "Images derived from damaged originals.")
+        text.add(
+            "imgcache_image_cpu_seconds",
+            [("decode", images.times.decode), ("process", images.times.process), ("encode", images.times.encode)]
+                .map { ([("step", $0.0)], $0.1) },
+            help: "CPU time of a step: decoding a file, resizing and changing an image, encoding it.")
         let kinds = [("files", hotResponses)] + (images.memory.map { [("images", $0)] } ?? [])
         func add(
             _ name: String, _ kind: PrometheusText.Kind, _ place: KeyPath<MemoryCacheStatistics, Int>, _ help: String

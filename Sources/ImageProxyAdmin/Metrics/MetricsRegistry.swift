@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import Metrics
 import Synchronization
+import Units
 
 /// A backend of swift-metrics that keeps all metrics in memory, for `/metrics` and for the page.
 ///

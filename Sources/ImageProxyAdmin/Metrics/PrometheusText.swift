@@ -1,3 +1,5 @@
+import Units
+
 /// Metrics in the text format of Prometheus (version 0.0.4).
 struct PrometheusText {
     static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
@@ -19,17 +21,27 @@ struct PrometheusText {
         line(name, [], Self.number(value))
     }
 
-    /// Adds a metric with a value for each value of a dimension.
+    /// Adds a metric with a value for each value of a dimension; without values, nothing.
     mutating func add(_ name: String, _ kind: Kind, by dimension: String, _ values: [(String, Int64)], help: String) {
+        guard !values.isEmpty else { return }
         begin(name, kind, help: help)
         for (value, count) in values { line(name, [(dimension, value)], String(count)) }
     }
 
-    /// Adds all metrics of a registry, ordered by names and dimensions.
+    /// Adds histograms with their dimensions, those that are empty left out.
+    mutating func add(_ name: String, _ histograms: [([(String, String)], DurationHistogram)], help: String) {
+        let histograms = histograms.filter { $0.1.count > 0 }
+        guard !histograms.isEmpty else { return }
+        begin(name, .histogram, help: help)
+        for (dimensions, histogram) in histograms { lines(name, dimensions, histogram) }
+    }
+
+    /// Adds all metrics of a registry, ordered by names and dimensions. A combination of dimensions that has not occurred is left
+    /// out.
     mutating func add(_ registry: MetricsRegistry) {
         let families = Dictionary(grouping: registry.all) { Self.sanitized($0.key.label) }
         for (name, members) in families.sorted(by: { $0.key < $1.key }) {
-            let members = members.sorted { left, right in
+            let members = members.filter { $0.key.dimensions.isEmpty || !$0.value.isZero }.sorted { left, right in
                 left.key.dimensions.map(\.value).lexicographicallyPrecedes(right.key.dimensions.map(\.value))
             }
             guard let first = members.first else { continue }
@@ -45,15 +57,18 @@ struct PrometheusText {
         case .counter(let counter): line(name, dimensions, String(counter.value))
         case .gauge(let gauge): line(name, dimensions, Self.number(gauge.value))
         case .timer(let timer):
-            let histogram = timer.value
-            for index in DurationHistogram.exported {
-                let bound = Self.number(Double(DurationHistogram.bounds[index]) / 1e9)
-                line(name + "_bucket", dimensions + [("le", bound)], String(histogram.cumulative(at: index)))
-            }
-            line(name + "_bucket", dimensions + [("le", "+Inf")], String(histogram.count))
-            line(name + "_sum", dimensions, Self.number(Double(histogram.sum) / 1e9))
-            line(name + "_count", dimensions, String(histogram.count))
+            lines(name, dimensions, timer.value)
         }
+    }
+
+    private mutating func lines(_ name: String, _ dimensions: [(String, String)], _ histogram: DurationHistogram) {
+        for index in DurationHistogram.exported {
+            let bound = Self.number(Double(DurationHistogram.bounds[index]) / 1e9)
+            line(name + "_bucket", dimensions + [("le", bound)], String(histogram.cumulative(at: index)))
+        }
+        line(name + "_bucket", dimensions + [("le", "+Inf")], String(histogram.count))
+        line(name + "_sum", dimensions, Self.number(Double(histogram.sum) / 1e9))
+        line(name + "_count", dimensions, String(histogram.count))
     }
 
     private mutating func begin(_ name: String, _ kind: Kind, help: String?) {
@@ -97,6 +112,17 @@ struct PrometheusText {
             }
         }
         return escaped
+    }
+}
+
+extension MetricsRegistry.Cell {
+    /// True before anything was counted.
+    fileprivate var isZero: Bool {
+        switch self {
+        case .counter(let counter): counter.value == 0
+        case .gauge: false
+        case .timer(let timer): timer.value.count == 0
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 package import HTTPServer
 import ImageProxy
 package import Metrics
@@ -8,6 +9,7 @@ package import Metrics
 /// * `imgcache_requests_total{cache,status}`: responses by cache outcome and class of status (`2xx` …)
 /// * `imgcache_request_duration_seconds{cache}`: from the request's last byte to the response's last
 /// * `imgcache_response_bytes_total`: bytes of content sent
+/// * `imgcache_errors_total{code}`: responses with an error of this service, by its code
 /// * `imgcache_requests_refused_total{reason}`: see ``RequestError/Reason``
 /// * `imgcache_requests_abandoned_total`: clients that left before their response began
 /// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: present values
@@ -17,6 +19,9 @@ package struct ServerMetrics: Sendable {
     private let durations: [Timer]
     private let bytes: Counter
     private let abandoned: Counter
+    /// By code, each since its first response.
+    private let errors = Locked<[String: Counter]>([:])
+    private let factory: any MetricsFactory
     /// One for each reason, in the order of its cases.
     private let refused: [Counter]
     private let connections: Gauge
@@ -26,6 +31,7 @@ package struct ServerMetrics: Sendable {
     private static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
 
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
+        self.factory = factory
         requests = CacheOutcome.allCases.map { outcome in
             Self.classes.map {
                 Counter(
@@ -63,8 +69,18 @@ package struct ServerMetrics: Sendable {
     /// Counts a request that has ended.
     package func ended(_ record: RequestRecord) {
         guard record.status > 0 else { return abandoned.increment() }
+        if let code = record.error { error(code).increment() }
         ended(
             status: record.status, outcome: record.outcome, bytesSent: record.bytesSent, duration: record.duration)
+    }
+
+    private func error(_ code: String) -> Counter {
+        errors.withLock { errors in
+            if let counter = errors[code] { return counter }
+            let counter = Counter(label: "imgcache_errors_total", dimensions: [("code", code)], factory: factory)
+            errors[code] = counter
+            return counter
+        }
     }
 
     /// Counts a request that has ended with a response.

@@ -3,6 +3,7 @@ import { chartsInterval, refreshCharts, startCharts } from "./charts.js";
 import { startDialogs } from "./dialogs.js";
 import { find, put } from "./elements.js";
 import { load, startGallery } from "./gallery.js";
+import { refreshRequests } from "./requests.js";
 import { refreshSummary, showAway } from "./summary.js";
 import { refreshTransfers } from "./transfers.js";
 
@@ -58,3 +59,4 @@ void repeat(refreshSummary, () => 2);
 void repeat(refreshCharts, chartsInterval);
 void repeat(refreshTransfers, () => 0.5);
 void repeat(load, () => 5);
+void repeat(refreshRequests, () => 5);

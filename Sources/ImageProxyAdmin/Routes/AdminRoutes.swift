@@ -10,6 +10,7 @@ struct AdminRoutes: Sendable {
     let rules: CacheRules
     let history: TrafficHistory
     let registry: MetricsRegistry
+    let ranking: RequestRanking
     let readiness: Readiness
     let admission: AdminGuard
     /// The origin's URL without a trailing slash and without credentials.
@@ -45,6 +46,8 @@ struct AdminRoutes: Sendable {
             var text = PrometheusText()
             text.add(registry)
             figures.write(to: &text)
+            text.add(
+                "imgcache_build_info", .gauge, by: "version", [(version, 1)], help: "The program's version.")
             ProcessMetrics.write(to: &text, started: started)
             return .bytes(Array(text.text.utf8), type: PrometheusText.mediaType)
         }
@@ -57,6 +60,13 @@ struct AdminRoutes: Sendable {
                 throw AdminError(.badRequest, "step", "step is 1 or 60.")
             }
             return .json(SeriesResponse(history, step, since: request.query("since").flatMap { Int($0) }, now: Date()))
+        }
+        table.get("api/requests") { request in
+            let limit = request.query("limit").flatMap { Int($0) } ?? 10
+            guard (1...RequestRanking.mostSlowest).contains(limit) else {
+                throw AdminError(.badRequest, "limit", "limit is 1 to \(RequestRanking.mostSlowest).")
+            }
+            return .json(RankingResponse(ranking, limit: limit))
         }
         table.get("api/transfers") { _ in .json(TransfersResponse(cache.running)) }
     }

@@ -37,6 +37,7 @@ struct PageFile: Sendable {
         script("format.js", PackageResources.format_js),
         script("gallery.js", PackageResources.gallery_js),
         script("main.js", PackageResources.main_js),
+        script("requests.js", PackageResources.requests_js),
         script("summary.js", PackageResources.summary_js),
         script("theme.js", PackageResources.theme_js),
         script("transfers.js", PackageResources.transfers_js),

@@ -1,5 +1,6 @@
 import ImageCache
 import ImageProxy
+import Units
 
 /// The server's totals since its start: monotonic sums, from whose differences rates are calculated.
 struct TrafficTotals: Sendable, Equatable {

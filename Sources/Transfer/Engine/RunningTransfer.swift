@@ -116,10 +116,20 @@ final class RunningTransfer {
 
     /// libcurl has ended its work on the request.
     func requestEnded(_ code: CURLcode, now: MonotonicTime) -> Next {
-        exchangeEnded(code == CURLE_OK ? .complete : .failed(failure(code)), now: now)
+        if let handle, handle.responseCode > 0 {
+            mailbox.counts.noteResponse(status: handle.responseCode, latency: latency)
+        }
+        guard code != CURLE_OK else { return exchangeEnded(.complete, now: now) }
+        let failure = failure(code)
+        // What the transfer itself stopped has not failed.
+        if code != CURLE_WRITE_ERROR { mailbox.counts.noteFailure(failure.code) }
+        return exchangeEnded(.failed(failure), now: now)
     }
 
-    func requestStalled(now: MonotonicTime) -> Next { exchangeEnded(.stalled, now: now) }
+    func requestStalled(now: MonotonicTime) -> Next {
+        mailbox.counts.noteFailure(.stalled)
+        return exchangeEnded(.stalled, now: now)
+    }
 
     private func exchangeEnded(_ end: ExchangeEnd, now: MonotonicTime) -> Next {
         let seconds = handle?.offset(CURLINFO_RETRY_AFTER) ?? 0
@@ -149,16 +159,22 @@ final class RunningTransfer {
     /// The response of a request that has ended, as far as it says something about the host.
     var concurrencySample: HostConcurrency.Sample? {
         guard let handle, handle.responseCode > 0 else { return nil }
-        let sent = handle.offset(CURLINFO_PRETRANSFER_TIME_T)
-        let first = handle.offset(CURLINFO_STARTTRANSFER_TIME_T)
         return HostConcurrency.Sample(
             bytes: handle.offset(CURLINFO_SIZE_DOWNLOAD_T),
-            latency: first > sent ? .microseconds(first - sent) : nil,
+            latency: latency,
             refusal: HostConcurrency.Refusal(status: handle.responseCode),
             isMultiplexed: handle.number(CURLINFO_HTTP_VERSION) >= CURL_HTTP_VERSION_2_0)
     }
 
     // MARK: Time
+
+    /// The time from the request to the first byte of its response; nil if there was none.
+    private var latency: Duration? {
+        guard let handle else { return nil }
+        let sent = handle.offset(CURLINFO_PRETRANSFER_TIME_T)
+        let first = handle.offset(CURLINFO_STARTTRANSFER_TIME_T)
+        return first > sent ? .microseconds(first - sent) : nil
+    }
 
     func isStalled(now: MonotonicTime) -> Bool {
         guard let handle else { return false }

@@ -172,7 +172,8 @@ struct ServerParts: Sendable {
         listener = Listener(
             settings: configuration.connectionSettings,
             handler: Router(proxy: proxy, images: ImageEndpoint(rules: images, cache: cache)),
-            observer: ServerObserver(metrics: metrics, log: log), admission: Admission(configuration.admissionLimits),
+            observer: ServerObserver(metrics: metrics, ranking: administration.ranking, log: log),
+            admission: Admission(configuration.admissionLimits),
             connections: ConnectionRegistry(configuration.connectionLimits(logger)))
     }
 }

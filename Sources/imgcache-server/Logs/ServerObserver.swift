@@ -1,21 +1,26 @@
 import HTTPServer
 import ImageProxyAdmin
 
-/// Counts each request, and writes it to the access log.
+/// Counts each request, ranks it, and writes it to the access log.
 struct ServerObserver: RequestObserver {
     let metrics: ServerMetrics
+    let ranking: RequestRanking
     let log: AccessLog
 
     func requestRefused(_ reason: RequestError.Reason) { metrics.refused(reason) }
 
     var readsRequests: Bool { log.isOn }
 
-    func requestEnded(status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {
+    func requestEnded(target: String, status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {
         metrics.ended(status: status, outcome: outcome, bytesSent: bytesSent, duration: duration)
+        ranking.note(
+            RequestRanking.Sample(
+                target: target, status: status, outcome: outcome, bytesSent: bytesSent, duration: duration))
     }
 
     func requestEnded(_ record: RequestRecord) {
         metrics.ended(record)
+        if let sample = RequestRanking.Sample(record) { ranking.note(sample) }
         if log.isOn { log.record(record) }
     }
 }

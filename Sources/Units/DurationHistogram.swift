@@ -1,8 +1,8 @@
 /// A histogram of durations: bounds of ten a decade from 10 µs to 100 s, so that a percentile is off by an eighth at
 /// most.
-struct DurationHistogram: Sendable, Equatable {
+package struct DurationHistogram: Sendable, Equatable {
     /// Upper bounds, inclusive, in nanoseconds, ascending. Greater values have a bucket of their own.
-    static let bounds: [Int64] =
+    package static let bounds: [Int64] =
         (0..<7).flatMap { decade -> [Int64] in
             let scale = (0..<decade).reduce(Int64(100)) { scale, _ in scale * 10 }
             return [100, 125, 150, 200, 250, 300, 400, 500, 600, 800].map { $0 * scale }
@@ -10,15 +10,22 @@ struct DurationHistogram: Sendable, Equatable {
 
     /// One count for each bound, and the last one unbounded.
     private(set) var counts = [Int](repeating: 0, count: Self.bounds.count + 1)
-    private(set) var count = 0
+    package private(set) var count = 0
     /// In nanoseconds.
-    private(set) var sum: Int64 = 0
+    package private(set) var sum: Int64 = 0
 
-    mutating func note(_ nanoseconds: Int64) {
+    package init() {}
+
+    package mutating func note(_ nanoseconds: Int64) {
         let value = max(0, nanoseconds)
         counts[Self.bucket(of: value)] += 1
         count += 1
         sum = sum.addingReportingOverflow(value).overflow ? .max : sum + value
+    }
+
+    package mutating func note(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        note(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
     /// The first bound that is not less than the value.
@@ -32,14 +39,14 @@ struct DurationHistogram: Sendable, Equatable {
         return low
     }
 
-    mutating func add(_ other: DurationHistogram) {
+    package mutating func add(_ other: DurationHistogram) {
         for index in counts.indices { counts[index] += other.counts[index] }
         count += other.count
         sum += other.sum
     }
 
     /// The durations recorded since `earlier`, a previous value of the same histogram.
-    func since(_ earlier: DurationHistogram) -> DurationHistogram {
+    package func since(_ earlier: DurationHistogram) -> DurationHistogram {
         var difference = self
         for index in counts.indices { difference.counts[index] -= earlier.counts[index] }
         difference.count -= earlier.count
@@ -48,7 +55,7 @@ struct DurationHistogram: Sendable, Equatable {
     }
 
     /// The percentile for a share, in nanoseconds, interpolated within its bucket; nil if there are no durations.
-    func percentile(_ share: Double) -> Double? {
+    package func percentile(_ share: Double) -> Double? {
         guard count > 0 else { return nil }
         let wanted = max(1, (share * Double(count)).rounded(.up))
         var seen = 0.0
@@ -64,8 +71,8 @@ struct DurationHistogram: Sendable, Equatable {
     }
 
     /// The bounds exported to monitoring systems, three a decade.
-    static let exported: [Int] = bounds.indices.filter { [0, 4, 7].contains($0 % 10) }
+    package static let exported: [Int] = bounds.indices.filter { [0, 4, 7].contains($0 % 10) }
 
     /// The number of durations up to the bound with an index.
-    func cumulative(at index: Int) -> Int { counts[...index].reduce(0, +) }
+    package func cumulative(at index: Int) -> Int { counts[...index].reduce(0, +) }
 }
