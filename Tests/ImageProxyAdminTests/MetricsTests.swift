@@ -14,20 +14,42 @@ import Units
         #expect(labels == Set(MetricHelp.texts.keys))
     }
 
-    @Test func `the page on administering has a row for each metric`() throws {
-        var root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
-        for _ in 0..<3 { root.deleteLastPathComponent() }
-        let page = try String(
-            contentsOf: root.appendingPathComponent("Sources/ImageProxy/ImageProxy.docc/Administering.md"),
-            encoding: .utf8)
-        let folder = root.appendingPathComponent("Sources/ImageProxyAdmin/Metrics")
+    private static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    /// The names in the sources.
+    private static func names() throws -> Set<String> {
         var names: Set<String> = []
-        for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
-            let source = try String(contentsOf: file, encoding: .utf8)
-            names.formUnion(source.matches(of: #/"(imgcache_\w+)"/#).map { String($0.output.1) })
+        for folder in ["Metrics", "Routes"] {
+            let path = "Sources/ImageProxyAdmin/\(folder)"
+            for file in try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(path).path) {
+                names.formUnion(
+                    try text("\(path)/\(file)").matches(of: #/"(imgcache_\w+)"/#).map { String($0.output.1) })
+            }
         }
+        return names
+    }
+
+    @Test func `the page on administering has a row for each metric`() throws {
+        let page = try Self.text("Sources/ImageProxy/ImageProxy.docc/Administering.md")
+        let names = try Self.names()
         #expect(names.count > 25)
         for name in names.sorted() { #expect(page.contains("`\(name)"), "Administering.md lacks \(name)") }
+    }
+
+    @Test(arguments: ["grafana-dashboard.json", "prometheus-alerts.yaml"])
+    func `the dashboard and the alerts ask for metrics that there are`(file: String) throws {
+        let names = try Self.names()
+        let asked = Set(
+            try Self.text("scripts/dist/\(file)").matches(of: #/imgcache_[a-z_]+/#).map {
+                String($0.output).replacing(#/_bucket$/#, with: "")
+            })
+        #expect(asked.count > 5)
+        #expect(asked.subtracting(names).isEmpty)
     }
 
     @Test func `a combination of dimensions that has not occurred has no line`() {

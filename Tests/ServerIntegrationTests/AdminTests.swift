@@ -128,7 +128,7 @@ import Testing
             try lines().contains {
                 $0.hasPrefix("imgcache_requests_total") && $0.contains("1xx") && !$0.hasSuffix(" 0")
             } == false)
-        // What has not happened has no line.
+        // A combination that has not occurred has no line.
         #expect(
             try lines().contains { $0.contains("{") && $0.hasSuffix(" 0") && $0.hasPrefix("imgcache_requests") }
                 == false

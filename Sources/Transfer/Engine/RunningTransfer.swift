@@ -121,7 +121,7 @@ final class RunningTransfer {
         }
         guard code != CURLE_OK else { return exchangeEnded(.complete, now: now) }
         let failure = failure(code)
-        // What the transfer itself stopped has not failed.
+        // A transfer that stopped itself has not failed.
         if code != CURLE_WRITE_ERROR { mailbox.counts.noteFailure(failure.code) }
         return exchangeEnded(.failed(failure), now: now)
     }
