@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import FoundationEssentials
 import HTTPCaching
 import ImageCodec
+import Units
 
 extension ImageRenderer {
     /// Decodes once, then renders each job's image. Blocks the thread.
