@@ -2,6 +2,7 @@ import Foundation
 import ImageCache
 import Metrics
 import Testing
+import Units
 
 @testable import ImageProxyAdmin
 
