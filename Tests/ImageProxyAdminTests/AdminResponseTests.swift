@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test func `the page's files are in the binary, and each has its type`() throws {
-        #expect(PageFile.all.count == 14)
+        #expect(PageFile.all.count == 15)
         for file in PageFile.all {
             #expect(file.content.count > 100, "\(file.name)")
             #expect(file.tag.count > 4)
