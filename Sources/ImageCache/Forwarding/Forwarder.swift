@@ -149,9 +149,7 @@ final class Forwarder: Sendable {
 
     /// Asks the origin for something newer than what was just served stale.
     private func refresh(_ resolved: ResolvedRequest) {
-        var resolved = resolved
-        resolved.cacheRequest.policy = .reloadRevalidatingCacheData
-        let subscription = subscribe(to: resolved, nil)
+        let subscription = subscribe(to: resolved.with(.reloadRevalidatingCacheData), nil)
         subscription.keepUntilEnd()
     }
 

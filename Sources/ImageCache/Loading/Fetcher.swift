@@ -147,10 +147,9 @@ struct Fetcher: Sendable {
 
     /// Asks the origin whether what was just served stale is still right, unless somebody is at it.
     func revalidateInBackground(_ resolved: ResolvedRequest) {
-        var request = resolved
-        request.cacheRequest.policy = .reloadRevalidatingCacheData
+        let request = resolved.with(.reloadRevalidatingCacheData)
         let subscription = pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {
-            [request] (task) async throws(ImageCacheError) in
+            (task) async throws(ImageCacheError) in
             defer { task.context.end() }
             guard let lock = try tryLock(request) else { throw .cancelled }
             defer { lock.release() }

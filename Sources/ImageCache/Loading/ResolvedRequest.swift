@@ -5,7 +5,9 @@ import HTTPSemantics
 import HTTPTypes
 
 /// A request with everything that follows from it alone: resolved once, and the same on the whole way of a fetch.
-struct ResolvedRequest: Sendable {
+///
+/// A class, because it is handed on at each step: a copy of the value would retain all of its fields.
+final class ResolvedRequest: Sendable {
     /// The request for the whole representation: of one for a part of it, for its head, or for whether it changed, the GET that
     /// answers it.
     let request: FileRequest
@@ -20,7 +22,7 @@ struct ResolvedRequest: Sendable {
     let owner: String?
     private let rules: CacheRules
     /// The request for the whole representation, as the caching rules see it.
-    var cacheRequest: CacheRequest
+    let cacheRequest: CacheRequest
     /// The request as it was asked, as the caching rules see it.
     let asked: CacheRequest
 
@@ -31,7 +33,7 @@ struct ResolvedRequest: Sendable {
     var isNarrow: Bool { Self.narrowing.contains { asked.fields.contains($0) } }
 
     /// For a request whose answer is the whole file.
-    init(_ request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
+    convenience init(_ request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         try Self.checkFields(of: request)
         if let sha256 = request.sha256, Digest(.sha256, hexadecimal: sha256) == nil {
             throw ImageCacheError(.invalidRequest, message: "a SHA-256 has 64 hexadecimal digits")
@@ -43,7 +45,7 @@ struct ResolvedRequest: Sendable {
     }
 
     /// For a GET or HEAD that may be about a part of a file, its head, or whether it changed.
-    init(narrow request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
+    convenience init(narrow request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         guard request.method == .get || request.method == .head else {
             throw ImageCacheError(.invalidRequest, message: "\(request.method) has no parts; only GET and HEAD have")
         }
@@ -55,7 +57,7 @@ struct ResolvedRequest: Sendable {
     }
 
     /// For any request.
-    init(passing request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
+    convenience init(passing request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         try self.init(request, asked: request, by: rules)
     }
 
@@ -82,6 +84,23 @@ struct ResolvedRequest: Sendable {
         askedRequest.fields = Self.sentFields(asked)
         self.asked = askedRequest
     }
+
+    private init(_ other: ResolvedRequest, policy: CachePolicy) {
+        request = other.request
+        rules = other.rules
+        url = other.url
+        isKeyOfOwn = other.isKeyOfOwn
+        owner = other.owner
+        key = other.key
+        keyForEverybody = other.keyForEverybody
+        var cacheRequest = other.cacheRequest
+        cacheRequest.policy = policy
+        self.cacheRequest = cacheRequest
+        asked = other.asked
+    }
+
+    /// The same request with another policy.
+    func with(_ policy: CachePolicy) -> ResolvedRequest { ResolvedRequest(self, policy: policy) }
 
     private static func parsed(_ url: String) throws(ImageCacheError) -> HTTPURL {
         do throws(InvalidURL) { return try HTTPURL(url) } catch {
