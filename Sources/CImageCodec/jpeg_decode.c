@@ -79,7 +79,12 @@ static void skip(j_decompress_ptr info, long count) {
         input->bytes_in_buffer -= (size_t)count;
         return;
     }
-    if (!jpeg->core.at_end) jpeg->core.position += (uint64_t)count - input->bytes_in_buffer;
+    if (!jpeg->core.at_end) {
+        // A segment may claim more than the file has.
+        uint64_t rest = jpeg->source.size > jpeg->core.position ? jpeg->source.size - jpeg->core.position : 0;
+        uint64_t beyond = (uint64_t)count - input->bytes_in_buffer;
+        jpeg->core.position += beyond < rest ? beyond : rest;
+    }
     input->bytes_in_buffer = 0;
     input->next_input_byte = NULL;
 }
