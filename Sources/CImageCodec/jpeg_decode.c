@@ -121,6 +121,14 @@ void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *descripti
     icodec_jpeg_describe_core(&jpeg->core, description);
 }
 
+bool icodec_jpeg_describe_scan(const icodec_jpeg *jpeg, icodec_jpeg_scan *scan) {
+    return icodec_jpeg_scan_of(&jpeg->core, scan);
+}
+
+ptrdiff_t icodec_jpeg_peek(const icodec_jpeg *jpeg, uint64_t position, uint8_t *into, size_t count) {
+    return icodec_read(&jpeg->source, position, into, count);
+}
+
 /// Detects a progressive file that ends before its last scans. With an end-of-image marker, before which ITU-T T.81
 /// lets encoders omit coefficients, only one that ends before the accuracy is reached that its scans led to.
 static bool misses_scans(const icodec_jpeg_core *core) {
