@@ -198,7 +198,8 @@ let package = Package(
         .testTarget(
             name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", httpTypes],
             swiftSettings: strict),
-        .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ImageCodecTests", dependencies: ["CImageCodec", "ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "DiskStoreTests", dependencies: ["DiskStore", "ConcurrencyPrimitives", "TestSupport", logging],
             swiftSettings: strict),

@@ -79,7 +79,12 @@ static void skip(j_decompress_ptr info, long count) {
         input->bytes_in_buffer -= (size_t)count;
         return;
     }
-    if (!jpeg->core.at_end) jpeg->core.position += (uint64_t)count - input->bytes_in_buffer;
+    if (!jpeg->core.at_end) {
+        // A segment may claim more than the file has.
+        uint64_t rest = jpeg->source.size > jpeg->core.position ? jpeg->source.size - jpeg->core.position : 0;
+        uint64_t beyond = (uint64_t)count - input->bytes_in_buffer;
+        jpeg->core.position += beyond < rest ? beyond : rest;
+    }
     input->bytes_in_buffer = 0;
     input->next_input_byte = NULL;
 }
@@ -114,6 +119,14 @@ icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *
 
 void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *description) {
     icodec_jpeg_describe_core(&jpeg->core, description);
+}
+
+bool icodec_jpeg_describe_scan(const icodec_jpeg *jpeg, icodec_jpeg_scan *scan) {
+    return icodec_jpeg_scan_of(&jpeg->core, scan);
+}
+
+ptrdiff_t icodec_jpeg_peek(const icodec_jpeg *jpeg, uint64_t position, uint8_t *into, size_t count) {
+    return icodec_read(&jpeg->source, position, into, count);
 }
 
 /// Detects a progressive file that ends before its last scans. With an end-of-image marker, before which ITU-T T.81

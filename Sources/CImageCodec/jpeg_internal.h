@@ -50,6 +50,8 @@ void icodec_jpeg_end_early(icodec_jpeg_core *core, const char *reason);
 void icodec_jpeg_note(icodec_jpeg_core *core, int code, const char *reason);
 /// Handles an APP marker that contains an Exif block or a profile.
 boolean icodec_jpeg_take_marker(j_decompress_ptr info);
+/// Describes the scan that the header ends with, if it is the only one and simple.
+bool icodec_jpeg_scan_of(const icodec_jpeg_core *core, icodec_jpeg_scan *scan);
 /// Sets scale and colours, before jpeg_start_decompress.
 void icodec_jpeg_configure(icodec_jpeg_core *core, int eighths, bool raw_cmyk);
 /// Reads rows until there are `count` of them, the image ends, or the input pauses.

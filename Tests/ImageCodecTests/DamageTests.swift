@@ -64,6 +64,20 @@ import Testing
         }
     }
 
+    @Test func `the offset of an error is within the file, also where a segment claims more bytes than there are`()
+        throws
+    {
+        for file in Self.files where file.name.hasSuffix("JPEG") {
+            for marker: UInt8 in [0xE5, 0xFE, 0xE2] {
+                let bytes =
+                    Array(file.bytes.prefix(2)) + [0xFF, marker, 0x7F, 0xFF] + Array(file.bytes.dropFirst(2).prefix(50))
+                let error = #expect(throws: ImageCodecError.self) { try ImageDecoder().decode(ImageSource(bytes)) }
+                #expect(error?.code == .truncated)
+                #expect(try #require(error?.offset) <= bytes.count)
+            }
+        }
+    }
+
     @Test func `a WebP whose sizes were mended after a cut is an error`() throws {
         for file in Self.files where file.name.hasSuffix("WebP") {
             var cut = Array(file.bytes.prefix(file.bytes.count * 2 / 3 / 2 * 2))

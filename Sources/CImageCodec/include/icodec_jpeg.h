@@ -10,6 +10,34 @@ icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *
 
 void icodec_jpeg_describe(const icodec_jpeg *jpeg, icodec_description *description);
 
+/// One Huffman table: the number of codes of each length from 1 to 16, and the symbols in the order of their codes.
+typedef struct {
+    uint8_t counts[16];
+    uint8_t symbols[256];
+} icodec_jpeg_code;
+
+typedef struct {
+    uint8_t across, down; // sampling factors
+    uint8_t dc, ac; // numbers of its tables
+    uint8_t quantizers[64]; // in the order of the file
+} icodec_jpeg_component;
+
+/// The only scan of a baseline JPEG, for a decoder besides libjpeg's.
+typedef struct {
+    uint32_t width, height;
+    uint32_t components; // 1: gray; 3: Y, Cb, Cr
+    icodec_jpeg_component component[3];
+    icodec_jpeg_code dc[2], ac[2]; // no codes: not in the file
+    uint32_t interval; // MCUs between restart markers; 0: none
+    uint64_t offset; // of the data, from the start of the file
+} icodec_jpeg_scan;
+
+/// Describes the scan; false for any other file than one with a Huffman-coded, sequential scan of 8 bits, gray or YCbCr.
+bool icodec_jpeg_describe_scan(const icodec_jpeg *jpeg, icodec_jpeg_scan *scan);
+
+/// Reads bytes of the file without moving libjpeg's position: 0 at the end, -1 on failure.
+ptrdiff_t icodec_jpeg_peek(const icodec_jpeg *jpeg, uint64_t position, uint8_t *into, size_t count);
+
 /// Sets the watch of the following calls; until then it is the limits' watch.
 void icodec_jpeg_set_watch(icodec_jpeg *jpeg, const icodec_watch *watch);
 

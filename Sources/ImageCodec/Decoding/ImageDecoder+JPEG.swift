@@ -11,7 +11,10 @@ enum JPEGDecoding: FormatDecoding {
 
     static func memory(of header: ImageHeader, at scale: DecodingScale) -> Int {
         let description = header.description
-        return Int(clamping: scale == .eighths(1) ? description.coarse_coefficients : description.coefficients)
+        guard scale == .eighths(1) else { return Int(clamping: description.coefficients) }
+        let isQuick = !description.interlaced && header.fileSize >= EighthScaleDecoder.smallestFile
+        return Int(clamping: description.coarse_coefficients)
+            + (isQuick ? EighthScaleDecoder.memory(width: header.width, height: header.height) : 0)
     }
 
     static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError) {
@@ -28,6 +31,11 @@ extension ImageDecoder {
         let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
         let lanes = lanes(header, pass, hasAlpha: false, linear: usesLinearLight && !conversion.keepsCMYK)
         guard case .eighths(let eighths) = lanes.first?.target.scale else { return }
+        if eighths == 1, let quick = try quickReader(reader, pass) {
+            try RowFeed(lanes: lanes, pass: pass).run(quick)
+            pass.collector?.finish(header, .eighths(1), ResizePlan.Size(width: quick.width, height: quick.height))
+            return finish(lanes, header, conversion, mayHaveAlpha: false, damage: nil)
+        }
         try pass.shared { (watch) throws(ImageCodecError) in
             try reader.start(eighths: eighths, rawCMYK: conversion.keepsCMYK, &watch)
         }
@@ -38,6 +46,15 @@ extension ImageDecoder {
             pass.collector?.finish(header, .eighths(eighths), size)
         }
         finish(lanes, header, conversion, mayHaveAlpha: false, damage: reader.damage)
+    }
+
+    /// The rows of a large baseline file at 1/8 of its size, decoded; nil where libjpeg has to decode them.
+    private func quickReader(_ reader: JPEGReader, _ pass: DecodingPass) throws(ImageCodecError) -> EighthScaleReader? {
+        guard reader.header.fileSize >= EighthScaleDecoder.smallestFile, let scan = reader.scan,
+            var decoder = EighthScaleDecoder(scan)
+        else { return nil }
+        let isComplete = try pass.shared { (watch) throws(ImageCodecError) in try decoder.run(reader, &watch) }
+        return isComplete ? EighthScaleReader(decoder) : nil
     }
 
     /// The smallest of libjpeg's fast scales that leaves enough detail for the filter. (3/8 and the like are slower than

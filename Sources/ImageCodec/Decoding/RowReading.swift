@@ -33,6 +33,17 @@ final class JPEGReader: RowReading {
 
     deinit { icodec_jpeg_close(jpeg) }
 
+    /// The file's only scan, if it is one that an ``EighthScaleDecoder`` may decode.
+    var scan: icodec_jpeg_scan? {
+        var scan = icodec_jpeg_scan()
+        return icodec_jpeg_describe_scan(jpeg, &scan) ? scan : nil
+    }
+
+    /// Reads bytes of the file, without effect on the decoder: 0 at the end, negative on failure.
+    func peek(at position: UInt64, into bytes: UnsafeMutablePointer<UInt8>, count: Int) -> Int {
+        icodec_jpeg_peek(jpeg, position, bytes, count)
+    }
+
     /// - Parameters:
     ///   - eighths: The scale in eighths of the size, 1 … 8.
     ///   - rawCMYK: True to decode a CMYK image as such, for its profile to convert.

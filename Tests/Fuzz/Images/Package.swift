@@ -8,6 +8,6 @@ let package = Package(
     targets: [
         .target(name: "CImageCodec", linkerSettings: ["dl", "m"].map { .linkedLibrary($0) }),
         .target(name: "ImageCodec", dependencies: ["CImageCodec"]),
-        .executableTarget(name: "ImageFuzzer", dependencies: ["ImageCodec"]),
+        .executableTarget(name: "ImageFuzzer", dependencies: ["CImageCodec", "ImageCodec"]),
     ]
 )

@@ -1,14 +1,14 @@
 import ImageCodec
 
 /// The fuzzed format: inputs of others stay out of the corpus.
-let format = ImageFormat.allCases.first { "\($0)".lowercased() == fuzzTarget }
+let format = fuzzTarget == "eighth" ? .jpeg : ImageFormat.allCases.first { "\($0)".lowercased() == fuzzTarget }
 
 @_cdecl("ImageFuzzer_main")
 public func start(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
     fuzz(count, arguments) { bytes, length in
         let bytes = Array(UnsafeBufferPointer(start: bytes, count: length))
         guard ImageFormat.detect(bytes) == format else { return -1 }
-        Trial(bytes).run()
+        if fuzzTarget == "eighth" { EighthScaleTrial(bytes).run() } else { Trial(bytes).run() }
         return 0
     }
 }
