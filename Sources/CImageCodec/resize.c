@@ -6,7 +6,7 @@
 #include "internal.h"
 #include "resize_internal.h"
 
-// Rows come from the top. Each is filtered along itself at once, to the output's width, and added with its weight to the
+// Rows come from the top, in pairs where possible. Each is filtered along itself at once, to the output's width, and added with its weight to the
 // output rows that it has a part in: about six when shrinking. So only those rows are held, whatever the image's height.
 
 struct icodec_resizer {
@@ -15,8 +15,8 @@ struct icodec_resizer {
     int flags;
     icodec_weights columns, rows;
     float *column_weights; // each four times, for the four channels
-    float *wide; // the source row as floats
-    float *narrow; // the same, filtered
+    float *wide[2]; // the source rows as floats
+    float *narrow[2]; // the same, filtered
     float *sums; // `ring` output rows
     uint32_t ring;
     uint8_t *pixels;
@@ -25,11 +25,11 @@ struct icodec_resizer {
     uint32_t written; // output rows
 };
 
-/// Output rows that one source row may have a part in.
+/// Output rows that two source rows may have a part in.
 static uint32_t overlap(const icodec_weights *rows) {
     uint32_t most = 1;
     for (uint32_t first = 0, index = 0; index < rows->count; index++) {
-        while (rows->spans[first].start + rows->spans[first].count <= rows->spans[index].start) first++;
+        while (rows->spans[first].start + rows->spans[first].count < rows->spans[index].start) first++;
         if (index - first + 1 > most) most = index - first + 1;
     }
     return most;
@@ -43,10 +43,10 @@ static uint32_t taps(const icodec_axis *axis) {
 uint64_t icodec_resizer_memory(const icodec_axis *horizontal, const icodec_axis *vertical) {
     uint64_t column = taps(horizontal), row = taps(vertical);
     double growth = vertical->scaled / vertical->extent;
-    uint64_t ring = (uint64_t)ceil(6 * (growth > 1 ? growth : 1)) + 4;
+    uint64_t ring = (uint64_t)ceil(7 * (growth > 1 ? growth : 1)) + 4;
     if (ring > vertical->count) ring = vertical->count;
-    return horizontal->count * (column * 20 + 8) + vertical->count * (row * 4 + 8) + (horizontal->source + 2ull) * 16 +
-        (ring + 1) * horizontal->count * 16;
+    return horizontal->count * (column * 20 + 8) + vertical->count * (row * 4 + 8) + (horizontal->source + 2ull) * 32 +
+        (ring + 2) * horizontal->count * 16;
 }
 
 icodec_resizer *icodec_resizer_create(
@@ -66,11 +66,14 @@ icodec_resizer *icodec_resizer_create(
     resizer->ring = overlap(&resizer->rows);
     size_t weights = (size_t)resizer->columns.count * resizer->columns.stride;
     resizer->column_weights = malloc(weights * 4 * sizeof(float));
-    // One pixel more than the row: pairs of taps may reach past its end.
-    resizer->wide = calloc(((size_t)horizontal->source + 2) * 4, sizeof(float));
-    resizer->narrow = calloc((size_t)horizontal->count * 4, sizeof(float));
+    for (int index = 0; index < 2; index++) {
+        // One pixel more than the row: pairs of taps may reach past its end.
+        resizer->wide[index] = calloc(((size_t)horizontal->source + 2) * 4, sizeof(float));
+        resizer->narrow[index] = calloc((size_t)horizontal->count * 4, sizeof(float));
+    }
     resizer->sums = calloc((size_t)resizer->ring * horizontal->count * 4, sizeof(float));
-    if (!resizer->column_weights || !resizer->wide || !resizer->narrow || !resizer->sums) {
+    if (!resizer->column_weights || !resizer->wide[0] || !resizer->wide[1] || !resizer->narrow[0] ||
+        !resizer->narrow[1] || !resizer->sums) {
         icodec_resizer_destroy(resizer);
         return NULL;
     }
@@ -110,15 +113,14 @@ static float value_of(float light) {
     return value_of_light[index] + (value_of_light[index + 1] - value_of_light[index]) * part;
 }
 
-static void widen(icodec_resizer *resizer, const uint8_t *row) {
+static void widen(icodec_resizer *resizer, const uint8_t *row, float *to) {
     uint32_t count = resizer->horizontal.source;
     if (!(resizer->flags & ICODEC_RESIZE_LINEAR)) {
         (resizer->flags & ICODEC_RESIZE_ALPHA ? resizer->kernels->premultiply : resizer->kernels->widen)(
-            row, resizer->wide, count);
+            row, to, count);
         return;
     }
     pthread_once(&light_once, make_light);
-    float *to = resizer->wide;
     for (uint32_t index = 0; index < count; index++, row += 4, to += 4) {
         float alpha = resizer->flags & ICODEC_RESIZE_ALPHA ? row[3] * (1.0f / 255) : 1;
         for (int channel = 0; channel < 3; channel++) to[channel] = light_of_value[row[channel]] * alpha;
@@ -150,21 +152,48 @@ static bool goes_on(size_t *done, size_t floats, const icodec_watch *watch, icod
     return icodec_watch_allows(watch, error);
 }
 
-bool icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row, const icodec_watch *watch, icodec_error *error) {
-    uint32_t here = resizer->seen++;
+/// Widens and filters one row, or two.
+static void filter_rows(icodec_resizer *resizer, const uint8_t *row, const uint8_t *next) {
+    const icodec_weights *columns = &resizer->columns;
+    widen(resizer, row, resizer->wide[0]);
+    if (!next) {
+        resizer->kernels->filter(
+            resizer->wide[0], columns->spans, resizer->column_weights, columns->stride, resizer->narrow[0], columns->count);
+        return;
+    }
+    widen(resizer, next, resizer->wide[1]);
+    resizer->kernels->filter_pair(
+        resizer->wide[0], resizer->wide[1], columns->spans, resizer->column_weights, columns->stride,
+        resizer->narrow[0], resizer->narrow[1], columns->count);
+}
+
+/// Adds the filtered rows from `here` up to `end`, one or two, to an output row, as far as they are in its span.
+static void accumulate_rows(icodec_resizer *resizer, uint32_t index, uint32_t here, uint32_t end) {
     const icodec_weights *rows = &resizer->rows;
-    if (resizer->written >= rows->count || here < rows->spans[resizer->written].start) return true;
+    uint32_t floats = resizer->horizontal.count * 4;
+    uint32_t start = rows->spans[index].start, stop = start + rows->spans[index].count;
+    uint32_t first = here > start ? here : start, last = end < stop ? end : stop;
+    if (first >= last) return;
+    float *sum = resizer->sums + (size_t)(index % resizer->ring) * floats;
+    const float *weights = rows->weights + (size_t)index * rows->stride + (first - start);
+    if (last - first == 2)
+        resizer->kernels->accumulate_pair(
+            sum, resizer->narrow[0], weights[0], resizer->narrow[1], weights[1], floats);
+    else
+        resizer->kernels->accumulate(sum, resizer->narrow[first - here], weights[0], floats);
+}
+
+bool icodec_resizer_push(
+    icodec_resizer *resizer, const uint8_t *row, const uint8_t *next, const icodec_watch *watch, icodec_error *error) {
+    uint32_t here = resizer->seen, end = here + (next ? 2 : 1);
+    const icodec_weights *rows = &resizer->rows;
+    resizer->seen = end;
+    if (resizer->written >= rows->count || end <= rows->spans[resizer->written].start) return true;
     uint32_t floats = resizer->horizontal.count * 4;
     size_t done = 0;
-    widen(resizer, row);
-    resizer->kernels->filter(
-        resizer->wide, resizer->columns.spans, resizer->column_weights, resizer->columns.stride, resizer->narrow,
-        resizer->horizontal.count);
-    for (uint32_t index = resizer->written; index < rows->count && rows->spans[index].start <= here; index++) {
-        uint32_t tap = here - rows->spans[index].start;
-        if (tap >= rows->spans[index].count) continue;
-        float *sum = resizer->sums + (size_t)(index % resizer->ring) * floats;
-        resizer->kernels->accumulate(sum, resizer->narrow, rows->weights[(size_t)index * rows->stride + tap], floats);
+    filter_rows(resizer, row, next);
+    for (uint32_t index = resizer->written; index < rows->count && rows->spans[index].start < end; index++) {
+        accumulate_rows(resizer, index, here, end);
         if (!goes_on(&done, floats, watch, error)) return false;
     }
     while (resizer->written < rows->count) {
@@ -188,8 +217,10 @@ void icodec_resizer_destroy(icodec_resizer *resizer) {
     icodec_weights_destroy(&resizer->columns);
     icodec_weights_destroy(&resizer->rows);
     free(resizer->column_weights);
-    free(resizer->wide);
-    free(resizer->narrow);
+    for (int index = 0; index < 2; index++) {
+        free(resizer->wide[index]);
+        free(resizer->narrow[index]);
+    }
     free(resizer->sums);
     free(resizer);
 }

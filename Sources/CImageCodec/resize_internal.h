@@ -28,8 +28,15 @@ typedef struct {
     /// Each output pixel is the weighted sum of its span; `weights` holds each weight four times.
     void (*filter)(
         const float *row, const icodec_span *spans, const float *weights, uint32_t stride, float *to, uint32_t pixels);
+    /// The same for two rows.
+    void (*filter_pair)(
+        const float *row, const float *next, const icodec_span *spans, const float *weights, uint32_t stride, float *to,
+        float *to_next, uint32_t pixels);
     /// sum += row * weight
     void (*accumulate)(float *sum, const float *row, float weight, uint32_t floats);
+    /// The same for one row, then for the next.
+    void (*accumulate_pair)(
+        float *sum, const float *row, float weight, const float *next, float weight_of_next, uint32_t floats);
     /// Floats to bytes, rounded and clamped.
     void (*narrow)(const float *sum, uint8_t *to, uint32_t pixels);
 } icodec_kernels;

@@ -30,6 +30,13 @@ INLINE void premultiply(const uint8_t *row, float *to, uint32_t pixels) {
     }
 }
 
+/// Stores the sum of a vector's two pixels.
+INLINE void fold(const floats8 *pair, float *to) {
+    floats4 low = __builtin_shufflevector(*pair, *pair, 0, 1, 2, 3);
+    floats4 high = __builtin_shufflevector(*pair, *pair, 4, 5, 6, 7);
+    *(floats4 *)to = low + high;
+}
+
 INLINE void filter(
     const float *row, const icodec_span *spans, const float *weights, uint32_t stride, float *to, uint32_t pixels) {
     for (uint32_t index = 0; index < pixels; index++, weights += (size_t)stride * 4, to += 4) {
@@ -43,9 +50,34 @@ INLINE void filter(
         }
         if (tap < floats) first += *(const floats8 *)(source + tap) * *(const floats8 *)(weights + tap);
         first += second;
-        floats4 low = __builtin_shufflevector(first, first, 0, 1, 2, 3);
-        floats4 high = __builtin_shufflevector(first, first, 4, 5, 6, 7);
-        *(floats4 *)to = low + high;
+        fold(&first, to);
+    }
+}
+
+/// The same sums for two rows, with each weight loaded once.
+INLINE void filter_pair(
+    const float *row, const float *next, const icodec_span *spans, const float *weights, uint32_t stride, float *to,
+    float *to_next, uint32_t pixels) {
+    for (uint32_t index = 0; index < pixels; index++, weights += (size_t)stride * 4, to += 4, to_next += 4) {
+        const float *source = row + (size_t)spans[index].start * 4, *below = next + (size_t)spans[index].start * 4;
+        uint32_t floats = (spans[index].count + 1) / 2 * 8, tap = 0;
+        floats8 first = {0}, second = {0}, first_below = {0}, second_below = {0};
+        for (; tap + 16 <= floats; tap += 16) {
+            floats8 weight = *(const floats8 *)(weights + tap), after = *(const floats8 *)(weights + tap + 8);
+            first += *(const floats8 *)(source + tap) * weight;
+            second += *(const floats8 *)(source + tap + 8) * after;
+            first_below += *(const floats8 *)(below + tap) * weight;
+            second_below += *(const floats8 *)(below + tap + 8) * after;
+        }
+        if (tap < floats) {
+            floats8 weight = *(const floats8 *)(weights + tap);
+            first += *(const floats8 *)(source + tap) * weight;
+            first_below += *(const floats8 *)(below + tap) * weight;
+        }
+        first += second;
+        first_below += second_below;
+        fold(&first, to);
+        fold(&first_below, to_next);
     }
 }
 
@@ -54,6 +86,20 @@ INLINE void accumulate(float *sum, const float *row, float weight, uint32_t floa
     for (; index + 8 <= floats; index += 8)
         *(floats8 *)(sum + index) += *(const floats8 *)(row + index) * weight;
     for (; index < floats; index++) sum[index] += row[index] * weight;
+}
+
+/// As accumulate for one row and then for the next.
+INLINE void accumulate_pair(
+    float *sum, const float *row, float weight, const float *next, float weight_of_next, uint32_t floats) {
+    uint32_t index = 0;
+    for (; index + 8 <= floats; index += 8) {
+        floats8 both = *(const floats8 *)(sum + index) + *(const floats8 *)(row + index) * weight;
+        *(floats8 *)(sum + index) = both + *(const floats8 *)(next + index) * weight_of_next;
+    }
+    for (; index < floats; index++) {
+        float both = sum[index] + row[index] * weight;
+        sum[index] = both + next[index] * weight_of_next;
+    }
 }
 
 INLINE void narrow(const float *sum, uint8_t *to, uint32_t pixels) {
@@ -83,11 +129,21 @@ INLINE void narrow(const float *sum, uint8_t *to, uint32_t pixels) {
     attribute static void accumulate_##suffix(float *sum, const float *row, float weight, uint32_t floats) {           \
         accumulate(sum, row, weight, floats);                                                                          \
     }                                                                                                                  \
+    attribute static void filter_pair_##suffix(                                                                        \
+        const float *row, const float *next, const icodec_span *spans, const float *weights, uint32_t stride,          \
+        float *to, float *to_next, uint32_t pixels) {                                                                  \
+        filter_pair(row, next, spans, weights, stride, to, to_next, pixels);                                           \
+    }                                                                                                                  \
+    attribute static void accumulate_pair_##suffix(                                                                    \
+        float *sum, const float *row, float weight, const float *next, float weight_of_next, uint32_t floats) {        \
+        accumulate_pair(sum, row, weight, next, weight_of_next, floats);                                               \
+    }                                                                                                                  \
     attribute static void narrow_##suffix(const float *sum, uint8_t *to, uint32_t pixels) {                            \
         narrow(sum, to, pixels);                                                                                       \
     }                                                                                                                  \
     static const icodec_kernels kernels_##suffix = {                                                                   \
-        widen_##suffix, premultiply_##suffix, filter_##suffix, accumulate_##suffix, narrow_##suffix};
+        widen_##suffix,      premultiply_##suffix,     filter_##suffix, filter_pair_##suffix,                          \
+        accumulate_##suffix, accumulate_pair_##suffix, narrow_##suffix};
 
 KERNELS(plain, )
 

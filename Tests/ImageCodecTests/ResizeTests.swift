@@ -1,4 +1,6 @@
+import CImageCodec
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ImageCodec
@@ -130,5 +132,36 @@ import Testing
                 for x in 0..<small.width { #expect(small[x, 0] == [17, 130, 255, 255]) }
             }
         }
+    }
+
+    @Test func `rows that come one at a time, in pairs or all at once give the same pixels`() throws {
+        var generator = SeededGenerator(for: "rows of a resize")
+        for _ in 0..<40 {
+            func side() -> Int { Int.random(in: 1...60, using: &generator) }
+            let image = try noise(side(), side(), opaque: false)
+            let size = ResizePlan.Size(width: side() * 2, height: side() * 2)
+            let resizing = Resizing(
+                extent: (Double(image.width), Double(image.height)),
+                source: ResizePlan.Size(width: image.width, height: image.height), scaled: size,
+                window: ResizePlan.Rectangle(x: 0, y: 0, width: size.width, height: size.height),
+                hasAlpha: Bool.random(using: &generator), linear: Bool.random(using: &generator),
+                correction: Bool.random(using: &generator) ? 1.0 / 24 : 0)
+            let results = try [1, 2, 3, image.height].map { try resized(image, resizing, rowsAtATime: $0) }
+            #expect(results.allSatisfy { $0 == results[0] }, "\(image.width) x \(image.height) to \(size)")
+        }
+    }
+
+    private func resized(_ image: DecodedImage, _ resizing: Resizing, rowsAtATime: Int) throws -> [UInt8] {
+        let resizer = try RowResizer(resizing)
+        var watch = icodec_watch(deadline: .infinity, stop: nil)
+        try image.withUnsafeBytes { bytes in
+            let rows = try #require(bytes.bindMemory(to: UInt8.self).baseAddress)
+            let stride = image.width * 4
+            for start in Swift.stride(from: 0, to: image.height, by: rowsAtATime) {
+                try resizer.push(
+                    rows + start * stride, count: min(rowsAtATime, image.height - start), step: stride, &watch)
+            }
+        }
+        return Array(UnsafeBufferPointer(start: resizer.pixels.bytes, count: resizer.pixels.byteCount))
     }
 }

@@ -29,9 +29,11 @@ icodec_resizer *icodec_resizer_create(
 /// Bytes that `icodec_resizer_create` will allocate.
 uint64_t icodec_resizer_memory(const icodec_axis *horizontal, const icodec_axis *vertical);
 
-/// Processes the next row of the source. Returns false if the watch ends the work: the resizer may then only be
+/// Processes the next row of the source, or the next two (`next` is NULL for one): two at once cost a quarter less, and
+/// the result is the same. Returns false if the watch ends the work: the resizer may then only be
 /// destroyed.
-bool icodec_resizer_push(icodec_resizer *resizer, const uint8_t *row, const icodec_watch *watch, icodec_error *error);
+bool icodec_resizer_push(
+    icodec_resizer *resizer, const uint8_t *row, const uint8_t *next, const icodec_watch *watch, icodec_error *error);
 
 /// Returns true if all rows are written; further source rows have no effect.
 bool icodec_resizer_is_done(const icodec_resizer *resizer);

@@ -89,17 +89,36 @@ final class RowResizer {
         _ rows: UnsafePointer<UInt8>, count: Int, step: Int, _ watch: inout icodec_watch
     ) throws(ImageCodecError) {
         let width = Int(resizing.horizontal.source)
+        guard let resizer else { return try copy(rows, count: count, step: step, &watch) }
+        let between = max(1, icodec_watch.step / width)
+        var untilCheck = between
+        var index = 0
+        while index < count {
+            let number = min(2, count - index)
+            untilCheck -= number
+            if untilCheck <= 0 {
+                try watch.check()
+                untilCheck = between
+            }
+            let row = rows + index * step
+            var error = icodec_error()
+            guard icodec_resizer_push(resizer, row, number == 2 ? row + step : nil, &watch, &error) else {
+                throw ImageCodecError(error, format: nil)
+            }
+            index += number
+        }
+    }
+
+    /// Copies rows of an image that keeps its size.
+    private func copy(
+        _ rows: UnsafePointer<UInt8>, count: Int, step: Int, _ watch: inout icodec_watch
+    ) throws(ImageCodecError) {
+        let width = Int(resizing.horizontal.source)
         let between = max(1, icodec_watch.step / width)
         for index in 0..<count {
             if index % between == between - 1 { try watch.check() }
-            let row = rows + index * step
-            guard let resizer else {
-                memcpy(pixels.bytes + copied * width * 4, row, width * 4)
-                copied += 1
-                continue
-            }
-            var error = icodec_error()
-            guard icodec_resizer_push(resizer, row, &watch, &error) else { throw ImageCodecError(error, format: nil) }
+            memcpy(pixels.bytes + copied * width * 4, rows + index * step, width * 4)
+            copied += 1
         }
     }
 }
