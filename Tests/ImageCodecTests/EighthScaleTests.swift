@@ -121,6 +121,22 @@ import Testing
         }
     }
 
+    @Test func `zeros before the end marker are passed over, and nothing else is`() throws {
+        var generator = SeededGenerator(for: "zeros at the end")
+        for count in [1, 2, 3, 5, 8, 60, 3000] {
+            let bytes = try encoder(&generator).encode(noise(70, 50, &generator))
+            let data = Array(bytes.dropLast(2))
+            let zeros = [UInt8](repeating: 0, count: count)
+            // Fewer than eight bits that are left may be all that has been read so far: then libjpeg decides.
+            let padded = try outcome(ImageSource(data + zeros + [0xFF, 0xD9]))
+            #expect(padded == .same || padded == .left, "\(count) zeros")
+            for other: [UInt8] in [zeros + [1], [1] + zeros, [0xFF, 0] + zeros] {
+                #expect(try outcome(ImageSource(data + other + [0xFF, 0xD9])) == .left, "\(count) zeros and more")
+            }
+            #expect(try outcome(ImageSource(data + zeros)) == .left)
+        }
+    }
+
     @Test func `a damaged large file is shown and told as before`() throws {
         var generator = SeededGenerator(for: "a damaged large file")
         let whole = try ImageEncoder.jpeg(quality: 98).encode(noise(640, 400, detail: 1, &generator))

@@ -57,7 +57,9 @@ struct EighthScaleDecoder {
             }
             guard !bits.isDamaged, bits.left >= 0 else { return false }
         }
-        return bits.isBefore(marker: 0xD9, in: window.bytes.span.bytes) && window.has(bits.position + 2)
+        let data = window.bytes
+        bits = bits.passingZeros(data.span.bytes)
+        return bits.isBefore(marker: 0xD9, in: data.span.bytes) && window.has(bits.position + 2)
     }
 
     /// Decodes MCUs until the row or the window ends, or damage is found.

@@ -69,6 +69,17 @@ struct EntropyBits {
         (0..<8).contains(left) && bytes.unsafeLoad(fromByteOffset: position, as: UInt8.self) == 0xFF
             && bytes.unsafeLoad(fromByteOffset: position + 1, as: UInt8.self) == marker
     }
+
+    /// The bits after the zeros that some cameras write behind the last block; these bits if there is anything else.
+    func passingZeros(_ bytes: RawSpan) -> EntropyBits {
+        let (part, whole) = (left & 7, left & ~7)
+        guard (8..<64).contains(left), (buffer << UInt64(part)) >> UInt64(64 - whole) == 0 else { return self }
+        var bits = EntropyBits(position: position)
+        while bits.position < bytes.byteCount, bytes.unsafeLoad(fromByteOffset: bits.position, as: UInt8.self) == 0 {
+            bits.position += 1
+        }
+        return bits.position + 1 < bytes.byteCount ? bits : self
+    }
 }
 
 extension EntropyBits {
