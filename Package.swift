@@ -84,6 +84,9 @@ let package = Package(
             name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives", "Units", httpTypes],
             swiftSettings: strict),
         .target(
+            name: "RemoteStore", dependencies: ["Digests", "HTTPSemantics", httpTypes], swiftSettings: strict,
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(
             name: "DiskStore",
             dependencies: ["CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "Units", logging],
             swiftSettings: strict
@@ -198,6 +201,8 @@ let package = Package(
         .testTarget(
             name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", httpTypes],
             swiftSettings: strict),
+        .testTarget(
+            name: "RemoteStoreTests", dependencies: ["Digests", "RemoteStore", httpTypes], swiftSettings: strict),
         .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "DiskStoreTests", dependencies: ["DiskStore", "ConcurrencyPrimitives", "TestSupport", logging],
