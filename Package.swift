@@ -84,7 +84,8 @@ let package = Package(
             name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives", "Units", httpTypes],
             swiftSettings: strict),
         .target(
-            name: "RemoteStore", dependencies: ["Digests", "HTTPSemantics", httpTypes], swiftSettings: strict,
+            name: "RemoteStore", dependencies: ["Digests", "HTTPSemantics", "Transfer", httpTypes],
+            swiftSettings: strict,
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "DiskStore",
@@ -202,7 +203,9 @@ let package = Package(
             name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", httpTypes],
             swiftSettings: strict),
         .testTarget(
-            name: "RemoteStoreTests", dependencies: ["Digests", "RemoteStore", httpTypes], swiftSettings: strict),
+            name: "RemoteStoreTests",
+            dependencies: ["ConcurrencyPrimitives", "Digests", "RemoteStore", "Transfer", httpTypes],
+            swiftSettings: strict),
         .testTarget(name: "ImageCodecTests", dependencies: ["ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "DiskStoreTests", dependencies: ["DiskStore", "ConcurrencyPrimitives", "TestSupport", logging],
