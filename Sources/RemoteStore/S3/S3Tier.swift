@@ -129,7 +129,7 @@ extension RemoteError {
         switch error.code {
         case .timeout, .stalled: self = .timeout(error.message)
         case .cancelled: self = .cancelled
-        case .refusedBySink: self = .damaged("the object is longer than any that is stored")
+        case .refusedBySink: self = .tooLong
         default: self = .unreachable(error.message)
         }
     }

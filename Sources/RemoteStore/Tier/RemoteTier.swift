@@ -38,6 +38,8 @@ package enum RemoteError: Error, Sendable, Hashable, CustomStringConvertible {
     case status(Int, code: String?)
     /// The object is not the one that was stored, for this reason.
     case damaged(String)
+    /// The object is longer than what is read here; another machine may have a higher limit.
+    case tooLong
     /// The digests cannot be computed.
     case digestUnavailable
     case cancelled
@@ -48,6 +50,7 @@ package enum RemoteError: Error, Sendable, Hashable, CustomStringConvertible {
         case .timeout(let reason): reason
         case .status(let status, let code): "the store answered \(status)" + (code.map { " (\($0))" } ?? "")
         case .damaged(let reason): reason
+        case .tooLong: "the object is too long"
         case .digestUnavailable: "libcrypto is not available"
         case .cancelled: "cancelled"
         }
