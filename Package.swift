@@ -100,7 +100,7 @@ let package = Package(
             dependencies: [
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
                 "ConcurrencyPrimitives",
-                "MemoryCache", "Transfer", "Units", httpTypes, logging,
+                "MemoryCache", "RemoteStore", "Transfer", "Units", httpTypes, logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict
