@@ -16,9 +16,9 @@ public struct RemoteStoreConfiguration: Sendable {
     public var writeTimeout: Duration = .seconds(60)
     /// The length in bytes up to which bodies are stored; default 8 MiB, at most 64 MiB.
     public var maxBodySize: Int64 = 8 << 20
-    /// The number of uploads that may wait; default 1024. The oldest are dropped.
-    public var maxWaitingUploads = 1024
-    /// The bytes of uploads that may wait, which are held in memory; default 64 MiB.
+    /// The number of uploads that may wait, each with its file open; default 256. The oldest are dropped.
+    public var maxWaitingUploads = 256
+    /// The bytes of uploads that may wait; default 64 MiB. Those that run are in memory.
     public var maxWaitingBytes: Int64 = 64 << 20
     /// The number of uploads at once; default 4.
     public var maxUploads = 4
@@ -32,7 +32,7 @@ public struct RemoteStoreConfiguration: Sendable {
     /// True to share responses to requests with credentials, those of an owner, and `private` ones as well; default false. Keys contain the
     /// owner: machines that are given the same credentials share them.
     public var sharesPrivateResponses = false
-    /// The HTTP client; default: a `TransferEngine` of the store's own.
+    /// The HTTP client, which the cache shuts down when it is closed; default: a `TransferEngine` of the store's own.
     public var transport: (any HTTPTransport)?
 
     /// The settings for `s3://bucket/prefix`, as AWS's tools find them: ``S3Location/init(_:)``, ``S3Credentials/found()``, and
