@@ -84,6 +84,10 @@ let package = Package(
             name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives", "Units", httpTypes],
             swiftSettings: strict),
         .target(
+            name: "RemoteStore", dependencies: ["Digests", "HTTPSemantics", "Transfer", httpTypes],
+            swiftSettings: strict,
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(
             name: "DiskStore",
             dependencies: ["CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "Units", logging],
             swiftSettings: strict
@@ -96,7 +100,7 @@ let package = Package(
             dependencies: [
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
                 "ConcurrencyPrimitives",
-                "MemoryCache", "Transfer", "Units", httpTypes, logging,
+                "MemoryCache", "RemoteStore", "Transfer", "Units", httpTypes, logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict
@@ -197,6 +201,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", httpTypes],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RemoteStoreTests",
+            dependencies: ["ConcurrencyPrimitives", "Digests", "RemoteStore", "Transfer", httpTypes],
             swiftSettings: strict),
         .testTarget(
             name: "ImageCodecTests", dependencies: ["CImageCodec", "ImageCodec", "TestSupport"], swiftSettings: strict),

@@ -19,11 +19,13 @@ public struct CachedFile: Sendable {
         case network
         /// The origin, continuing bytes that an earlier run left behind.
         case networkResumed = "network-resumed"
+        /// The remote store that is shared with other machines (``DownloadCache/Configuration/remote``), still fresh.
+        case remote
         /// The disk store, although stale: the origin could not be reached, and the rules allow it (RFC 9111 section 4.2.4).
         case stale
     }
 
-    public let source: Source
+    public internal(set) var source: Source
     /// Bytes of bodies that crossed the network for this request, over all attempts of this process.
     public internal(set) var bytesTransferred: Int64
     /// Bytes that an earlier run had left behind and that were not fetched again.

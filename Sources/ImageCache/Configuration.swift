@@ -5,6 +5,7 @@ public import HTTPCaching
 public import ImageCodec
 public import Logging
 public import MemoryCache
+public import RemoteStore
 public import Transfer
 
 extension DownloadCache {
@@ -18,6 +19,10 @@ extension DownloadCache {
 
         /// The most variants of one URL that are kept (`Vary`, RFC 9111 section 4.1); the longest unused are evicted first. Default 64.
         public var maxVariants = 64
+
+        /// A store that several machines share: what is not on the disk is looked for there before the origin is asked. Default: none. See
+        /// <doc:Fleet>.
+        public var remote: RemoteStoreConfiguration?
 
         /// The client that reaches the origins. Default: a `TransferEngine` of the cache's own, within the limits below. Another
         /// transport has limits of its own; the cache shuts it down when it is closed.

@@ -134,13 +134,19 @@ public final class DownloadCache: Sendable {
     /// Stops every download under way; what arrived is kept for the next time.
     public func cancelAll() { fetcher.pool.cancel { _ in true } }
 
+    /// Drops what waits to be uploaded to the remote store.
+    package func dropUploads() { fetcher.remote?.dropWaiting() }
+
+    /// Counts of the remote store; nil without one.
+    public var remoteStatistics: RemoteStatistics? { fetcher.remote?.statistics }
+
     /// Stops the downloads of a URL, for everybody who waits for them.
     public func cancel(_ url: String) { fetcher.pool.cancel { $0.url == url } }
 
     /// Stops the downloads of a URL, for everybody who waits for them.
     public func cancel(_ url: URL) { cancel(url.absoluteString) }
 
-    /// Writes out batched access dates, ends the transfer thread, and releases the directory. Downloads under way fail.
+    /// Uploads what waits for the remote store, for at most 10 seconds, writes out batched access dates, ends the transfer thread, and releases the directory. Downloads under way fail.
     public func close() async {
         cancelAll()
         await pinKeeper.stop()

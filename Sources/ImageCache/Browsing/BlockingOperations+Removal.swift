@@ -5,6 +5,7 @@ extension BlockingOperations {
     /// Removes all variants of a request's URL, the images derived from them, and its partial.
     package func remove(_ request: FileRequest) throws(ImageCacheError) -> RemovalResult {
         let resolved = try ResolvedRequest(request, by: cache.fetcher.rules)
+        cache.fetcher.remote?.invalidate([resolved.key])
         defer { cache.forgetImages(of: request) }
         return try translating {
             let partials = try store.partial(for: resolved.key) == nil ? 0 : 1

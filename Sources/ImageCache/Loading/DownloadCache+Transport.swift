@@ -11,6 +11,7 @@ extension DownloadCache {
     ) async throws(ImageCacheError) -> CachedFile {
         var fetcher = fetcher
         fetcher.transport = transport
+        fetcher.remote = nil
         let fetch = Fetch(request.url)
         return try await fetcher.pool.subscribe(to: nil, fetch, on: executor) {
             [fetcher] (task) async throws(ImageCacheError) in

@@ -37,6 +37,7 @@ extension Fetcher {
             // A store that fails here fails the commit as well, and says so there.
             hotResponses.forget(url)
             let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofDerivedImages, $0.ofSearch] }
+            remote?.invalidate(resolved.keys(ofURL: url))
             let wasCurrent = store.isCurrent(generation.epoch)
             _ = try? store.remove(keys, invalidating: .resource(url))
             if wasCurrent { generation = store.generation(of: resolved.url) }
@@ -77,15 +78,7 @@ extension Fetcher {
         let variant =
             rules.variantKey(of: record.response) ?? "*"
         do throws(StoreError) {
-            let isForEverybody = rules.isSharedDespiteAuthorization(record.response)
-            let key = isForEverybody ? resolved.keyForEverybody ?? resolved.key : resolved.key
-            var entry = NewEntry(
-                key: key, variant: variant, url: resolved.url, metadata: record.encoded, generation: generation)
-            entry.variantLimit = maxVariants
-            entry.expires = rules.uselessDate(
-                of: record.response, freshnessOverride: resolved.request.freshnessOverride)
-            entry.version = resolved.request.applicationVersion
-            entry.format = resolved.request.format
+            var entry = newEntry(for: record, variant: variant, resolved, generation)
             entry.sha256 = sink.verifiedSHA256
             let stored: StoredBody? = sink.isStorable ? try await commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient() }
@@ -101,9 +94,23 @@ extension Fetcher {
         }
     }
 
+    func newEntry(
+        for record: ResponseRecord, variant: String, _ resolved: ResolvedRequest, _ generation: Generation
+    ) -> NewEntry {
+        let isForEverybody = rules.isSharedDespiteAuthorization(record.response)
+        let key = isForEverybody ? resolved.keyForEverybody ?? resolved.key : resolved.key
+        var entry = NewEntry(
+            key: key, variant: variant, url: resolved.url, metadata: record.encoded, generation: generation)
+        entry.variantLimit = maxVariants
+        entry.expires = rules.uselessDate(of: record.response, freshnessOverride: resolved.request.freshnessOverride)
+        entry.version = resolved.request.applicationVersion
+        entry.format = resolved.request.format
+        return entry
+    }
+
     /// Commits a body unless its resource was invalidated since the request began, or an answer to a later request has taken its
     /// place. `nil`: then it is not to be stored.
-    private func commit(
+    func commit(
         _ new: NewEntry, _ record: ResponseRecord, _ writer: BodyWriter
     ) async throws(StoreError) -> StoredBody? {
         guard var new = try placed(new, record) else { return nil }

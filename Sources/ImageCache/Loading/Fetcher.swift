@@ -15,6 +15,8 @@ struct Fetcher: Sendable {
     var transport: any HTTPTransport
     /// The rates at which origins served mirrored requests.
     let originRates = OriginRates()
+    /// The store that is shared with other machines.
+    var remote: RemoteCache?
     let revalidatesInBackground: Bool
     let maxVariants: Int
     let sweeper: Sweeper?
@@ -37,6 +39,10 @@ struct Fetcher: Sendable {
         maxVariants = configuration.maxVariants
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
+        remote = configuration.remote.map {
+            RemoteCache(
+                $0, store: store, executor: executor, now: configuration.now, logger: configuration.logger)
+        }
         transport = SegmentingTransport(
             configuration.transport ?? TransferEngine(configuration: .init(configuration, store: store)))
     }
@@ -129,10 +135,22 @@ struct Fetcher: Sendable {
         defer { lock?.release() }
         let fetching = fetches.begin(resolved, task, generation.epoch)
         defer { fetches.end(resolved.key, fetching) }
-        return try await askOrigin(
+        if let entry = await storeFromRemote(resolved, conditional, generation) {
+            switch try plan(resolved) {
+            case .serve(let file):
+                remote?.noteUse(file.body.entry.id == entry)
+                return file.body.entry.id == entry ? file.fromRemote : file
+            case .ask(let request):
+                remote?.noteUse(request.candidates.contains { $0.entry.id == entry })
+                conditional = request
+            }
+        }
+        let file = try await askOrigin(
             OriginRequest(
                 resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
                 lock: lock))
+        share(file, resolved)
+        return file
     }
 
     private func tryLock(_ resolved: ResolvedRequest) throws(ImageCacheError) -> KeyLock? {
@@ -140,6 +158,7 @@ struct Fetcher: Sendable {
     }
 
     func close() async {
+        await remote?.close()
         await sweeper?.stop()
         await transport.shutDown()
         store.close()
@@ -157,10 +176,12 @@ struct Fetcher: Sendable {
             switch try plan(request) {
             case .serve(let file): return file
             case .ask(let conditional):
-                return try await askOrigin(
+                let file = try await askOrigin(
                     OriginRequest(
                         resolved: request, conditional: conditional, generation: generation, task: task,
                         consumer: .file, lock: lock))
+                share(file, request)
+                return file
             }
         }
         subscription.keepUntilEnd()

@@ -79,7 +79,7 @@ struct FieldReader {
         readBytes().flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    private mutating func readBytes() -> ArraySlice<UInt8>? {
+    mutating func readBytes() -> ArraySlice<UInt8>? {
         guard let count = readLength(), bytes.count - position >= count else { return nil }
         defer { position += count }
         return bytes[position..<position + count]

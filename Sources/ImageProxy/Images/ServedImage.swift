@@ -103,7 +103,7 @@ extension CacheOutcome {
     init(_ source: ImageSourceKind) {
         self =
             switch source {
-            case .memory, .thumbnail, .original(.disk): .hit
+            case .memory, .thumbnail, .original(.disk), .original(.remote): .hit
             case .original(.revalidated): .revalidated
             case .original(.stale): .stale
             case .original(.network), .original(.networkResumed): .miss

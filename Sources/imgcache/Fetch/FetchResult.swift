@@ -59,6 +59,7 @@ struct FetchResult: RunResult {
         case .stale: "stale"
         case .network: "network"
         case .networkResumed: "resumed"
+        case .remote: "remote"
         }
     }
 

@@ -108,6 +108,7 @@ struct FetchSession: Sendable {
 
     func cancelAll() {
         cache?.cancelAll()
+        cache?.dropUploads()
         fallback?.cancelAll()
     }
 

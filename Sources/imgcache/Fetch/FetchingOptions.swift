@@ -16,6 +16,9 @@ struct FetchingOptions: ParsableArguments {
     @OptionGroup(title: "Cache")
     var whose: OwnerOptions
 
+    @OptionGroup(title: "Cache")
+    var remote: RemoteStoreOptions
+
     @OptionGroup(title: "Store")
     var store: StoreOptions
 
@@ -58,6 +61,7 @@ struct FetchingOptions: ParsableArguments {
         configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
+        if directory == nil, !readOnly { configuration.remote = remote.configuration(quietly: messages.quiet) }
         let cache = try DownloadCache(directory: directory ?? store.directory, configuration: configuration)
         if directory == nil { try cache.keepWithinSmallerCapacity(quietly: messages.quiet) }
         return cache

@@ -5,7 +5,7 @@ struct ThumbResult: RunResult {
     /// The URL, without userinfo, or the file.
     var source: String
     var output: String?
-    /// memory, thumbnail, file, or the source of the original: fresh, revalidated, stale, network, resumed.
+    /// memory, thumbnail, file, or the source of the original: fresh, revalidated, stale, network, resumed, remote.
     var from: String?
     var format: String?
     var width: Int?

@@ -1,0 +1,111 @@
+import DiskStore
+import HTTPCaching
+import HTTPTypes
+
+/// The way over the store that several machines share: after a miss on the disk, before the origin.
+extension Fetcher {
+    /// Stores on the disk what the remote store has for a request of which nothing is there: with the times of its request and response,
+    /// so that its age is right. The caching rules decide then, as about everything on the disk.
+    ///
+    /// - Returns: The number of the new entry; `nil`: nothing was found that may be stored.
+    func storeFromRemote(
+        _ resolved: ResolvedRequest, _ conditional: ConditionalRequest, _ generation: Generation
+    ) async -> Int64? {
+        guard let remote, conditional.candidates.isEmpty, mayUseRemote(resolved),
+            let object = await remote.object(for: resolved.key)
+        else { return nil }
+        guard isUsable(object.record, for: resolved),
+            let variant = rules.variantKey(of: object.record.response),
+            let entry = await store(object, variant, resolved, generation)
+        else {
+            remote.noteUse(false)
+            return nil
+        }
+        return entry
+    }
+
+    /// The body gets into the store as if it had come from the origin, without a request.
+    private func store(
+        _ object: RemoteObject, _ variant: String, _ resolved: ResolvedRequest, _ generation: Generation
+    ) async -> Int64? {
+        guard let writer = try? beginBody(resolved.partialKey, generation) else { return nil }
+        let new = newEntry(for: object.record, variant: variant, resolved, generation)
+        do throws(StoreError) {
+            try writer.start(header: object.record.encoded, total: Int64(object.body.count))
+            let written = object.body.withUnsafeBytes { bytes in
+                Result { () throws(StoreError) in try writer.write(bytes) }
+            }
+            try written.get()
+            try writer.endRange(complete: true)
+            return try await commit(new, object.record, writer)?.entry.id
+        } catch {
+            warnings.note(ImageCacheError(error))
+            try? writer.discard()
+            return nil
+        }
+    }
+
+    /// Uploads a file that the origin has just sent or confirmed, behind the response.
+    func share(_ file: CachedFile, _ resolved: ResolvedRequest) {
+        guard let remote, [.network, .networkResumed, .revalidated].contains(file.source), file.isStored,
+            !file.isOfOtherRequest, isShareable(resolved), isShareable(file.response, resolved, remote)
+        else { return }
+        remote.upload(file, url: resolved.url, for: resolved.key)
+    }
+
+    // MARK: Rules
+
+    /// True if the policy of a request lets a stored response answer it, or be confirmed for it.
+    private func mayUseRemote(_ resolved: ResolvedRequest) -> Bool {
+        let request = resolved.request
+        guard isShareable(resolved), request.changedSince == nil, request.goneOriginal == nil else { return false }
+        switch resolved.cacheRequest.policy {
+        case .useProtocolCachePolicy, .returnCacheDataElseLoad, .reloadRevalidatingCacheData, .maxStale: return true
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData, .returnCacheDataDontLoad:
+            return false
+        }
+    }
+
+    /// True if responses to a request may be shared with other machines, as far as the request tells.
+    private func isShareable(_ resolved: ResolvedRequest) -> Bool {
+        let request = resolved.request
+        guard let remote, request.method == .get, request.body == nil else { return false }
+        // Under a key of another name stands what was asked for with a signature, or whatever the caller says.
+        return remote.configuration.sharesPrivateResponses
+            || resolved.owner == nil && resolved.isKeyOfOwn && !request.fields.contains(.cookie)
+    }
+
+    /// True if a response is for every user: the rules of a shared cache let it be stored (RFC 9111 section 3).
+    private func isShareable(_ response: StoredResponse, _ resolved: ResolvedRequest, _ remote: RemoteCache) -> Bool {
+        guard response.status == .ok, response.ownVersion == nil, rules.variantKey(of: response) != nil else {
+            return false
+        }
+        if remote.configuration.sharesPrivateResponses { return true }
+        return !response.fields.contains(.setCookie) && isStorable(response, resolved, in: .shared)
+    }
+
+    /// True if a response from the remote store is one to this URL that this cache would have stored itself.
+    private func isUsable(_ record: ResponseRecord, for resolved: ResolvedRequest) -> Bool {
+        let response = record.response
+        return record.url == resolved.url && response.status == .ok && response.requestMethod == .get
+            && !response.isInvalidated && response.ownVersion == nil && isStorable(response, resolved, in: rules.mode)
+    }
+
+    private func isStorable(_ response: StoredResponse, _ resolved: ResolvedRequest, in mode: CacheMode) -> Bool {
+        var rules = rules
+        rules.mode = mode
+        let message = HTTPResponse(status: response.status, headerFields: response.fields)
+        return rules.storability(of: message, to: resolved.cacheRequest, receivedAt: response.responseTime).isStorable
+    }
+}
+
+extension CachedFile {
+    /// The file as one that came from the remote store for this request.
+    var fromRemote: CachedFile {
+        var file = self
+        file.source = .remote
+        file.bytesTransferred = size
+        file.cacheStatus.detail = "REMOTE"
+        return file
+    }
+}

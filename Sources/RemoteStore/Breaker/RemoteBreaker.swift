@@ -1,0 +1,100 @@
+/// Decides if a remote store is asked: not for a while after it has failed, or was slow, several times in a row.
+///
+/// A value without a clock: the caller gives the time. While it is open nobody asks. After a pause one request is let through as a
+/// probe; its success closes the breaker, its failure doubles the pause.
+package struct RemoteBreaker: Sendable {
+    package struct Limits: Sendable {
+        /// Failures, or slow responses, in a row that open it.
+        package var failures = 3
+        /// The duration from which a response is slow.
+        package var slow: Duration = .milliseconds(500)
+        /// The first pause, and the longest.
+        package var pause: Duration = .seconds(1)
+        package var longestPause: Duration = .seconds(30)
+        /// The time after which a probe that has not ended is given up, and another one let through.
+        package var probeTime: Duration = .seconds(10)
+
+        package init() {}
+    }
+
+    /// The outcome of a request to the store.
+    package enum Outcome: Sendable, Hashable {
+        /// It responded after this time.
+        case responded(after: Duration)
+        case failed
+        /// It did not respond in time. Others are not to wait as long.
+        case timedOut
+    }
+
+    /// A change that is worth a line in the log.
+    package enum Change: Sendable, Hashable {
+        case opened
+        case closed
+    }
+
+    private enum State: Sendable {
+        /// Failures and slow responses in a row.
+        case closed(failures: Int, slow: Int)
+        case open(until: ContinuousClock.Instant, pause: Duration)
+        /// A probe is under way since then.
+        case halfOpen(since: ContinuousClock.Instant, pause: Duration)
+    }
+
+    private let limits: Limits
+    private var state = State.closed(failures: 0, slow: 0)
+
+    package init(_ limits: Limits = Limits()) { self.limits = limits }
+
+    package var isClosed: Bool { if case .closed = state { true } else { false } }
+
+    /// Returns true if the store may be asked. The caller then reports the ``finished(_:at:)``.
+    package mutating func mayAsk(at now: ContinuousClock.Instant) -> Bool {
+        switch state {
+        case .closed: return true
+        case .open(let until, let pause):
+            guard now >= until else { return false }
+            state = .halfOpen(since: now, pause: pause)
+            return true
+        case .halfOpen(let since, let pause):
+            guard now - since >= limits.probeTime else { return false }
+            state = .halfOpen(since: now, pause: pause)
+            return true
+        }
+    }
+
+    /// Notes the end of a request that ``mayAsk(at:)`` let through.
+    package mutating func finished(_ outcome: Outcome, at now: ContinuousClock.Instant) -> Change? {
+        switch state {
+        case .closed(let failures, let slow):
+            return finished(outcome, failures: failures, slow: slow, at: now)
+        case .open:
+            // One that was let through before it opened.
+            return nil
+        case .halfOpen(_, let pause):
+            if case .responded(let time) = outcome, time < limits.slow {
+                state = .closed(failures: 0, slow: 0)
+                return .closed
+            }
+            let pause = min(pause * 2, limits.longestPause)
+            state = .open(until: now + pause, pause: pause)
+            return nil
+        }
+    }
+
+    private mutating func finished(
+        _ outcome: Outcome, failures: Int, slow: Int, at now: ContinuousClock.Instant
+    ) -> Change? {
+        var (failures, slow) = (failures, slow)
+        switch outcome {
+        case .responded(let time): (failures, slow) = (0, time < limits.slow ? 0 : slow + 1)
+        case .failed: failures += 1
+        case .timedOut: failures = limits.failures
+        }
+        guard failures >= limits.failures || slow >= limits.failures else {
+            state = .closed(failures: failures, slow: slow)
+            return nil
+        }
+        state = .open(until: now + limits.pause, pause: limits.pause)
+        return .opened
+    }
+}

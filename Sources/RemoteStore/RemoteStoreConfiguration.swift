@@ -1,0 +1,51 @@
+public import Transfer
+
+/// The settings of a remote store.
+public struct RemoteStoreConfiguration: Sendable {
+    /// The bucket, and the prefix of the keys in it.
+    public var location: S3Location
+    /// The keys with which requests are signed.
+    public var credentials: S3Credentials
+    /// The time to connect, with name look-up and TLS handshake; default 200 ms.
+    public var connectTimeout: Duration = .milliseconds(200)
+    /// The time to the first byte of a response, and between two bytes of one; default 1 s.
+    public var firstByteTimeout: Duration = .seconds(1)
+    /// The time for one object to arrive as a whole; default 5 s.
+    public var readTimeout: Duration = .seconds(5)
+    /// The time for one upload; default 60 s.
+    public var writeTimeout: Duration = .seconds(60)
+    /// The length in bytes up to which bodies are stored; default 8 MiB, at most 64 MiB.
+    public var maxBodySize: Int64 = 8 << 20
+    /// The number of uploads that may wait, each with its file open; default 256. The oldest are dropped.
+    public var maxWaitingUploads = 256
+    /// The bytes of uploads that may wait; default 64 MiB. Those that run are in memory.
+    public var maxWaitingBytes: Int64 = 64 << 20
+    /// The number of uploads at once; default 4.
+    public var maxUploads = 4
+    /// The number of failures, or of slow responses, in a row after which the store is left alone for a while; default 3. A time-out of a
+    /// read is enough by itself.
+    public var failureLimit = 3
+    /// The time to an object after which a response counts as slow; default 500 ms.
+    public var slowResponse: Duration = .milliseconds(500)
+    /// A file of certificate authorities in PEM that replaces the system's.
+    public var caFile: String?
+    /// True to share responses to requests with credentials, those of an owner, and `private` ones as well; default false. Keys contain the
+    /// owner: machines that are given the same credentials share them.
+    public var sharesPrivateResponses = false
+    /// The HTTP client, which the cache shuts down when it is closed; default: a `TransferEngine` of the store's own.
+    public var transport: (any HTTPTransport)?
+
+    /// The settings for `s3://bucket/prefix`, as AWS's tools find them: ``S3Location/init(_:)``, ``S3Credentials/found()``, and
+    /// certificate authorities in `AWS_CA_BUNDLE`.
+    ///
+    /// - Throws: ``RemoteConfigurationError``
+    public init(_ text: String) throws(RemoteConfigurationError) {
+        self.init(location: try S3Location(text), credentials: try S3Credentials.found())
+        caFile = RemoteEnvironment.value("AWS_CA_BUNDLE")
+    }
+
+    public init(location: S3Location, credentials: S3Credentials) {
+        self.location = location
+        self.credentials = credentials
+    }
+}

@@ -1,0 +1,48 @@
+import HTTPTypes
+import Transfer
+
+/// Collects the body of a store's response in memory, up to a limit.
+///
+/// `@unchecked Sendable`: the transport uses it during `run`, the caller afterwards; never two at a time, which `BodySink` guarantees.
+final class ObjectSink: BodySink, @unchecked Sendable {
+    private struct TooLong: Error {}
+
+    private let limit: Int
+    private(set) var bytes: [UInt8] = []
+
+    init(limit: Int) { self.limit = limit }
+
+    func held() -> HeldPartial? { nil }
+
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        bytes = []
+        guard case .whole(let length) = placement, let length else { return }
+        // Of an error's explanation the beginning is enough.
+        guard length <= Int64(limit) || head.status.kind != .successful else { throw TooLong() }
+        bytes.reserveCapacity(Int(min(length, Int64(limit))))
+    }
+
+    func write(_ part: UnsafeRawBufferPointer) throws -> WriteResult {
+        guard part.count <= limit - bytes.count else { throw TooLong() }
+        bytes.append(contentsOf: part)
+        return .accepted
+    }
+
+    func end(_ ending: AttemptEnding) {}
+
+    /// The error that a response with this head stands for.
+    func error(_ head: ResponseHead) -> RemoteError {
+        .status(head.status.code, code: Self.code(in: String(decoding: bytes.prefix(1 << 12), as: UTF8.self)))
+    }
+
+    /// The code in an error's XML: `<Error><Code>AccessDenied</Code>…`; letters and digits alone, as it is shown.
+    private static func code(in text: String) -> String? {
+        guard let start = text.firstRange(of: "<Code>"), let end = text[start.upperBound...].firstRange(of: "</Code>")
+        else {
+            return nil
+        }
+        let code = text[start.upperBound..<end.lowerBound]
+        let isPlain = code.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) }
+        return isPlain && (1...64).contains(code.utf8.count) ? String(code) : nil
+    }
+}

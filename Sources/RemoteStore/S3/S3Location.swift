@@ -1,0 +1,129 @@
+import HTTPSemantics
+
+/// A place in an S3-compatible store: endpoint, bucket, and the prefix of its keys.
+public struct S3Location: Sendable, Hashable {
+    /// The position of the bucket's name in requests.
+    public enum Style: Sendable, Hashable {
+        /// `https://endpoint/bucket/key`
+        case path
+        /// `https://bucket.endpoint/key`
+        case virtualHost
+    }
+
+    /// The store's http or https URL, without a path.
+    public var endpoint: String
+    public var region: String
+    public var bucket: String
+    /// Stands before all keys; empty, or ends with a slash.
+    public var prefix: String
+    public var style: Style
+
+    /// - Parameters:
+    ///   - endpoint: The store's http or https URL; nil: AWS's in this region.
+    ///   - region: Default `us-east-1`.
+    ///   - prefix: Stands before all keys, with or without a slash at its end.
+    ///   - style: nil: by virtual host at AWS when the bucket's name allows it, by path at any other endpoint.
+    /// - Throws: ``RemoteConfigurationError`` for an invalid endpoint, bucket or prefix.
+    public init(
+        endpoint: String? = nil, region: String = "us-east-1", bucket: String, prefix: String = "", style: Style? = nil
+    ) throws(RemoteConfigurationError) {
+        try Self.check(bucket: bucket)
+        try Self.check(prefix: prefix)
+        guard !region.isEmpty, region.utf8.allSatisfy({ Self.isOfName($0) || $0 == UInt8(ascii: "_") }) else {
+            throw RemoteConfigurationError("\(region): not the name of a region")
+        }
+        self.endpoint = try Self.origin(endpoint ?? "https://s3.\(region).amazonaws.com")
+        self.region = region
+        self.bucket = bucket
+        self.prefix = prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/"
+        // A certificate for *.s3.amazonaws.com is not one for names with a further dot.
+        self.style = style ?? (endpoint == nil && !bucket.contains(".") ? .virtualHost : .path)
+    }
+
+    /// Parses `s3://bucket/prefix`. Endpoint and region are those of AWS's tools: `AWS_ENDPOINT_URL_S3`, else `AWS_ENDPOINT_URL`, else
+    /// AWS's own; `AWS_REGION`, else `AWS_DEFAULT_REGION`, else `us-east-1`.
+    ///
+    /// - Throws: ``RemoteConfigurationError`` for anything else.
+    public init(_ text: String) throws(RemoteConfigurationError) {
+        try self.init(text, environment: RemoteEnvironment.value)
+    }
+
+    init(_ text: String, environment: (String) -> String?) throws(RemoteConfigurationError) {
+        let scheme = "s3://"
+        guard text.hasPrefix(scheme) else {
+            throw RemoteConfigurationError("\(text): a remote store is written as s3://bucket/prefix")
+        }
+        let rest = text.dropFirst(scheme.count)
+        let bucket = rest.prefix { $0 != "/" }
+        try self.init(
+            endpoint: environment("AWS_ENDPOINT_URL_S3") ?? environment("AWS_ENDPOINT_URL"),
+            region: environment("AWS_REGION") ?? environment("AWS_DEFAULT_REGION") ?? "us-east-1",
+            bucket: String(bucket), prefix: String(rest.dropFirst(bucket.count + 1)))
+    }
+
+    // MARK: Requests
+
+    /// The endpoint's scheme, with `://`.
+    private var scheme: Substring { endpoint.hasPrefix("https://") ? "https://" : "http://" }
+
+    /// The value of `Host`.
+    var host: String {
+        let host = endpoint.dropFirst(scheme.count)
+        return style == .path ? String(host) : "\(bucket).\(host)"
+    }
+
+    /// The path of a key, not encoded; of the bucket, for an empty key.
+    func path(ofKey key: String) -> String {
+        switch style {
+        case .path: key.isEmpty ? "/\(bucket)" : "/\(bucket)/\(key)"
+        case .virtualHost: "/\(key)"
+        }
+    }
+
+    /// The URL of a request, encoded as it is signed.
+    func url(path: String, query: [(name: String, value: String)]) -> String {
+        let query = query.isEmpty ? "" : "?" + AWSEncoding.query(query)
+        return scheme + host + AWSEncoding.path(path) + query
+    }
+
+    // MARK: Checks
+
+    /// S3's rules for names, which keep a name from being anything else in a host or a path.
+    private static func check(bucket: String) throws(RemoteConfigurationError) {
+        let bytes = bucket.utf8
+        let isAlphanumeric = { (byte: UInt8) in isOfName(byte) && byte != UInt8(ascii: "-") }
+        guard (3...63).contains(bytes.count), bytes.allSatisfy({ isOfName($0) || $0 == UInt8(ascii: ".") }),
+            bytes.first.map(isAlphanumeric) == true, bytes.last.map(isAlphanumeric) == true, !bucket.contains("..")
+        else { throw RemoteConfigurationError("\(bucket): not the name of a bucket") }
+    }
+
+    private static func check(prefix: String) throws(RemoteConfigurationError) {
+        // Dot segments and empty ones would be removed from URLs on the way.
+        let segments = prefix.split(separator: "/", omittingEmptySubsequences: false).dropLast(
+            prefix.hasSuffix("/") ? 1 : 0)
+        let isValid = prefix.isEmpty || segments.allSatisfy { !["", ".", ".."].contains($0) }
+        guard isValid, prefix.utf8.count <= 512, !prefix.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
+            throw RemoteConfigurationError("\(prefix): not a prefix of keys")
+        }
+    }
+
+    private static func origin(_ endpoint: String) throws(RemoteConfigurationError) -> String {
+        let url: HTTPURL
+        do throws(InvalidURL) { url = try HTTPURL(endpoint) } catch {
+            throw RemoteConfigurationError("\(endpoint): \(error.description)")
+        }
+        let origin = url.normalized.hasSuffix("/") ? String(url.normalized.dropLast()) : url.normalized
+        guard url.userinfo == nil, origin.utf8.filter({ $0 == UInt8(ascii: "/") }).count == 2, !origin.contains("?")
+        else {
+            throw RemoteConfigurationError("\(endpoint): an endpoint has neither user nor path")
+        }
+        return origin
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import HTTPTypes
+import ImageCache
+import ImageCacheTesting
+import TestSupport
+import Testing
+
+/// Caches on several machines that share what they have through an object store.
+@Suite("A store that machines share", .timeLimit(.minutes(20)))
+struct RemoteStoreTests {
+    private let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(5000))
+    private let store = FakeObjectStore()
+
+    /// A cache with a directory of its own.
+    private func machine(
+        _ mode: CacheMode = .private, _ representation: ScriptedRepresentation? = nil,
+        _ change: (inout RemoteStoreConfiguration) -> Void = { _ in }
+    ) throws -> Bench {
+        var remote = try store.configuration()
+        change(&remote)
+        return try Bench(mode) { [remote] in
+            $0.remote = remote
+        } script: { [representation = representation ?? self.representation] in
+            representation.response(to: $0)
+        }
+    }
+
+    /// Has one machine download it, and waits until it has been uploaded.
+    private func fill(_ representation: ScriptedRepresentation? = nil, _ url: String = Bench.url) async throws {
+        let machine = try machine(.private, representation)
+        _ = try await machine.cache.file(for: url)
+        await machine.cache.close()
+    }
+
+    // MARK: Hits
+
+    @Test(arguments: Bench.Consumer.allCases)
+    func `another machine gets what one has downloaded, without asking the origin`(
+        _ consumer: Bench.Consumer
+    ) async throws {
+        try await fill()
+        #expect(store.count(.put) == 1)
+        let other = try machine()
+        for _ in 0..<2 { #expect(try await other.get(consumer).body == representation.content) }
+        #expect(other.sent.isEmpty)
+        #expect(store.count(.get) == 2, "the first machine's look-up, and the second's: then it is on the disk")
+        #expect(other.cache.remoteStatistics?.hits == 1)
+    }
+
+    @Test func `a hit says where it came from`() async throws {
+        try await fill()
+        let other = try machine()
+        let file = try await other.cache.file(for: Bench.url)
+        #expect(file.source == .remote && file.bytesTransferred == 5000)
+        #expect("\(file.cacheStatus)" == "imgcache; hit; ttl=60; detail=REMOTE")
+        #expect(try await other.cache.file(for: Bench.url).source == .disk)
+    }
+
+    @Test func `no key in the store tells a URL`() async throws {
+        try await fill()
+        let key = try #require(store.keys.first)
+        let digest = key.split(separator: "/").last ?? ""
+        #expect(key == "/bucket/ci/v1/obj/\(digest.prefix(2))/\(digest)" && digest.count == 64)
+    }
+
+    @Test func `a response keeps its age on the way`() async throws {
+        try await fill()
+        let other = try machine()
+        other.advance(seconds: 40)
+        let response = try await other.cache.response(for: FileRequest(Bench.url))
+        #expect(response.head.headerFields[.age] == "40" && other.sent.isEmpty)
+    }
+
+    @Test(arguments: Bench.Consumer.allCases)
+    func `a stale one is confirmed by the origin, and written back fresh`(_ consumer: Bench.Consumer) async throws {
+        try await fill()
+        let other = try machine()
+        other.advance(seconds: 61)
+        #expect(try await other.get(consumer).body == representation.content)
+        #expect(other.transport.requests.map { $0.fields[.ifNoneMatch] } == ["\"1\""])
+        await other.cache.close()
+        #expect(store.count(.put) == 2)
+        let third = try machine()
+        third.advance(seconds: 62)
+        #expect(try await third.get(consumer).body == representation.content)
+        #expect(third.sent.isEmpty)
+    }
+
+    @Test func `a variant for other fields is none`() async throws {
+        let varying = ScriptedRepresentation(
+            representation.bytes, [.cacheControl: "max-age=60", .vary: "Accept-Language"])
+        let one = try machine(.private, varying)
+        _ = try await one.get(.file) { $0.fields[.acceptLanguage] = "de" }
+        await one.cache.close()
+        let other = try machine(.private, varying)
+        _ = try await other.get(.file) { $0.fields[.acceptLanguage] = "fr" }
+        #expect(other.sent.count == 1)
+        let third = try machine(.private, varying)
+        await other.cache.close()
+        _ = try await third.get(.file) { $0.fields[.acceptLanguage] = "fr" }
+        #expect(third.sent.isEmpty)
+    }
+
+    @Test(arguments: [CachePolicy.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData])
+    func `a reload asks the origin, and shares what it brings`(_ policy: CachePolicy) async throws {
+        try await fill()
+        let other = try machine()
+        _ = try await other.get(.file) { $0.policy = policy }
+        #expect(other.sent == ["GET"] && store.count(.get) == 1)
+        await other.cache.close()
+        #expect(store.count(.put) == 2)
+    }
+
+    @Test func `with the digest of other bytes it is not used`() async throws {
+        try await fill()
+        let other = try machine()
+        let code = await other.failure(.file) { $0.sha256 = String(repeating: "0", count: 64) }
+        #expect(code == .wrongBytes && other.sent == ["GET"])
+    }
+
+    // MARK: Limits of sharing
+
+    /// Requests and responses that are somebody's own.
+    enum Private: String, CaseIterable, Sendable {
+        case privateResponse, setCookie, owner, authorization, userinfo, cookie, ownKey, noStore, tooLong
+    }
+
+    @Test(arguments: Private.allCases, Bench.Consumer.allCases)
+    func `nothing private is shared`(_ reason: Private, _ consumer: Bench.Consumer) async throws {
+        var representation = representation
+        switch reason {
+        case .privateResponse: representation.fields[.cacheControl] = "max-age=60, private"
+        case .setCookie: representation.fields[.setCookie] = "a=b"
+        case .noStore: representation.fields[.cacheControl] = "no-store"
+        default: break
+        }
+        let machine = try machine(.private, representation) { if reason == .tooLong { $0.maxBodySize = 4999 } }
+        _ = try await machine.get(consumer) { request in
+            switch reason {
+            case .owner: request.owner = "anna"
+            case .authorization: request.fields[.authorization] = "Bearer t"
+            case .userinfo: request.url = "http://user:password@origin.example/a"
+            case .cookie: request.fields[.cookie] = "a=b"
+            case .ownKey: request.key = "http://origin.example/other"
+            default: break
+            }
+        }
+        await machine.cache.close()
+        #expect(store.count(.put) == 0 && store.keys.isEmpty)
+        if [.owner, .authorization, .userinfo, .cookie, .ownKey].contains(reason) { #expect(store.count(.get) == 0) }
+    }
+
+    @Test func `private responses are shared by those of one owner, if that is wanted`() async throws {
+        let representation = ScriptedRepresentation(
+            representation.bytes, [.cacheControl: "max-age=60, private"])
+        func machine() throws -> Bench {
+            try self.machine(.private, representation) { $0.sharesPrivateResponses = true }
+        }
+        let one = try machine()
+        _ = try await one.get(.file) { $0.owner = "anna" }
+        await one.cache.close()
+        let (same, other) = (try machine(), try machine())
+        _ = try await same.get(.file) { $0.owner = "anna" }
+        _ = try await other.get(.file) { $0.owner = "bert" }
+        #expect(same.sent.isEmpty && other.sent == ["GET"])
+    }
+
+    // MARK: Failures
+
+    @Test(arguments: FakeObjectStore.Fault.allCases, Bench.Consumer.allCases)
+    func `whatever the store does, the response is right`(
+        _ fault: FakeObjectStore.Fault, _ consumer: Bench.Consumer
+    ) async throws {
+        let another = ScriptedRepresentation(ScriptedRepresentation.bytes(3000, seed: 9))
+        try await fill()
+        try await fill(another, "http://origin.example/b")
+        let other = try machine()
+        store.fault = fault
+        #expect(try await other.get(consumer).body == representation.content)
+        #expect(other.sent == ["GET"])
+        await other.cache.close()
+        store.fault = nil
+        let third = try machine()
+        #expect(try await third.get(consumer).body == representation.content)
+    }
+
+    @Test(arguments: [FakeObjectStore.Fault.wrongBytes, .otherObject, .garbage, .noDigest, .shorter, .truncatedHead])
+    func `an object that is not the one that was stored is deleted`(_ fault: FakeObjectStore.Fault) async throws {
+        try await fill()
+        try await fill(nil, "http://origin.example/b")
+        let other = try machine(.private, ScriptedRepresentation(representation.bytes, [.cacheControl: "no-store"]))
+        store.fault = fault
+        _ = try await other.get(.file)
+        #expect(other.cache.remoteStatistics?.damaged == 1)
+        await other.cache.close()
+        #expect(store.count(.delete) == 1 && store.keys.count == 1)
+    }
+
+    @Test func `a store that is dead is left alone after three failures, and the origin asked`() async throws {
+        store.fault = .dead
+        let machine = try machine()
+        for number in 0..<3 { _ = try await machine.cache.file(for: "http://origin.example/\(number)") }
+        #expect(machine.cache.remoteStatistics?.isAvailable == false)
+        #expect(machine.sent.count == 3)
+    }
+
+    @Test func `a store that hangs is left alone after one look-up`() async throws {
+        store.fault = .hung
+        let machine = try machine()
+        _ = try await machine.get(.file)
+        #expect(machine.cache.remoteStatistics?.isAvailable == false)
+        #expect(machine.sent == ["GET"])
+    }
+
+    // MARK: Invalidation
+
+    @Test func `after a POST the old object is not used, even if it cannot be deleted`() async throws {
+        for fault in [nil, FakeObjectStore.Fault.status500] {
+            try await fill()
+            let machine = try machine()
+            machine.advance(seconds: 1)
+            store.fault = fault
+            _ = try await machine.get(.proxied) { $0.method = .post }
+            store.fault = nil
+            _ = try await machine.get(.file)
+            #expect(machine.sent == ["POST", "GET"])
+            await machine.cache.close()
+        }
+    }
+
+    @Test func `a removal deletes the object`() async throws {
+        try await fill()
+        let machine = try machine()
+        machine.advance(seconds: 1)
+        _ = try await machine.get(.file)
+        _ = try await machine.cache.remove(FileRequest(Bench.url))
+        _ = try await machine.get(.file)
+        #expect(machine.sent == ["GET"])
+        await machine.cache.close()
+        let other = try self.machine()
+        _ = try await other.get(.file)
+        #expect(other.sent.isEmpty, "what the removal was followed by is shared")
+    }
+}

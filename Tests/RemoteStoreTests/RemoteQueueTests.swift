@@ -1,0 +1,62 @@
+import Testing
+
+@testable import RemoteStore
+
+@Suite("Changes that wait for a remote store")
+struct RemoteQueueTests {
+    private func queue(_ keys: [String], maxCount: Int = 4, maxBytes: Int64 = 100, width: Int = 2) -> RemoteQueue<Int> {
+        var queue = RemoteQueue<Int>(maxCount: maxCount, maxBytes: maxBytes, width: width)
+        for (number, key) in keys.enumerated() { queue.add(.init(key: key, size: 10, work: number)) }
+        return queue
+    }
+
+    @Test func `changes are made in order, so many at once`() {
+        var queue = queue(["a", "b", "c"])
+        let begun = [queue.next()?.key, queue.next()?.key, queue.next()?.key]
+        #expect(begun == ["a", "b", nil])
+        queue.finished("a")
+        let third = queue.next()?.key
+        #expect(third == "c" && queue.waitingBytes == 0 && !queue.isIdle)
+        queue.finished("b")
+        queue.finished("c")
+        #expect(queue.isIdle && queue.dropped == 0)
+    }
+
+    @Test func `the oldest are dropped when there are too many`() {
+        var queue = queue(["a", "b", "c", "d", "e", "f"])
+        let first = queue.next()?.key
+        #expect(first == "c" && queue.dropped == 2)
+    }
+
+    @Test func `the oldest are dropped when they have too many bytes`() {
+        var queue = queue(["a", "b", "c"], maxBytes: 25)
+        let first = queue.next()?.key
+        #expect(first == "b" && queue.dropped == 1)
+        queue.add(.init(key: "huge", size: 26, work: 0))
+        #expect(queue.dropped == 2 && queue.waitingCount == 1)
+    }
+
+    @Test func `of one key the last change waits, and none runs beside another`() {
+        var queue = queue(["a", "b", "a"])
+        #expect(queue.waitingCount == 2 && queue.dropped == 0)
+        _ = queue.next()
+        let last = queue.next()
+        #expect(last?.key == "a" && last?.work == 2)
+        queue.add(.init(key: "a", size: 1, work: 9))
+        queue.finished("b")
+        let beside = queue.next()
+        #expect(beside == nil)
+        queue.finished("a")
+        let after = queue.next()
+        #expect(after?.work == 9)
+    }
+
+    @Test func `what waits can be dropped as a whole`() {
+        var queue = queue(["a", "b", "c"])
+        _ = queue.next()
+        queue.dropWaiting()
+        #expect(queue.dropped == 2 && queue.waitingCount == 0 && queue.waitingBytes == 0)
+        queue.finished("a")
+        #expect(queue.isIdle)
+    }
+}

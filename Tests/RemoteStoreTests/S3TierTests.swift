@@ -1,0 +1,119 @@
+import Digests
+import FoundationEssentials
+import HTTPTypes
+import Testing
+import Transfer
+
+@testable import RemoteStore
+
+@Suite("Objects in an S3-compatible store")
+struct S3TierTests {
+    private static let bytes = Array("object".utf8)
+
+    private func digest(_ bytes: [UInt8] = bytes) throws -> String {
+        try RunningDigest.digest(.sha256, of: bytes).hexadecimal
+    }
+
+    private func tier(
+        prefix: String = "", token: String? = nil,
+        _ script: @escaping @Sendable (TransferRequest) -> FixtureTransport.Answer
+    ) throws -> (S3Tier, FixtureTransport) {
+        let transport = FixtureTransport(script)
+        let configuration = RemoteStoreConfiguration(
+            location: try S3Location(endpoint: "http://store:8333", bucket: "bucket", prefix: prefix),
+            credentials: S3Credentials(accessKeyID: "id", secretKey: "secret", sessionToken: token))
+        let now = Date(timeIntervalSince1970: 1_369_353_600)
+        return (S3Tier(configuration, over: transport, sizeLimit: 1000, now: { now }), transport)
+    }
+
+    private func stored(_ bytes: [UInt8], sha256: String) throws -> FixtureTransport.Answer {
+        FixtureTransport.Answer.response(.ok, [try #require(HTTPField.Name("x-amz-meta-sha256")): sha256], body: bytes)
+    }
+
+    @Test func `an object is given out when its digest is right`() async throws {
+        let response = try stored(Self.bytes, sha256: digest())
+        let (tier, transport) = try tier(prefix: "a b", token: "t") { _ in response }
+        #expect(try await tier.get("k") == Self.bytes)
+        let request = try #require(transport.requests.first)
+        #expect(request.url == "http://store:8333/bucket/a%20b/k")
+        #expect(
+            request.fields[.authorization]?.hasPrefix(
+                "AWS4-HMAC-SHA256 Credential=id/20130524/us-east-1/s3/aws4_request, SignedHeaders="
+                    + "host;x-amz-content-sha256;x-amz-date;x-amz-security-token, Signature=") == true)
+        #expect(request.options.retry.maxRetries == 0 && request.options.maxRedirects == 0)
+        #expect(request.options.connectTimeout == .milliseconds(200) && request.options.stallTimeout == .seconds(1))
+    }
+
+    @Test func `an object that is not there is none`() async throws {
+        let (tier, _) = try tier { _ in FixtureTransport.Answer.response(.notFound, body: Array("<Error/>".utf8)) }
+        #expect(try await tier.get("k") == nil)
+        #expect(try await tier.head("k") == nil)
+        try await tier.delete("k")
+    }
+
+    @Test func `wrong bytes and a missing digest are damage`() async throws {
+        let responses = [
+            try stored(Self.bytes, sha256: digest([1])), FixtureTransport.Answer.response(.ok, body: Self.bytes),
+        ]
+        for response in responses {
+            let (tier, _) = try tier { _ in response }
+            let error = await #expect(throws: RemoteError.self) { try await tier.get("k") }
+            guard case .damaged = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
+    }
+
+    @Test func `too many bytes are not read`() async throws {
+        let bytes = [UInt8](repeating: 0, count: 1001)
+        let response = try stored(bytes, sha256: digest(bytes))
+        let (tier, _) = try tier { _ in response }
+        await #expect(throws: RemoteError.tooLong) { try await tier.get("k") }
+    }
+
+    @Test func `an error status is told with its code`() async throws {
+        let (tier, _) = try tier { _ in
+            FixtureTransport.Answer.response(.forbidden, body: Array("<Error><Code>AccessDenied</Code></Error>".utf8))
+        }
+        await #expect(throws: RemoteError.status(403, code: "AccessDenied")) { try await tier.get("k") }
+        await #expect(throws: RemoteError.status(403, code: "AccessDenied")) {
+            try await tier.put(Self.bytes, at: "k", .none)
+        }
+        await #expect(throws: RemoteError.status(403, code: "AccessDenied")) { try await tier.delete("k") }
+    }
+
+    @Test func `failures of the connection are told apart`() async throws {
+        let (dead, transport) = try tier { _ in .failure(.connect) }
+        let error = await #expect(throws: RemoteError.self) { try await dead.get("k") }
+        if case .unreachable = error {} else { Issue.record("\(String(describing: error))") }
+        #expect(transport.requests.count == 1, "nothing is tried again")
+        let (hung, _) = try tier { _ in .failure(.stalled) }
+        let late = await #expect(throws: RemoteError.self) { try await hung.get("k") }
+        if case .timeout = late {} else { Issue.record("\(String(describing: late))") }
+    }
+
+    @Test func `an object is put with its digests, and only once if it must be absent`() async throws {
+        let (tier, transport) = try tier { request in
+            request.fields[.ifNoneMatch] == nil
+                ? FixtureTransport.Answer.response(.ok) : FixtureTransport.Answer.response(.preconditionFailed)
+        }
+        #expect(try await tier.put(Self.bytes, at: "k", .none))
+        #expect(try await tier.put(Self.bytes, at: "k", .ifAbsent) == false)
+        let request = try #require(transport.requests.first)
+        #expect(request.method == .put && request.body == Self.bytes)
+        let sha256 = try digest()
+        for name in ["x-amz-meta-sha256", "x-amz-content-sha256"] {
+            #expect(request.fields[try #require(HTTPField.Name(name))] == sha256)
+        }
+        // echo -n object | openssl dgst -sha256 -binary | base64
+        #expect(
+            request.fields[try #require(HTTPField.Name("x-amz-checksum-sha256"))]
+                == "KVjUFtCKpaRy17UJA2y36v1UKt2EUn5moUXqZMtM3HU=")
+    }
+
+    @Test func `a head tells the length`() async throws {
+        let (tier, _) = try tier { _ in FixtureTransport.Answer.response(.ok, body: Self.bytes) }
+        #expect(try await tier.head("k") == 6)
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Glibc
+
+/// A real S3-compatible store, SeaweedFS on ephemeral ports of 127.0.0.1, with a folder of its own; killed when released.
+///
+/// `scripts/seaweedfs` installs it. Stopping it takes it 16 seconds, so it is killed.
+public final class SeaweedFS: Sendable {
+    public static let accessKeyID = "fleet"
+    public static let secretAccessKey = "a secret of the tests"
+    /// The bucket that is there from the beginning.
+    public static let bucket = "fleet"
+
+    /// The URL of its S3 API.
+    public let endpoint: String
+    private let directory: TestDirectory
+    private let process: ChildProcess
+
+    private static let executable: String = {
+        let environment = ProcessInfo.processInfo.environment
+        if let path = environment["IMGCACHE_TEST_WEED"] { return path }
+        let caches = environment["XDG_CACHE_HOME"] ?? (environment["HOME"] ?? "") + "/.cache"
+        return caches + "/imgcache-tests/seaweedfs-4.48/bin/weed"
+    }()
+
+    /// The reason why it is unavailable here, or nil: for `.enabled(if:)`.
+    public static let unavailableReason: String? =
+        access(executable, X_OK) == 0 ? nil : "SeaweedFS is not installed (scripts/seaweedfs)"
+
+    /// Starts it, and makes the bucket. The S3 API may respond 500 for a moment still.
+    public init() async throws {
+        directory = try TestDirectory()
+        var failure = ""
+        // The ports are free when they are looked for, and another process may take one before the server does.
+        for attempt in 0..<5 {
+            let ports = try Self.freePorts(8)
+            let folder = directory.path("\(attempt)")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let process = try Self.start(ports, in: folder)
+            if try await Self.makeBucket(filer: ports[4], process) {
+                self.process = process
+                endpoint = "http://127.0.0.1:\(ports[6])"
+                return
+            }
+            process.send(signal: SIGKILL)
+            failure = process.errorOutput
+        }
+        throw TestSetupFailure("SeaweedFS does not start: \(failure.suffix(2000))")
+    }
+
+    /// Stops it in the middle of whatever it does; connections stay open, and nothing is answered.
+    public func hang() { process.send(signal: SIGSTOP) }
+
+    /// Lets it go on after ``hang()``.
+    public func goOn() { process.send(signal: SIGCONT) }
+
+    /// Ends it at once.
+    public func kill() async {
+        process.send(signal: SIGKILL)
+        _ = await process.end()
+    }
+
+    /// Free ports, all held until the last one is known.
+    private static func freePorts(_ count: Int) throws -> [UInt16] {
+        let held = try (0..<count).map { _ in try Socket.listening() }
+        for (socket, _) in held { socket.finish(reset: false) }
+        return held.map(\.port)
+    }
+
+    /// Every port is given: each that is not is a fixed one, or another one plus 10,000.
+    private static func start(_ ports: [UInt16], in folder: String) throws -> ChildProcess {
+        let identities = """
+            {"identities": [{"name": "fleet",
+              "credentials": [{"accessKey": "\(accessKeyID)", "secretKey": "\(secretAccessKey)"}],
+              "actions": ["Admin", "Read", "Write", "List"]}]}
+            """
+        try identities.write(toFile: folder + "/s3.json", atomically: false, encoding: .utf8)
+        var environment = ProcessInfo.processInfo.environment
+        environment["HOME"] = folder
+        environment["WEED_S3_SSE_KEY"] = String(repeating: "0f", count: 32)
+        return try ChildProcess(
+            executable,
+            [
+                "server", "-dir=\(folder)", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-master.telemetry=false",
+                "-master.port=\(ports[0])", "-master.port.grpc=\(ports[1])", "-master.volumeSizeLimitMB=256",
+                "-master.electionTimeout=1s", "-master.heartbeatInterval=100ms", "-volume.port=\(ports[2])",
+                "-volume.port.grpc=\(ports[3])", "-volume.max=20", "-volume.preStopSeconds=0", "-filer",
+                "-filer.port=\(ports[4])", "-filer.port.grpc=\(ports[5])", "-filer.localSocket=\(folder)/filer.sock",
+                "-s3", "-s3.port=\(ports[6])", "-s3.port.grpc=\(ports[7])", "-s3.localSocket=\(folder)/s3.sock",
+                "-s3.config=\(folder)/s3.json", "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.autoCreateBucket=false",
+            ], environment: environment, workingDirectory: folder)
+    }
+
+    /// Makes the bucket, which is a folder of the filer, as soon as that responds; false when the server ends before.
+    private static func makeBucket(filer: UInt16, _ process: ChildProcess) async throws -> Bool {
+        let environment = ProcessInfo.processInfo.environment
+        let deadline = ContinuousClock.now + .seconds(120)
+        while process.ending == nil, ContinuousClock.now < deadline {
+            let curl = try ChildProcess(
+                "curl", ["-fsS", "--noproxy", "*", "-X", "POST", "http://127.0.0.1:\(filer)/buckets/\(bucket)/"],
+                environment: environment)
+            if await curl.end() == .exited(0) { return true }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        return false
+    }
+}
