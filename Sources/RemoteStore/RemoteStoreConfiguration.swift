@@ -35,7 +35,7 @@ public struct RemoteStoreConfiguration: Sendable {
     /// The HTTP client, which the cache shuts down when it is closed; default: a `TransferEngine` of the store's own.
     public var transport: (any HTTPTransport)?
 
-    /// The settings for `s3://bucket/prefix`, as AWS's tools find them: ``S3Location/init(_:)``, ``S3Credentials/found()``, and
+    /// The settings for `s3://bucket/prefix`, as AWS's tools find them: ``S3Location/init(_:)``, `S3Credentials.found()`, and
     /// certificate authorities in `AWS_CA_BUNDLE`.
     ///
     /// - Throws: ``RemoteConfigurationError``
