@@ -65,9 +65,11 @@ let package = Package(
         .target(
             name: "Digests", swiftSettings: strict, linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
-            name: "DownloadLists", dependencies: ["Digests"], swiftSettings: strict,
-            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+            name: "DownloadLists", dependencies: ["Digests", "XMLParsing"], swiftSettings: strict),
         .target(name: "Units", swiftSettings: strict),
+        .target(
+            name: "XMLParsing", swiftSettings: strict,
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
         .target(
             name: "HTTPSemantics", dependencies: [httpTypes], swiftSettings: strict,
@@ -84,9 +86,9 @@ let package = Package(
             name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives", "Units", httpTypes],
             swiftSettings: strict),
         .target(
-            name: "RemoteStore", dependencies: ["Digests", "HTTPSemantics", "Transfer", httpTypes],
-            swiftSettings: strict,
-            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+            name: "RemoteStore",
+            dependencies: ["ConcurrencyPrimitives", "Digests", "HTTPSemantics", "Transfer", "XMLParsing", httpTypes],
+            swiftSettings: strict),
         .target(
             name: "DiskStore",
             dependencies: ["CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "Units", logging],
@@ -116,7 +118,7 @@ let package = Package(
             dependencies: [
                 "DiskStore", "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageCodec",
                 "ConcurrencyPrimitives",
-                "Transfer",
+                "RemoteStore", "Transfer",
                 "URLSigning", "Units", logging,
                 argumentParser,
             ],
@@ -192,6 +194,7 @@ let package = Package(
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "DownloadListsTests", dependencies: ["Digests", "DownloadLists"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
+        .testTarget(name: "XMLParsingTests", dependencies: ["XMLParsing"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
         .testTarget(
             name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", "TestSupport", httpTypes], swiftSettings: strict
@@ -200,7 +203,7 @@ let package = Package(
             name: "HTTPCachingTests", dependencies: ["HTTPCaching", "HTTPSemantics", "TestSupport", httpTypes],
             swiftSettings: strict),
         .testTarget(
-            name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", httpTypes],
+            name: "TransferTests", dependencies: ["HTTPSemantics", "Transfer", "TestSupport", "Units", httpTypes],
             swiftSettings: strict),
         .testTarget(
             name: "RemoteStoreTests",
@@ -221,8 +224,8 @@ let package = Package(
         .testTarget(
             name: "ImageCacheTests",
             dependencies: [
-                "Digests", "DiskStore", "HTTPCaching", "ImageCache", "ImageCacheTesting", "ImageCodec",
-                "ConcurrencyPrimitives",
+                "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCache", "ImageCacheTesting", "ImageCodec",
+                "ConcurrencyPrimitives", "RemoteStore",
                 "TestSupport",
                 "Transfer", httpTypes, logging,
             ],
@@ -238,7 +241,7 @@ let package = Package(
             dependencies: [
                 "CSQLite", "DiskStore", "HTTPCaching", "ImageCache", "ImageCodec", "ConcurrencyPrimitives",
                 "TestSupport",
-                "Transfer", "Units", "imgcache", httpTypes,
+                "Transfer", "Units", "imgcache", httpTypes, logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -35,8 +35,10 @@ have() {
     libssl-dev) pkg-config --exists libcrypto ;;
     libjpeg-dev) pkg-config --exists libjpeg ;;
     libpng-dev) pkg-config --exists libpng ;;
-    libwebp-dev) pkg-config --exists libwebp libwebpdemux ;;
+    libwebp-dev) pkg-config --exists libwebp libwebpdemux libwebpmux ;;
     liblcms2-dev) pkg-config --exists lcms2 ;;
+    libavif-dev) pkg-config --exists libavif ;;
+    libgif-dev) pkg-config --exists libgif || [ -e /usr/include/gif_lib.h ] ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
     aria2) command -v aria2c ;;
     nodejs) command -v node ;;
@@ -44,6 +46,7 @@ have() {
     python3-venv) python3 -c 'import ensurepip, venv' ;;
     libjpeg-turbo-progs) command -v djpeg && command -v cjpeg ;;
     libvips-tools) command -v vipsthumbnail ;;
+    webp) command -v gif2webp ;;
     graphicsmagick) command -v gm ;;
     varnish) PATH="$PATH:/usr/sbin" command -v varnishd ;;
     libnginx-mod-http-image-filter) [ -e /usr/lib/nginx/modules/ngx_http_image_filter_module.so ] ;;
@@ -80,5 +83,5 @@ need() {
 # The requirements of building the package.
 build_packages=(
     pkg-config libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libssl-dev ca-certificates
-    libjpeg-dev libpng-dev libwebp-dev liblcms2-dev
+    libjpeg-dev libpng-dev libwebp-dev liblcms2-dev libgif-dev libavif-dev
 )

@@ -3,6 +3,7 @@
     peers.py pillow FILE OUTPUT             one thumbnail: JPEG of quality 80, or PNG, by the output's name
     peers.py pillow-batch LIST DIRECTORY    each line's file, as DIRECTORY/NUMBER.jpg, in two processes
     peers.py pyvips-batch LIST DIRECTORY
+    peers.py pillow-animation FILE OUTPUT   all frames, 200 pixels wide, as WebP of quality 80
 """
 
 import sys
@@ -26,6 +27,22 @@ def pillow(file: str, output: str) -> None:
         elif turned.mode not in ("RGB", "L"):
             turned = turned.convert("RGB")
         turned.save(output, "JPEG", quality=80)
+
+
+def pillow_animation(file: str, output: str) -> None:
+    from PIL import Image, ImageSequence
+
+    with Image.open(file) as animation:
+        size = (200, round(animation.height * 200 / animation.width))
+        times, loop = [], animation.info.get("loop", 1)
+
+        def frames():
+            for frame in ImageSequence.Iterator(animation):
+                times.append(frame.info.get("duration", 100))
+                yield frame.convert("RGBA").resize(size, Image.Resampling.LANCZOS)
+
+        all_frames = list(frames())
+        all_frames[0].save(output, save_all=True, append_images=all_frames[1:], duration=times, loop=loop, quality=80, method=4)
 
 
 def pyvips(file: str, output: str) -> None:
@@ -62,5 +79,7 @@ if __name__ == "__main__":
     what, source, target = sys.argv[1:4]
     if what.endswith("-batch"):
         batch({"pillow-batch": pillow, "pyvips-batch": pyvips}[what], source, target)
+    elif what == "pillow-animation":
+        pillow_animation(source, target)
     else:
         pillow(source, target)

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "libavif_calls.h"
+#include "libgif_calls.h"
 #include "libjpeg_calls.h"
 #include "liblcms_calls.h"
 #include "libpng_calls.h"
@@ -13,7 +15,10 @@ icodec_jpeg_calls icodec_libjpeg;
 icodec_png_calls icodec_libpng;
 icodec_webp_calls icodec_libwebp;
 icodec_webpdemux_calls icodec_libwebpdemux;
+icodec_webpmux_calls icodec_libwebpmux;
 icodec_lcms_calls icodec_liblcms;
+icodec_gif_calls icodec_libgif;
+icodec_avif_calls icodec_libavif;
 
 // The names under which the libraries that the headers belong to are installed.
 #if JPEG_LIB_VERSION >= 80
@@ -26,7 +31,15 @@ static const char jpeg_name[] = "libjpeg.so.62";
 static const char png_name[] = "libpng16.so.16";
 static const char webp_name[] = "libwebp.so.7";
 static const char webpdemux_name[] = "libwebpdemux.so.2";
+static const char webpmux_name[] = "libwebpmux.so.3";
 static const char lcms_name[] = "liblcms2.so.2";
+static const char gif_name[] = "libgif.so.7";
+// libavif's structures change with its version: the one that the headers belong to.
+#if AVIF_VERSION_MAJOR >= 1
+static const char avif_name[] = "libavif.so.16";
+#else
+static const char avif_name[] = "libavif.so.15";
+#endif
 
 /// Sets `count` pointers to the functions of these names. The library stays open.
 static bool load(const char *library, const char *const *names, size_t count, void *calls) {
@@ -61,9 +74,15 @@ LOADER(jpeg, ICODEC_JPEG_CALLS)
 LOADER(png, ICODEC_PNG_CALLS)
 LOADER(webp, ICODEC_WEBP_CALLS)
 LOADER(webpdemux, ICODEC_WEBPDEMUX_CALLS)
+LOADER(webpmux, ICODEC_WEBPMUX_CALLS)
 LOADER(lcms, ICODEC_LCMS_CALLS)
+LOADER(gif, ICODEC_GIF_CALLS)
+LOADER(avif, ICODEC_AVIF_CALLS)
 
 bool icodec_open_libjpeg(icodec_error *error) { return open_jpeg(error); }
 bool icodec_open_libpng(icodec_error *error) { return open_png(error); }
 bool icodec_open_libwebp(icodec_error *error) { return open_webp(error) && open_webpdemux(error); }
+bool icodec_open_libwebpmux(icodec_error *error) { return open_webp(error) && open_webpmux(error); }
 bool icodec_open_liblcms(icodec_error *error) { return open_lcms(error); }
+bool icodec_open_libavif(icodec_error *error) { return open_avif(error); }
+bool icodec_open_libgif(icodec_error *error) { return open_gif(error); }

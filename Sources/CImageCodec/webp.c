@@ -15,6 +15,16 @@ static void take_chunk(
     WebPDemuxReleaseChunkIterator(&iterator);
 }
 
+static uint64_t time_of_frames(const WebPDemuxer *demuxer) {
+    uint64_t milliseconds = 0;
+    WebPIterator iterator;
+    if (!WebPDemuxGetFrame(demuxer, 1, &iterator)) return 0;
+    do milliseconds += (uint64_t)iterator.duration;
+    while (WebPDemuxNextFrame(&iterator));
+    WebPDemuxReleaseIterator(&iterator);
+    return milliseconds;
+}
+
 bool icodec_webp_describe(
     const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_description *description,
     icodec_webp_frame *frame, icodec_error *error) {
@@ -31,6 +41,7 @@ bool icodec_webp_describe(
     description->width = WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH);
     description->height = WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT);
     description->frames = WebPDemuxGetI(demuxer, WEBP_FF_FRAME_COUNT);
+    description->loops = WebPDemuxGetI(demuxer, WEBP_FF_LOOP_COUNT);
     description->bit_depth = 8;
     bool is_animated = WebPDemuxGetI(demuxer, WEBP_FF_FORMAT_FLAGS) & ANIMATION_FLAG;
     take_chunk(demuxer, "ICCP", &description->icc, &description->icc_size, limits->ancillary);
@@ -41,6 +52,8 @@ bool icodec_webp_describe(
         description->exif_size -= 6;
     }
     bool done = icodec_check_size(limits, description->width, description->height, error);
+    // Each step looks for its frame from the first one on.
+    if (done && description->frames <= limits->frames) description->milliseconds = time_of_frames(demuxer);
     WebPIterator iterator;
     if (done && !WebPDemuxGetFrame(demuxer, 1, &iterator)) {
         done = icodec_fail(

@@ -31,7 +31,7 @@ package final class BodyWriter {
     private let store: DiskStore
     private var header: [UInt8]?
     private var total: Int64?
-    private var partial: Partial?
+    private(set) var partial: Partial?
     private var buffer: BlockBuffer
     /// Incomplete blocks other than the one in `buffer`, by their indices: of bytes that came at other places.
     private var others: [Int64: BlockBuffer] = [:]

@@ -1,4 +1,5 @@
 import Digests
+import XMLParsing
 
 /// Metalink 4 documents (RFC 5854): files with their sizes, digests, piece digests and URLs. What is only said of torrents
 /// (`metaurl`), people and versions is passed over.
@@ -14,7 +15,7 @@ package enum Metalink {
         }
         var builder = MetalinkBuilder(file: file)
         do throws(XMLReader.Failure) {
-            try XMLReader.read(document) { event, line in builder.take(event, at: line) }
+            try XMLReader.read(document) { event, place in builder.take(event, at: place.line) }
         } catch {
             throw ListError(ListPosition(file, line: error.line), error.message)
         }

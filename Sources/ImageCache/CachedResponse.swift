@@ -78,9 +78,8 @@ public struct CachedResponse: Sendable {
 extension HTTPResponse {
     /// The response after this cache (RFC 9211 section 2).
     func with(_ status: CacheStatus) -> HTTPResponse {
-        guard let name = HTTPField.Name("Cache-Status") else { return self }
         var response = self
-        response.headerFields[name] = status.appended(to: headerFields[name])
+        response.headerFields[.cacheStatus] = status.appended(to: headerFields[.cacheStatus])
         return response
     }
 }

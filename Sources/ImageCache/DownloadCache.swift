@@ -146,11 +146,13 @@ public final class DownloadCache: Sendable {
     /// Stops the downloads of a URL, for everybody who waits for them.
     public func cancel(_ url: URL) { cancel(url.absoluteString) }
 
-    /// Uploads what waits for the remote store, for at most 10 seconds, writes out batched access dates, ends the transfer thread, and releases the directory. Downloads under way fail.
-    public func close() async {
+    /// Writes out batched access dates, ends the transfer thread, and releases the directory. Downloads under way fail.
+    ///
+    /// - Parameter time: The time for uploads to the remote store that wait; what is left then is dropped. Default: 10 seconds.
+    public func close(uploadingFor time: Duration = .seconds(10)) async {
         cancelAll()
         await pinKeeper.stop()
-        await fetcher.close()
+        await fetcher.close(uploadingFor: time)
     }
 
     /// Closes the cache and deletes its directory with everything in it.

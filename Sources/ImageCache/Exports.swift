@@ -27,6 +27,9 @@
 @_exported public import struct HTTPTypes.HTTPFields
 @_exported public import struct HTTPTypes.HTTPRequest
 @_exported public import struct HTTPTypes.HTTPResponse
+@_exported public import class ImageCodec.AnimationEncoder
+@_exported public import struct ImageCodec.AnimationFrame
+@_exported public import class ImageCodec.AnimationReader
 @_exported public import struct ImageCodec.DecodedImage
 @_exported public import struct ImageCodec.DecodingHeader
 @_exported public import struct ImageCodec.DecodingLimits
@@ -34,6 +37,7 @@
 @_exported public import struct ImageCodec.ImageCodecError
 @_exported public import struct ImageCodec.ImageDecoder
 @_exported public import protocol ImageCodec.ImageDecoding
+@_exported public import struct ImageCodec.ImageDescription
 @_exported public import struct ImageCodec.ImageEncoder
 @_exported public import protocol ImageCodec.ImageEncoding
 @_exported public import struct ImageCodec.ImageFormat

@@ -207,7 +207,15 @@ final class ScriptedExchange {
             return .retry(error(.cut, "the connection ended before the body did", isRetryable: true))
         }
         try await closeSink(.complete)
-        return .finished(result(head, .body))
+        return hasFurtherRange(placement, plan) ? .again : .finished(result(head, .body))
+    }
+
+    /// Returns true if a range of several has come, and others are missing still.
+    private func hasFurtherRange(_ placement: BodyPlacement, _ plan: ResumePlan) -> Bool {
+        guard case .range = placement, let before = plan.held, before.missing.count > 1 else { return false }
+        askHeld()
+        guard let held else { return false }
+        return !held.missing.isEmpty && held.heldBytes > before.heldBytes
     }
 
     /// The reason to give up; `nil` if another attempt is made.

@@ -18,6 +18,12 @@ public struct DecodingLimits: Sendable, Hashable {
     public var ancillary = 4 << 20
     /// The number of scans in one JPEG. Encoders write about ten. Default 32.
     public var scans = 32
+    /// The number of frames of an animation that is read, and of those that are composed for one of them. Default 1,000.
+    public var frames = 1_000
+    /// Width × height of all frames of an animation together. Default 250,000,000.
+    public var animationPixels = 250_000_000
+    /// The time for which an animation is shown once, in seconds. Default 600.
+    public var animationSeconds = 600.0
     /// The CPU time for one image in seconds: decoding, resizing, effects and encoding together. Default 10.
     public var seconds = 10.0
 
@@ -39,8 +45,8 @@ public struct DecodingLimits: Sendable, Hashable {
     func lowered(allowTruncated: Bool, _ watch: icodec_watch) -> icodec_limits {
         icodec_limits(
             pixels: UInt64(clamping: pixels), side: UInt32(clamping: side), memory: UInt64(clamping: memory),
-            ancillary: UInt64(clamping: ancillary), scans: UInt32(clamping: scans), seconds: seconds,
-            watch: watch, allow_truncated: allowTruncated)
+            ancillary: UInt64(clamping: ancillary), scans: UInt32(clamping: scans),
+            frames: UInt32(clamping: frames), seconds: seconds, watch: watch, allow_truncated: allowTruncated)
     }
 
     /// - Throws: `limitExceeded` if the file is too large.

@@ -31,6 +31,13 @@ public final class ImageBudget {
         decoding += seconds
     }
 
+    /// Runs parts of the work (``measured(_:)``) that are a decode.
+    func decoding<Result>(_ work: () throws(ImageCodecError) -> Result) throws(ImageCodecError) -> Result {
+        let before = spent
+        defer { decoding += spent - before }
+        return try work()
+    }
+
     /// Runs a part of the work and adds its CPU time. Must not be nested.
     func measured<Result>(
         _ work: (inout icodec_watch) throws(ImageCodecError) -> Result

@@ -44,7 +44,7 @@ public struct ImageCodecError: Error, Sendable, Hashable {
         self.reason = reason
     }
 
-    /// "unsupported format: GIF": the wording for all formats that are recognised but not read.
+    /// "unsupported format: TIFF": the wording for all formats that are recognised but not read.
     static func unsupported(_ format: ImageFormat) -> ImageCodecError {
         ImageCodecError(.unsupportedFormat, format: format, "unsupported format: \(format)")
     }

@@ -46,8 +46,11 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
 
     public var description: String { name }
 
-    /// True for the formats that the package itself reads and writes.
+    /// True for the formats that the package itself reads.
     public var isSupported: Bool { decoding != nil }
+
+    /// True for the formats that the package itself writes.
+    public var isWritten: Bool { ImageEncoder.ownFormats.contains(self) }
 
     /// Bytes from the start of a file that are enough for ``detect(_:)``.
     public static let signatureLength = 512

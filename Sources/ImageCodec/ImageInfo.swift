@@ -17,7 +17,7 @@ public struct ImageInfo: Sendable, Hashable {
     public var isProgressive: Bool
     /// The name of the embedded ICC profile, "unnamed" if it has none; nil: no profile.
     public var profile: String?
-    /// The number of frames of an animation; 1 for a still image. Only the first one is decoded.
+    /// The number of frames of an animation; 1 for a still image.
     public var frames: Int
 
     /// Reads the header of a file.
@@ -37,7 +37,7 @@ public struct ImageInfo: Sendable, Hashable {
         format = header.format
         width = header.width
         height = header.height
-        orientation = header.exif?.orientation ?? .up
+        orientation = header.orientation
         bitDepth = Int(description.bit_depth)
         components = Int(description.components)
         hasAlpha = description.has_alpha

@@ -19,6 +19,9 @@ public struct ImageSizing: Sendable, Hashable {
         case center, top, bottom, left, right, topLeft, topRight, bottomLeft, bottomRight
         /// Fractions of the remaining space, 0 … 1 from the left and from the top, as in CSS `object-position`.
         case at(x: Double, y: Double)
+        /// A point of the image, 0 … 1 from the left and from the top: `cover` keeps the part in whose middle it is, as far as the edges
+        /// allow. For `contain` as ``at(x:y:)``.
+        case focus(x: Double, y: Double)
         /// `cover` only: the part with the most information (Shannon entropy of its luma).
         case entropy
         /// `cover` only: the most salient part: edges, saturated colours, skin.

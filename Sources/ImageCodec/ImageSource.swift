@@ -54,6 +54,18 @@ public struct ImageSource: Sendable {
         init(descriptor: Int32) { self.descriptor = descriptor }
 
         deinit { close(descriptor) }
+
+        /// Reads from the start of the file; fewer bytes if it ends or fails.
+        func read(into buffer: UnsafeMutableRawBufferPointer, count: Int) -> Int {
+            var filled = 0
+            while filled < count, let base = buffer.baseAddress {
+                let got = pread(descriptor, base + filled, count - filled, off_t(filled))
+                if got < 0, errno == EINTR { continue }
+                guard got > 0 else { break }
+                filled += got
+            }
+            return filled
+        }
     }
 }
 
@@ -86,19 +98,26 @@ extension ImageSource {
             let wanted = min(count, byteCount)
             var filled = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
-                while filled < wanted, let base = buffer.baseAddress {
-                    let got = pread(file.descriptor, base + filled, wanted - filled, off_t(filled))
-                    if got < 0, errno == EINTR { continue }
-                    guard got > 0 else { break }
-                    filled += got
-                }
+                filled = file.read(into: UnsafeMutableRawBufferPointer(buffer), count: wanted)
                 initialized = filled
             }
-            guard filled == wanted else {
-                throw .unreadable("the file ends after \(filled) of \(byteCount) bytes, or cannot be read")
-            }
+            guard filled == wanted else { throw cut(after: filled) }
             return bytes
         }
+    }
+
+    /// Copies all bytes of the file.
+    func copy(into buffer: UnsafeMutableRawBufferPointer) throws(ImageCodecError) {
+        switch storage {
+        case .bytes(let bytes): buffer.copyBytes(from: bytes)
+        case .file(let file):
+            let filled = file.read(into: buffer, count: byteCount)
+            guard filled == byteCount else { throw cut(after: filled) }
+        }
+    }
+
+    private func cut(after filled: Int) -> ImageCodecError {
+        .unreadable("the file ends after \(filled) of \(byteCount) bytes, or cannot be read")
     }
 
     /// All bytes of the file: in memory already, or read now.

@@ -45,15 +45,18 @@ extension ResizePlan {
         window = Rectangle(x: 0, y: 0, width: scaled.width, height: scaled.height)
         let whole = Size(width: max(1, Int(box.width.rounded())), height: max(1, Int(box.height.rounded())))
         let place = sizing.position.shares
+        func start(_ whole: Int, _ part: Int, _ share: Double) -> Int {
+            guard case .focus = sizing.position else { return Int((Double(whole - part) * share).rounded()) }
+            return min(max(Int((Double(whole) * share - Double(part) / 2).rounded()), 0), whole - part)
+        }
         if sizing.fit == .cover {
             let part = Size(width: min(whole.width, scaled.width), height: min(whole.height, scaled.height))
             if part != scaled, sizing.position == .entropy || sizing.position == .attention {
                 cut = part
             } else {
                 window = Rectangle(
-                    x: Int((Double(scaled.width - part.width) * place.x).rounded()),
-                    y: Int((Double(scaled.height - part.height) * place.y).rounded()), width: part.width,
-                    height: part.height)
+                    x: start(scaled.width, part.width, place.x), y: start(scaled.height, part.height, place.y),
+                    width: part.width, height: part.height)
             }
         }
         if sizing.fit == .contain, whole != scaled {
@@ -117,7 +120,7 @@ extension ResizePlan {
 }
 
 extension ImageSizing.Position {
-    var shares: (x: Double, y: Double) {
+    package var shares: (x: Double, y: Double) {
         switch self {
         case .center, .entropy, .attention: (0.5, 0.5)
         case .top: (0.5, 0)
@@ -128,7 +131,8 @@ extension ImageSizing.Position {
         case .topRight: (1, 0)
         case .bottomLeft: (0, 1)
         case .bottomRight: (1, 1)
-        case .at(let x, let y): (x.isFinite ? min(max(x, 0), 1) : 0.5, y.isFinite ? min(max(y, 0), 1) : 0.5)
+        case .at(let x, let y), .focus(let x, let y):
+            (x.isFinite ? min(max(x, 0), 1) : 0.5, y.isFinite ? min(max(y, 0), 1) : 0.5)
         }
     }
 }

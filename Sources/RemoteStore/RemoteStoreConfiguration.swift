@@ -14,8 +14,12 @@ public struct RemoteStoreConfiguration: Sendable {
     public var readTimeout: Duration = .seconds(5)
     /// The time for one upload; default 60 s.
     public var writeTimeout: Duration = .seconds(60)
-    /// The length in bytes up to which bodies are stored; default 8 MiB, at most 64 MiB.
+    /// The length in bytes up to which a body is stored as one object; default 8 MiB, at most 64 MiB. A longer one is stored in parts.
     public var maxBodySize: Int64 = 8 << 20
+    /// The length in bytes up to which bodies are stored; default 64 GiB.
+    public var maxSharedSize: Int64 = 64 << 30
+    /// The length in bytes of the parts of a body: a multiple of 256 KiB.
+    package var partSize: Int64 = 8 << 20
     /// The number of uploads that may wait, each with its file open; default 256. The oldest are dropped.
     public var maxWaitingUploads = 256
     /// The bytes of uploads that may wait; default 64 MiB. Those that run are in memory.
@@ -27,6 +31,12 @@ public struct RemoteStoreConfiguration: Sendable {
     public var failureLimit = 3
     /// The time to an object after which a response counts as slow; default 500 ms.
     public var slowResponse: Duration = .milliseconds(500)
+    /// The time within which an invalidation by another machine ends what this one has on its disk and in memory: one small request each
+    /// time. Default 2 s. `nil`: neither are invalidations looked for, nor is the store tried at the start.
+    public var invalidationInterval: Duration? = .seconds(2)
+    /// The time for which a machine has a URL to itself while it asks the origin, unless it renews it; the others wait for its
+    /// object. Default 3 s; zero: everyone asks the origin.
+    public var leaseTime: Duration = .seconds(3)
     /// A file of certificate authorities in PEM that replaces the system's.
     public var caFile: String?
     /// True to share responses to requests with credentials, those of an owner, and `private` ones as well; default false. Keys contain the

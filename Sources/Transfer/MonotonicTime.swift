@@ -1,4 +1,5 @@
 import Glibc
+import Units
 
 /// Nanoseconds of a clock that never steps. One word: it is read for every transfer and every burst of bytes.
 struct MonotonicTime: Comparable, Sendable {
@@ -21,14 +22,6 @@ struct MonotonicTime: Comparable, Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, within what 63 bits hold (292 years).
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return overflow || carry ? (seconds < 0 ? .min : .max) : sum
-    }
-
     /// Whole milliseconds, at least 1 when positive: 0 means "no limit" to libcurl.
     var milliseconds: Int {
         let nanoseconds = nanoseconds

@@ -1,4 +1,5 @@
 import CLibcurl
+import ConcurrencyPrimitives
 public import FoundationEssentials
 public import HTTPSemantics
 import Synchronization
@@ -96,7 +97,7 @@ public final class TransferEngine: HTTPTransport {
     }
 
     /// Counts of all transfers of this engine.
-    public var totals: TransferTotals { mailbox.counts.totals }
+    public var totals: TransferTotals { mailbox.totals.withLock { $0 } }
 
     /// Ends all transfers with ``TransferError/Code/cancelled`` and stops the engine's thread, and waits for both. A
     /// transfer that is started afterwards fails in the same way.

@@ -29,6 +29,8 @@ public struct TransferRequest: Sendable {
     public var options: TransferOptions
     /// Preconditions about a stored body of this URL; default none.
     public var conditions: StoredBodyConditions?
+    /// Other hosts that may bring parts of the body. ``SegmentingTransport`` alone uses them.
+    package var furtherSources: FurtherSources?
 
     public init(
         url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: [UInt8]? = nil,
@@ -132,8 +134,9 @@ public struct TransferOptions: Sendable, Hashable {
     /// `User-Agent` is added to the request. By default an error status ends in `TransferResult.Outcome.status`, and
     /// its body is discarded.
     public var forwardsErrorResponses = false
-    /// The most connections over which one body of at least 8 MiB is fetched; default 16. It begins with one. Further ones, each with
-    /// `Range` and `If-Range`, are tried where they add to the rate, and used while they do. 1: never more than one.
+    /// The most connections to one origin over which one body of at least 8 MiB is fetched; default 16. It begins with one. Further ones, each
+    /// with `Range` and `If-Range`, are tried where they add to the rate, and used while they do. A body that comes from several
+    /// mirrors has 64 at most in all. 1: never more than one.
     public var maxSegments = 16
     /// True for a further connection for a body that another transfer began: it is not multiplexed with others.
     package var isSegment = false

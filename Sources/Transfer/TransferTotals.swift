@@ -1,5 +1,3 @@
-import ConcurrencyPrimitives
-import Synchronization
 package import Units
 
 /// Counts of an engine's transfers since its creation.
@@ -20,32 +18,11 @@ public struct TransferTotals: Sendable, Equatable {
     package var latencies = DurationHistogram()
 
     public init() {}
-}
 
-/// Counts written on the engine's thread and read on any other.
-final class TransferCounts: Sendable {
-    let attempts = Atomic(0)
-    let bytesReceived = Atomic(0)
-    let resumes = Atomic(0)
-    let bytesResumed = Atomic(0)
-    /// The parts of the totals that are counted once a request.
-    private let requests = Locked(TransferTotals())
-
-    var totals: TransferTotals {
-        var totals = requests.withLock { $0 }
-        totals.attempts = attempts.load(ordering: .relaxed)
-        totals.bytesReceived = bytesReceived.load(ordering: .relaxed)
-        totals.resumes = resumes.load(ordering: .relaxed)
-        totals.bytesResumed = bytesResumed.load(ordering: .relaxed)
-        return totals
+    mutating func noteResponse(status: Int, latency: Duration?) {
+        responses[status, default: 0] += 1
+        if let latency { latencies.note(latency) }
     }
 
-    func noteResponse(status: Int, latency: Duration?) {
-        requests.withLock { requests in
-            requests.responses[status, default: 0] += 1
-            if let latency { requests.latencies.note(latency) }
-        }
-    }
-
-    func noteFailure(_ code: TransferError.Code) { requests.withLock { $0.failures[code, default: 0] += 1 } }
+    mutating func noteFailure(_ code: TransferError.Code) { failures[code, default: 0] += 1 }
 }

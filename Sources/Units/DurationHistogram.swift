@@ -23,10 +23,7 @@ package struct DurationHistogram: Sendable, Equatable {
         sum = sum.addingReportingOverflow(value).overflow ? .max : sum + value
     }
 
-    package mutating func note(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        note(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-    }
+    package mutating func note(_ duration: Duration) { note(duration.nanoseconds) }
 
     /// The first bound that is not less than the value.
     private static func bucket(of value: Int64) -> Int {

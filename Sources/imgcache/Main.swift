@@ -12,15 +12,19 @@ struct Main: AsyncParsableCommand {
             RemoveCommand.self, PruneCommand.self, ClearCommand.self, VerifyCommand.self,
             SyncCommand.self, RecordsCommand.self,
             PinCommand.self, PinsCommand.self, UnpinCommand.self,
-            SignCommand.self, ServeCommand.self,
+            SignCommand.self, ServeCommand.self, FleetCommand.self,
         ]
     )
 
     private static func refuseRepeatedOptions(_ arguments: [String]) throws {
-        guard RepeatedOptions.isPossible(in: arguments),
-            let command = configuration.subcommands.first(where: { $0.configuration.commandName == arguments.first }),
-            command != ServeCommand.self,
-            let option = RepeatedOptions(of: command).first(in: arguments.dropFirst())
+        guard RepeatedOptions.isPossible(in: arguments) else { return }
+        var (command, rest): (any ParsableCommand.Type, _) = (Main.self, arguments[...])
+        while let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == rest.first })
+        {
+            (command, rest) = (next, rest.dropFirst())
+        }
+        guard command != Main.self, command != ServeCommand.self,
+            let option = RepeatedOptions(of: command).first(in: rest)
         else { return }
         throw ValidationError("\(option) is specified more than once.")
     }

@@ -7,10 +7,12 @@ import Testing
 struct CommandReferenceTests {
     /// The help of every command, as the page shows it.
     private var help: String {
-        Main.configuration.subcommands.map { command in
+        Main.configuration.subcommands.flatMap { command in
+            [("", command)] + command.configuration.subcommands.map { (command._commandName + " ", $0) }
+        }.map { group, command in
             let text = Main.helpMessage(for: command, columns: 100)
                 .replacing(#/ +\n/#, with: "\n")
-            return "### imgcache \(command._commandName)\n\n```text\n\(text)\n```\n"
+            return "### imgcache \(group)\(command._commandName)\n\n```text\n\(text)\n```\n"
         }.joined(separator: "\n")
     }
 

@@ -61,6 +61,14 @@ import Testing
         #expect(ImageRecipe.words(ImageRecipe(request, .encoded(encoder)).text) == words)
     }
 
+    @Test func `an effect whose results have sizes of their own makes an animation a still image`() {
+        var request = ImageRequest("https://example.com/a", ImageSizing.fit(10, 10))
+        request.processors = [.roundedCorners(radius: 2)]
+        #expect(ImageRecipe(request, .encoded(.webp())).keepsAnimation)
+        request.processors.append(.trim(tolerance: 3))
+        #expect(!ImageRecipe(request, .encoded(.webp())).keepsAnimation)
+    }
+
     @Test func `whatever a recipe says, its words say something`() {
         for text in ["", "x", "5:", "3:abc", "2:ab 9:abc", "0: 0:", "3:1x1 4:jpeg"] {
             #expect(ImageRecipe.words(text).count >= text.count / 9)

@@ -62,7 +62,7 @@ struct Corpus: Sendable {
     func bytes(_ path: String) throws -> [UInt8] { try [UInt8](Data(contentsOf: root.appending(path: path))) }
 
     /// Files of a kind, in folders of formats that are decoded here (`good`), or all of them.
-    func files(_ kind: String, _ folders: Set<String> = ["apng", "jpeg", "png", "webp"]) -> [File] {
+    func files(_ kind: String, _ folders: Set<String> = ["apng", "avif", "gif", "jpeg", "png", "webp"]) -> [File] {
         files.filter { $0.kind == kind && (folders.isEmpty || folders.contains(String($0.path.prefix { $0 != "/" }))) }
     }
 }

@@ -16,12 +16,30 @@ import Testing
         // A refused file is refused at every size, and not only by the time limit.
         #expect((whole == nil) == (small == nil))
         #expect(whole != nil || partial == nil)
-        let isRead = file.format == nil || file.format.map { ["jpeg", "png", "webp"].contains($0) } == true
+        let isRead =
+            file.format == nil || file.format.map { ["jpeg", "png", "webp", "gif", "avif"].contains($0) } == true
         switch file.expect {
         case "reject": #expect(whole != nil && partial != nil)
         case "accept" where isRead: #expect(whole == nil, "\(whole.map { "\($0)" } ?? "")")
         case "accept": #expect(whole?.code == .unsupportedFormat)
         default: break
+        }
+    }
+
+    @Test(arguments: Corpus.shared.files("hostile", []))
+    func `the frames of a hostile file are frames or an error`(_ file: Corpus.File) throws {
+        let source = try Corpus.shared.source(file.path)
+        let still = outcome(ImageDecoder(), source, .fit(64, 64))
+        do throws(ImageCodecError) {
+            let made = try ImageEncoder.webp().thumbnail(of: source, .fit(64, 64), ImageDecoder(), keepsAnimation: true)
+            let info = try ImageInfo.read(ImageSource(made.bytes))
+            #expect(info.width == made.width && info.height == made.height && max(made.width, made.height) <= 64)
+            #expect(still == nil)
+        } catch {
+            #expect(!error.reason.isEmpty)
+            // A file of one frame is what it is without the others.
+            let frames = (try? ImageInfo.read(source))?.frames ?? 1
+            #expect(still != nil || frames > 1, "\(error)")
         }
     }
 

@@ -18,7 +18,13 @@ struct ImageOptionsTests {
             )
                 == all)
         #expect(try options("w=100") == options("width=100,dpr=1,quality=80,fit=scale-down,format=auto,gravity=center"))
-        #expect(try options("w=10,h=10,blur=4").processors == [.blur(sigma: 2)])
+        #expect(try options("w=10,frame=12").frame == 12)
+        #expect(try options("w=10").keepsAnimation)
+        #expect(try options("w=10,anim=true") == options("w=10,anim=1"))
+        for still in ["w=10,anim=0", "w=10,anim=false", "w=10,anim=1,frame=0"] {
+            #expect(try options(still).keepsAnimation == false)
+        }
+        #expect(try options("w=10,h=10,blur=4").processors([:]) == [.blur(sigma: 2)])
     }
 
     @Test(arguments: [
@@ -28,10 +34,14 @@ struct ImageOptionsTests {
         ("width=0", "\"width\" must be an integer from 1 to 8192"), ("w=-1", "\"w\" must be"),
         ("w=+1", "\"w\" must be"),
         ("w=1e3", "\"w\" must be"), ("w=8193", "\"w\" must be"), ("w=99999999999999999999", "\"w\" must be"),
-        ("w=auto", "\"w\" must be"), ("h=1.5", "\"h\" must be"), ("w= 1", "\"w\" must be"), ("q=0", "\"q\" must be"),
+        ("w=auto", "\"w\" must be"), ("h=1.5", "\"h\" must be"), ("frame=1000", "\"frame\" must be"),
+        ("anim=2", "\"anim\" must be 1 or 0"),
+        ("anim=yes", "\"anim\" must be"),
+        ("w= 1", "\"w\" must be"), ("q=0", "\"q\" must be"),
         ("quality=101", "\"quality\" must be an integer from 1 to 100"),
         ("fit=Cover", "\"fit\" must be one of inside, scale-down, contain"),
-        ("fit=none", "\"fit\" must be one of"), ("format=avif", "\"format\" must be one of auto, webp, jpeg, png"),
+        ("fit=none", "\"fit\" must be one of"),
+        ("format=heif", "\"format\" must be one of auto, avif, webp, jpeg, png"),
         ("f=json", "\"f\" must be one of"), ("dpr=0", "\"dpr\" must be"), ("dpr=4.01", "\"dpr\" must be"),
         ("dpr=nan", "\"dpr\" must be"), ("dpr=0x1", "\"dpr\" must be"), ("dpr=1.234", "\"dpr\" must be"),
         ("dpr=.5", "\"dpr\" must be"),
@@ -99,21 +109,29 @@ struct ImageOptionsTests {
     }
 
     @Test func `choose the format that the client reads`() throws {
-        #expect(try options("w=9").encoding(acceptsWebP: true) == .encoder(.webp(quality: 80)))
-        #expect(try options("w=9,q=50").encoding(acceptsWebP: false) == .likeOriginal(.init(quality: 50)))
-        #expect(try options("f=webp").encoding(acceptsWebP: false) == .encoder(.webp(quality: 80)))
-        #expect(try options("f=jpeg,q=9").encoding(acceptsWebP: true) == .encoder(.jpeg(quality: 9)))
-        #expect(try options("f=png,q=9").encoding(acceptsWebP: true) == .encoder(.png()))
+        #expect(try options("w=9").encoding(for: AcceptedFormats(["image/webp"])) == .encoder(.webp(quality: 80)))
+        #expect(try options("w=9,q=50").encoding(for: AcceptedFormats()) == .likeOriginal(.init(quality: 50)))
+        #expect(try options("f=webp").encoding(for: AcceptedFormats()) == .encoder(.webp(quality: 80)))
+        #expect(try options("f=jpeg,q=9").encoding(for: AcceptedFormats(["image/webp"])) == .encoder(.jpeg(quality: 9)))
+        let both = AcceptedFormats(["image/avif,image/webp"])
+        #expect(
+            try options("w=9,q=90").encoding(for: both)
+                == .avifIfLarge(.init(quality: 80), else: .init(quality: 90)))
+        #expect(try options("f=avif").encoding(for: AcceptedFormats()) == .encoder(.avif(quality: 60)))
+        // Whoever does not read WebP gets what everybody reads when AVIF is not worth its time.
+        #expect(
+            try options("w=9").encoding(for: AcceptedFormats(["image/avif"])) == .likeOriginal(.init(quality: 80)))
+        #expect(try options("f=png,q=9").encoding(for: AcceptedFormats(["image/webp"])) == .encoder(.png()))
     }
 
     @Test func `can ask for each format that the library writes`() {
         let written = ImageOptions.Format.allCases.compactMap { format -> ImageFormat? in
-            guard let encoding = try? options("f=\(format.rawValue)").encoding(acceptsWebP: false),
+            guard let encoding = try? options("f=\(format.rawValue)").encoding(for: AcceptedFormats()),
                 case .encoder(let encoder) = encoding
             else { return nil }
             return encoder.format
         }
-        for format in ImageFormat.allCases where format.isSupported {
+        for format in ImageFormat.allCases where format.isWritten {
             #expect(written.contains(format), "ImageOptions.Format of the service lacks \(format)")
         }
     }
@@ -133,12 +151,21 @@ struct AcceptedFormatsTests {
         ("image/webpx", false), ("text/image/webp", false), (",,;,", false),
     ])
     func `asks for WebP when it names it, and nothing better`(line: String, isWebP: Bool) {
-        #expect(AcceptedFormats.prefersWebP([line]) == isWebP)
+        #expect(AcceptedFormats([line]).isWebP == isWebP)
+    }
+
+    @Test(arguments: [
+        ("image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", true), ("image/avif", true),
+        ("image/avif;q=0.9,image/webp", false), ("image/webp,*/*", false), ("image/avif;q=0", false),
+        ("image/avif;q=0.5,image/*", false), ("image/avif;q=0.9,image/webp;q=0.9,image/jpeg;q=0.9", true),
+    ])
+    func `asks for AVIF when it names it, and prefers nothing to it`(line: String, isAVIF: Bool) {
+        #expect(AcceptedFormats([line]).isAVIF == isAVIF)
     }
 
     @Test func `may come in several lines`() {
-        #expect(AcceptedFormats.prefersWebP(["text/html", "image/webp"]))
-        #expect(!AcceptedFormats.prefersWebP(["image/webp;q=0.1", "image/*"]))
-        #expect(!AcceptedFormats.prefersWebP([]))
+        #expect(AcceptedFormats(["text/html", "image/webp"]).isWebP)
+        #expect(!AcceptedFormats(["image/webp;q=0.1", "image/*"]).isWebP)
+        #expect(!AcceptedFormats([]).isWebP && !AcceptedFormats([]).isAVIF)
     }
 }

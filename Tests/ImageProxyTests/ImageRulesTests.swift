@@ -30,6 +30,9 @@ struct ImageRulesTests {
         #expect(
             try self.operation("/image/w=9/a.jpg", rules, accept: "image/webp").encoding == .encoder(.webp(quality: 80))
         )
+        let frame = try self.operation("/image/w=9,frame=2/a.gif", rules).request
+        #expect(frame.decoder.frame == 2 && !frame.keepsAnimation && operation.request.keepsAnimation)
+        #expect(try self.operation("/image/w=9,anim=0/a.gif", rules).request.keepsAnimation == false)
         let fixed = try self.operation("/image/w=9,f=png/a.jpg", rules, accept: "image/webp")
         #expect(!fixed.variesOnAccept && fixed.encoding == .encoder(.png()))
         #expect(
@@ -62,8 +65,8 @@ struct ImageRulesTests {
 
     @Test func `only in the widths that are allowed, where some are`() throws {
         var rules = rules
-        rules.widths = [64, 128]
-        #expect(try operation("/image/w=64,h=5/a.jpg", rules).request.sizing?.width == 64)
+        rules.restrictions.widths = [64, 128]
+        #expect(try operation("/image/w=64,h=128/a.jpg", rules).request.sizing?.width == 64)
         #expect(throws: ImageRequestError.width(65)) { try operation("/image/w=65/a.jpg", rules) }
         #expect(throws: ImageRequestError.width(nil)) { try operation("/image/h=64/a.jpg", rules) }
     }
@@ -158,6 +161,20 @@ struct ImageFailureTests {
             #expect(text.hasPrefix("{\"error\":\"\(name)\",\"message\":\"") && !text.contains("10.0.0.1"), "\(text)")
             #expect(response.detail?.contains("http://10.0.0.1/secret") == true)
         }
+    }
+
+    @Test(arguments: [ImageFormat.heif, .svg, .tiff, .jpegXL])
+    func `a format that is known and not read is named`(_ format: ImageFormat) {
+        let cause = ImageCodecError(.unsupportedFormat, format: format, "unsupported format: \(format)")
+        let response = Response(
+            imageFailure: ImageCacheError(.undecodable(.unsupportedFormat), url: "/a", message: "", cause: cause))
+        #expect(response.head.status.code == 415 && response.error == "unsupported-format")
+        guard case .bytes(let bytes) = response.body else {
+            Issue.record("no body")
+            return
+        }
+        #expect(
+            String(decoding: bytes, as: UTF8.self).contains("The original is \(format.name), which is not supported"))
     }
 
     @Test func `who may not have it is told so by 403, who asked wrongly by 400`() {

@@ -16,7 +16,7 @@ struct ParsedTargetsTests {
         let again = try known.operation(target: "/image/w=9,f=auto/a.jpg", accept: "image/webp", by: rules, now: 0)
         #expect(again.encoding == webp.encoding)
         var narrower = ImageRules(origin: "https://origin.example")
-        narrower.widths = [10]
+        narrower.restrictions.widths = [10]
         #expect(throws: ImageRequestError.width(9)) {
             try known.operation(target: "/image/w=9,f=auto/a.jpg", accept: "image/webp", by: narrower, now: 0)
         }

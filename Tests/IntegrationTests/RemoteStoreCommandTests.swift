@@ -25,7 +25,8 @@ import Testing
             set { faults.withLock { $0 = newValue } }
         }
 
-        var keys: [String] { objects.withLock { Array($0.keys) } }
+        /// The names of responses' objects.
+        var keys: [String] { objects.withLock { $0.keys.filter { $0.contains("/v1/obj/") } } }
 
         func steps(for request: ReceivedRequest) -> [OriginStep] {
             switch fault {
@@ -56,7 +57,9 @@ import Testing
                     return [head, .body(Array(object.bytes.prefix(object.bytes.count / 2))), .cut(reset: false)]
                 }
                 return [head, .body(object.bytes)]
-            default: return [.head(status: 204, fields: [])]
+            default:
+                objects.withLock { $0[request.path] = nil }
+                return [.head(status: 204, fields: [])]
             }
         }
     }

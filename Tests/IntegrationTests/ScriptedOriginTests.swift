@@ -100,6 +100,14 @@ import Testing
         #expect(terminal.text == "24 63\r\n")
     }
 
+    @Test func `a child that is killed while it crashes is an issue`() async throws {
+        let child = try ChildProcess(
+            "/bin/sh", ["-c", "echo '*** Signal 11: Backtracing from 0x1...' >&2; exec sleep 60"], environment: [:])
+        #expect(await child.says("***"))
+        withKnownIssue { child.send(signal: SIGKILL) }
+        #expect(await child.end() == .signaled(SIGKILL))
+    }
+
     @Test func `content differs by seed and by place`() {
         let content = Content(seed: 6, size: 1 << 20)
         #expect(content.bytes(5..<100_000) == Array(content.bytes(0..<100_000)[5...]))

@@ -9,14 +9,6 @@ import Testing
 struct SharedDownloadTests {
     private let representation = Representation(seed: 72, size: 500_000)
 
-    private func machine(_ store: SeaweedFS) throws -> TestWorkspace {
-        var machine = try TestWorkspace()
-        machine.command.environment["AWS_ENDPOINT_URL_S3"] = store.endpoint
-        machine.command.environment["AWS_ACCESS_KEY_ID"] = SeaweedFS.accessKeyID
-        machine.command.environment["AWS_SECRET_ACCESS_KEY"] = SeaweedFS.secretAccessKey
-        return machine
-    }
-
     @Test func `one machine downloads, another gets it from the store; without the store, from the origin`()
         async throws
     {
@@ -27,7 +19,7 @@ struct SharedDownloadTests {
         // The store may respond 500 at first, and on a busy computer later than it is given.
         for number in 1...40 where shared == nil {
             let path = "/\(number)"
-            let (one, other) = (try machine(store), try machine(store))
+            let (one, other) = (try TestWorkspace(sharing: store), try TestWorkspace(sharing: store))
             let first = try await one.fetchJSON("--remote", place, origin.url(path))
             #expect(first.outcome.ending == .exited(0) && first.answer.source == "network", "\(first.outcome)")
             let second = try await other.fetchJSON("--remote", place, origin.url(path))
@@ -43,7 +35,7 @@ struct SharedDownloadTests {
         }
         let path = try #require(shared, "no machine got a file from the store")
         await store.kill()
-        let third = try machine(store)
+        let third = try TestWorkspace(sharing: store)
         let (outcome, answer) = try await third.fetchJSON("--remote", place, origin.url(path))
         #expect(outcome.ending == .exited(0) && answer.source == "network", "\(outcome)")
         #expect(representation.content.equalsFile(at: answer.path ?? ""))

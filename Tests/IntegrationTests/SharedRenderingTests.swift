@@ -3,6 +3,7 @@ import Foundation
 import ImageCache
 import TestSupport
 import Testing
+import Units
 
 /// Images that are asked for alone and among others: the same bytes, bounded work, and none for who has left.
 @Suite(.fewAtATime, .timeLimit(.minutes(20))) struct SharedRenderingTests {
@@ -195,5 +196,17 @@ import Testing
         #expect(try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(32, 32)).width == 32)
         #expect(steps.withLock { $0 } == [])
         #expect(cache.imageStatistics.encodes == 1)
+    }
+
+    @Test func `images of rows in memory add no decode and no time of one`() async throws {
+        let origin = try origin(["/a.jpg": try ImageEncoder.jpeg().encode(Self.image(640, 480))])
+        let cache = try cache("times")
+        for size in 40..<60 {
+            _ = try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(size, size))
+        }
+        let statistics = cache.imageStatistics
+        #expect((1..<20).contains(statistics.decodes))
+        #expect(statistics.times.decode.count == statistics.decodes)
+        #expect(statistics.times.encode.count == 20)
     }
 }

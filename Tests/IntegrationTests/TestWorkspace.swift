@@ -17,6 +17,12 @@ struct TestWorkspace {
         command.environment["HOME"] = directory.path
     }
 
+    /// The folders of a machine that shares a store.
+    init(sharing store: SeaweedFS) throws {
+        try self.init()
+        command.environment.merge(SeaweedFS.environment(store.endpoint)) { $1 }
+    }
+
     var cache: String { command.cacheDirectory }
 
     /// A path in the folder that the command runs in.

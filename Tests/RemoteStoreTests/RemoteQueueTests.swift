@@ -6,7 +6,7 @@ import Testing
 struct RemoteQueueTests {
     private func queue(_ keys: [String], maxCount: Int = 4, maxBytes: Int64 = 100, width: Int = 2) -> RemoteQueue<Int> {
         var queue = RemoteQueue<Int>(maxCount: maxCount, maxBytes: maxBytes, width: width)
-        for (number, key) in keys.enumerated() { queue.add(.init(key: key, size: 10, work: number)) }
+        for (number, key) in keys.enumerated() { _ = queue.add(.init(key: key, size: 10, work: number)) }
         return queue
     }
 
@@ -32,8 +32,8 @@ struct RemoteQueueTests {
         var queue = queue(["a", "b", "c"], maxBytes: 25)
         let first = queue.next()?.key
         #expect(first == "b" && queue.dropped == 1)
-        queue.add(.init(key: "huge", size: 26, work: 0))
-        #expect(queue.dropped == 2 && queue.waitingCount == 1)
+        let dropped = queue.add(.init(key: "huge", size: 26, work: 0))
+        #expect(dropped.map(\.key) == ["huge"] && queue.dropped == 2 && queue.waitingCount == 1)
     }
 
     @Test func `of one key the last change waits, and none runs beside another`() {
@@ -42,7 +42,7 @@ struct RemoteQueueTests {
         _ = queue.next()
         let last = queue.next()
         #expect(last?.key == "a" && last?.work == 2)
-        queue.add(.init(key: "a", size: 1, work: 9))
+        _ = queue.add(.init(key: "a", size: 1, work: 9))
         queue.finished("b")
         let beside = queue.next()
         #expect(beside == nil)
@@ -54,9 +54,25 @@ struct RemoteQueueTests {
     @Test func `what waits can be dropped as a whole`() {
         var queue = queue(["a", "b", "c"])
         _ = queue.next()
-        queue.dropWaiting()
-        #expect(queue.dropped == 2 && queue.waitingCount == 0 && queue.waitingBytes == 0)
+        let dropped = queue.dropWaiting()
+        #expect(dropped.count == 2 && queue.dropped == 2 && queue.waitingCount == 0 && queue.waitingBytes == 0)
         queue.finished("a")
         #expect(queue.isIdle)
+    }
+
+    @Test func `what others wait for goes first, in its own order, and is dropped last`() {
+        var queue = queue(["a", "b", "c"], width: 9)
+        for key in ["d", "e"] {
+            let dropped = queue.add(.init(key: key, size: 10, work: 0, isUrgent: true))
+            #expect(dropped.map(\.key) == (key == "d" ? [] : ["a"]))
+        }
+        let order = (0..<4).compactMap { _ in queue.next()?.key }
+        #expect(order == ["d", "e", "b", "c"])
+    }
+
+    @Test func `a change that is replaced is handed back`() {
+        var queue = queue(["a"])
+        let replaced = queue.add(.init(key: "a", size: 1, work: 7))
+        #expect(replaced.map(\.work) == [0] && queue.dropped == 0)
     }
 }

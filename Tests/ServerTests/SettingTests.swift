@@ -82,7 +82,7 @@ struct SettingTests {
         let new = try configuration(options: ["queue-length": "2", "max-url-length": "100"])
         #expect(try current.reload(new) == ["max-url-length"])
         #expect(current.value.queueLength == 2)
-        #expect(current.value.widths.isEmpty)
+        #expect(current.value.imageOptions.widths.isEmpty)
         #expect(current.value.maxURLLength == 8192)
 
         let seen = Seen()

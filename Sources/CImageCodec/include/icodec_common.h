@@ -46,6 +46,7 @@ typedef struct {
     uint64_t memory; // bytes that a decoder may allocate
     uint64_t ancillary; // bytes of one profile or Exif block, inflated
     uint32_t scans; // of one JPEG
+    uint32_t frames; // of one animation
     double seconds; // CPU time of one part of a preview
     icodec_watch watch;
     bool allow_truncated;
@@ -64,6 +65,8 @@ typedef struct {
     uint32_t components; // as stored
     uint32_t bit_depth; // of a sample as stored
     uint32_t frames;
+    uint32_t loops; // times that an animation is shown, 0: for ever
+    uint64_t milliseconds; // of all frames
     bool has_alpha;
     bool interlaced; // PNG: Adam7; JPEG: progressive, or in several scans
     bool is_cmyk; // JPEG: CMYK or YCCK
@@ -72,6 +75,7 @@ typedef struct {
     bool is_lossless; // WebP
     bool fills_canvas; // WebP: the first frame is all of the image
     uint64_t coefficients, coarse_coefficients; // JPEG in several scans: bytes that are held to decode it, and at 1/8 of its size
+    uint64_t decoded_bytes; // AVIF: bytes that are held to decode it
     bool says_srgb; // PNG: the sRGB chunk
     double gamma; // PNG: gAMA, 0 if there is none
     double chromaticities[8]; // PNG: cHRM: white, red, green, blue; all 0 if there is none

@@ -43,16 +43,22 @@ struct Catalogue {
     // MARK: Settings
 
     /// The stored value; nil if there is none.
-    func setting(_ setting: StoreSetting) throws(StoreError) -> Int64? {
-        try first(.setting, { $0.bind(1, setting.rawValue) }, row: { $0.integer(0) })
+    func setting(_ setting: StoreSetting) throws(StoreError) -> Int64? { try number(named: setting.rawValue) }
+
+    func number(named name: String) throws(StoreError) -> Int64? {
+        try first(.setting, { $0.bind(1, name) }, row: { $0.integer(0) })
     }
 
     /// Stores a value, or deletes it.
     func save(_ setting: StoreSetting, _ value: Int64?) throws(StoreError) {
-        if let value {
-            try run(.saveSetting) { $0.bind(1, setting.rawValue).bind(2, value) }
+        try save(value, named: setting.rawValue)
+    }
+
+    func save(_ number: Int64?, named name: String) throws(StoreError) {
+        if let number {
+            try run(.saveSetting) { $0.bind(1, name).bind(2, number) }
         } else {
-            try run(.deleteSetting) { $0.bind(1, setting.rawValue) }
+            try run(.deleteSetting) { $0.bind(1, name) }
         }
     }
 

@@ -13,7 +13,7 @@ package final class PartialBody: Sendable {
     /// Open for reading; closed with this value. Read with `pread`.
     package var descriptor: Int32 { data.descriptor }
 
-    private let data: File
+    let data: File
     private let recordFile: File
     private let slotsOffset: Int64
     private let tail: PartialTail?
@@ -37,15 +37,24 @@ package final class PartialBody: Sendable {
         defer { buffer.deallocate() }
         var block = BlockMap.index(of: range.lowerBound)
         while BlockMap.start(of: block) < range.upperBound {
-            guard let (bytes, checksum) = try expected(of: block) else { return false }
-            let memory = UnsafeMutableRawBufferPointer(rebasing: buffer[..<bytes.count])
-            guard try data.read(into: memory, at: bytes.lowerBound) == bytes.count,
-                Checksum(of: UnsafeRawBufferPointer(memory)) == checksum,
+            guard let bytes = try readVerified(block, into: buffer),
                 bytes.upperBound >= min(range.upperBound, BlockMap.start(of: block + 1))
             else { return false }
             block += 1
         }
         return true
+    }
+
+    /// Reads the bytes of a block that are present; nil if there are none, more than the memory holds, or they do not match their checksum.
+    func readVerified(
+        _ block: Int64, into memory: UnsafeMutableRawBufferPointer
+    ) throws(StoreError) -> Range<Int64>? {
+        guard let (bytes, checksum) = try expected(of: block), bytes.count <= memory.count else { return nil }
+        let memory = UnsafeMutableRawBufferPointer(rebasing: memory[..<bytes.count])
+        guard try data.read(into: memory, at: bytes.lowerBound) == bytes.count,
+            Checksum(of: UnsafeRawBufferPointer(memory)) == checksum
+        else { return nil }
+        return bytes
     }
 
     /// The bytes of a block that are present, and their checksum.

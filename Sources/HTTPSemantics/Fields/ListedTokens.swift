@@ -9,9 +9,8 @@ package struct ListedTokens: Sequence, IteratorProtocol {
         while !rest.isEmpty {
             let word = rest.prefix { $0 != UInt8(ascii: ",") }
             rest = rest.dropFirst(word.count + 1)
-            var trimmed = word.drop { $0.isWhitespace }
-            while let last = trimmed.last, last.isWhitespace { trimmed = trimmed.dropLast() }
-            if !trimmed.isEmpty { return Substring(trimmed) }
+            let token = Substring(word).trimmed
+            if !token.isEmpty { return token }
         }
         return nil
     }

@@ -94,18 +94,12 @@ enum ForwardedFor {
             } else if byte == UInt8(ascii: "\"") {
                 isQuoted.toggle()
             } else if byte == separator, !isQuoted {
-                parts.append(trimmed(text[start..<index]))
+                parts.append(text[start..<index].trimmed)
                 start = text.utf8.index(after: index)
             }
         }
-        parts.append(trimmed(text[start...]))
+        parts.append(text[start...].trimmed)
         return parts
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while let last = text.last, last == " " || last == "\t" { text = text.dropLast() }
-        return text
     }
 
     /// The content of a quoted string; addresses contain no characters that must be escaped.

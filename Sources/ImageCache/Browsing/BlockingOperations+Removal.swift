@@ -5,7 +5,8 @@ extension BlockingOperations {
     /// Removes all variants of a request's URL, the images derived from them, and its partial.
     package func remove(_ request: FileRequest) throws(ImageCacheError) -> RemovalResult {
         let resolved = try ResolvedRequest(request, by: cache.fetcher.rules)
-        cache.fetcher.remote?.invalidate([resolved.key])
+        cache.fetcher.remote?.invalidate(
+            [resolved.key], url: resolved.url, allOwners: resolved.owner != nil)
         defer { cache.forgetImages(of: request) }
         return try translating {
             let partials = try store.partial(for: resolved.key) == nil ? 0 : 1
@@ -29,6 +30,7 @@ extension BlockingOperations {
             // Nearly all entries are in the namespace that all share: found without a search.
             let shared = try remove(FileRequest(url))
             let key = cache.fetcher.rules.keyURL(of: url)
+            cache.fetcher.remote?.invalidate([EntryKey(ofShared: key)], url: key, allOwners: true)
             return try shared + removeMatches(.url(key), invalidating: .resource(key))
         case .prefix, .host: return try removeMatches(target, invalidating: .everything)
         }
@@ -38,8 +40,15 @@ extension BlockingOperations {
         _ target: RemovalTarget, invalidating scope: InvalidationScope
     ) throws(ImageCacheError) -> RemovalResult {
         let matches = target.matcher
+        var urls: Set<String> = []
+        defer { if let scope = RemoteInvalidation(target) { cache.fetcher.remote?.invalidate(scope, urls: urls) } }
         let result = try translating {
-            var result = RemovalResult(try store.remove(invalidating: scope, where: matches), partials: 0)
+            let removed = try store.remove(invalidating: scope) { url in
+                guard matches(url) else { return false }
+                urls.insert(url)
+                return true
+            }
+            var result = RemovalResult(removed, partials: 0)
             for partial in try store.partials() {
                 guard let record = ResponseRecord(decoding: partial.header), matches(record.url) else { continue }
                 try store.removePartials(for: partial.key)
@@ -57,6 +66,7 @@ extension BlockingOperations {
             guard let entry = try store.entry(id),
                 try store.remove(entry, invalidating: entry.key.isOfDerivedImages ? nil : entry.key.ofDerivedImages)
             else { return RemovalResult() }
+            cache.fetcher.remote?.invalidate([entry.key], url: entry.url, allOwners: false)
             return RemovalResult(entries: 1, bytes: entry.allocated)
         }
     }

@@ -218,22 +218,3 @@ extension HTTPResponse {
 extension HTTPResponse.Status {
     fileprivate var mayHaveContent: Bool { code >= 200 && code != 204 && code != 304 }
 }
-
-/// Keys whose answers were not storable lately: those who ask for one of them do not wait for each other, each asks the origin.
-/// An answer that is storable all the same (not everybody sends a cookie) is stored, and ends that.
-private struct RecentKeys {
-    private static let life = Duration.seconds(120)
-    private static let limit = 4096
-
-    private var ends: [EntryKey: ContinuousClock.Instant] = [:]
-
-    mutating func insert(_ key: EntryKey, now: ContinuousClock.Instant) {
-        if ends.count >= Self.limit { ends = ends.filter { $0.value > now } }
-        if ends.count >= Self.limit { ends.removeAll() }
-        ends[key] = now + Self.life
-    }
-
-    mutating func remove(_ key: EntryKey) { ends[key] = nil }
-
-    func contains(_ key: EntryKey, now: ContinuousClock.Instant) -> Bool { ends[key].map { $0 > now } ?? false }
-}

@@ -12,6 +12,8 @@ public enum ImageSourceKind: Sendable, Hashable {
     case memory
     /// The disk store, where it was kept beside its original.
     case thumbnail
+    /// The remote store that is shared with other machines, one of which rendered it from the very same original.
+    case remote
     /// Rendered for this request, from an original with this source.
     case original(CachedFile.Source)
 }

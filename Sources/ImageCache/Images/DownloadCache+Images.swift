@@ -124,11 +124,17 @@ public enum ThumbnailEncoding: Sendable, Hashable {
     case encoder(ImageEncoder)
     /// JPEG for a JPEG, PNG for a PNG; for others PNG if there is transparency, else JPEG: for clients that read nothing else.
     case likeOriginal(ImageEncoder.JPEGOptions)
+    /// AVIF for a thumbnail whose area is one of `ImageEncoder.AVIFOptions.worthwhileAreas`, else WebP.
+    case avifIfLarge(ImageEncoder.AVIFOptions, else: ImageEncoder.WebPOptions)
+    /// An `ImageDescription` as JSON, of the original.
+    case description
 
     var output: ImageRecipe.Output {
         switch self {
         case .encoder(let encoder): .encoded(encoder)
         case .likeOriginal(let options): .likeOriginal(options)
+        case .avifIfLarge(let avif, let webP): .avifIfLarge(avif, else: webP)
+        case .description: .description
         }
     }
 }

@@ -80,8 +80,8 @@ extension ImagePipeline {
         case .encoded(let encoder):
             content = .encoded(
                 bytes, encoder.format, width: found.record.width, height: found.record.height)
-        case .likeOriginal:
-            guard let format = ImageFormat.detect(bytes.prefix(ImageFormat.signatureLength)) else { return nil }
+        case .likeOriginal, .avifIfLarge, .description:
+            guard let format = recipe.output.format(of: bytes) else { return nil }
             content = .encoded(bytes, format, width: found.record.width, height: found.record.height)
         case .pixels:
             var decoder = ImageDecoder()
@@ -114,12 +114,20 @@ extension ImagePipeline {
             (bytes, width, height, format) = (encoded, pixels.width, pixels.height, encoder.format)
         }
         let original = file.body.entry
-        // Under which of its URLs would it be looked for?
-        if original.key.isOfSearch { return false }
         let response = ResponseRecord(url: original.url, response: file.response)
         let record = DerivedImageRecord(
             original: original.id, width: width, height: height, format: format, damage: image.damage,
             response: response)
+        return store(bytes, record, recipe.text(decoder: planned.header.decoderIdentity), file, image.generation)
+    }
+
+    /// Stores the bytes of an image beside its original, under its recipe. False when that failed.
+    func store(
+        _ bytes: [UInt8], _ record: DerivedImageRecord, _ recipe: String, _ file: CachedFile, _ generation: Generation
+    ) -> Bool {
+        let original = file.body.entry
+        // Under which of its URLs would it be looked for?
+        if original.key.isOfSearch { return false }
         let key = original.key.ofDerivedImages
         do throws(StoreError) {
             let writer = try fetcher.store.beginBody(for: key)
@@ -127,9 +135,8 @@ extension ImagePipeline {
             try writer.writeAll(bytes)
             _ = try writer.commit(
                 NewEntry(
-                    key: key, variant: recipe.text(decoder: planned.header.decoderIdentity), url: original.url,
-                    metadata: record.encoded,
-                    generation: image.generation, isDerived: true))
+                    key: key, variant: recipe, url: original.url, metadata: record.encoded, generation: generation,
+                    isDerived: true))
             return true
         } catch {
             return false
@@ -139,7 +146,7 @@ extension ImagePipeline {
 
 extension CachePolicy {
     /// True if the store is looked at before the origin is asked.
-    fileprivate var mayUseStored: Bool {
+    var mayUseStored: Bool {
         switch self {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: false
         default: true

@@ -113,7 +113,7 @@ final class ImagePipeline: Sendable {
             return RenderedImage(image: stored, source: .thumbnail)
         case .outdated(let original):
             let header = try await header(of: original, request.decoder)
-            renderer.add([job], original, header, keep: keep)
+            renderer.add(await fromRemote([job], original, header), original, header, keep: keep)
             return try await job.value()
         case .none:
             return try await job.value(of: share(job))
@@ -145,7 +145,7 @@ final class ImagePipeline: Sendable {
             group.context.follow(subscription.context)
             let file = try await subscription.value().sharing(!subscription.isFirst)
             let header = try await header(of: file, request.decoder)
-            renderer.add(close(group), file, header, keep: keep)
+            renderer.add(await fromRemote(close(group), file, header), file, header, keep: keep)
         } catch {
             for job in close(group) { job.fulfill(.failure(error)) }
         }
@@ -171,7 +171,7 @@ final class ImagePipeline: Sendable {
 
     // MARK: Keeping
 
-    private func keep(_ image: DerivedImage, for key: ImageKey) {
+    func keep(_ image: DerivedImage, for key: ImageKey) {
         memory.insert(.image(image), for: .image(key), cost: image.cost)
     }
 
@@ -180,6 +180,7 @@ final class ImagePipeline: Sendable {
         keep(image, for: job.key)
         guard request.storing != .originalOnly, !job.recipe.isOriginal else { return }
         let isStored = store(image, planned, within: budget)
+        share(image, planned)
         // A failure costs room, nothing else.
         if isStored, request.storing == .processedOnly { _ = try? fetcher.store.remove(planned.file.body.entry) }
     }

@@ -16,10 +16,15 @@ public protocol ImageProcessing: Sendable {
     ///   - budget: The limits and the remaining time; ``ImageBudget/check()`` stops long work.
     func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage
 
+    /// True if images of one size get results of one size. Default: true. False: of an animation the first frame alone is rendered.
+    var hasOneSize: Bool { get }
+
     /// Bytes of memory that the effect takes beside the image that it gets. Default: 8 for each pixel.
     func memory(width: Int, height: Int) -> Int
 }
 
 extension ImageProcessing {
+    public var hasOneSize: Bool { true }
+
     public func memory(width: Int, height: Int) -> Int { width * height * 8 }
 }

@@ -4,12 +4,14 @@ public import ImageCodec
 public struct ImageProcessor: Sendable, Hashable {
     /// The name of the step, with its parameters: part of the key of its cached result.
     public let identity: String
+    /// False if the size of the result follows from the pixels.
+    let hasOneSize: Bool
     private let change: @Sendable (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage
     private let footprint: @Sendable (inout RenderingFootprint) -> Void
 
     /// An effect of an application's own.
     public init(_ processing: some ImageProcessing) {
-        self.init(processing.identity) { image, budget throws(ImageCodecError) in
+        self.init(processing.identity, hasOneSize: processing.hasOneSize) { image, budget throws(ImageCodecError) in
             let changed = try budget.accounting { () throws(ImageCodecError) in
                 try processing.process(image, within: budget)
             }
@@ -33,11 +35,12 @@ public struct ImageProcessor: Sendable, Hashable {
     }
 
     private init(
-        _ identity: String,
+        _ identity: String, hasOneSize: Bool = true,
         _ change: @escaping @Sendable (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage,
         footprint: @escaping @Sendable (inout RenderingFootprint) -> Void
     ) {
         self.identity = identity
+        self.hasOneSize = hasOneSize
         self.change = change
         self.footprint = footprint
     }

@@ -30,13 +30,33 @@ extension ImageRecipe {
     }
 }
 
+extension ImageRecipe {
+    /// The encoder for all frames of an original; nil: one of them is rendered.
+    func animationEncoder(for header: ImageHeader) -> ImageEncoder? {
+        keepsAnimation && header.isAnimated ? output.animationEncoder : nil
+    }
+
+    /// The memory and work of the effects and the encoder, for all frames.
+    func footprint(
+        of target: DecodingTarget, frames: Int, _ encoder: ImageEncoder
+    ) -> RenderingFootprint {
+        var all = RenderingFootprint(width: target.width, height: target.height, mayHaveAlpha: true)
+        for processor in processors { processor.add(to: &all) }
+        all.memory = max(all.memory, encoder.memory(ofAnimation: frames, width: all.width, height: all.height))
+        all.pixels = (all.pixels + all.area) * frames
+        return all
+    }
+}
+
 extension ImageRecipe.Output {
     /// The encoders that may be used. Pixels are stored as PNG.
     fileprivate var encoders: [ImageEncoder] {
         switch self {
         case .pixels: [.png(level: 1)]
         case .encoded(let encoder): [encoder]
+        case .description: []
         case .likeOriginal(let options): [ImageEncoder(.jpeg(options)), .png()]
+        case .avifIfLarge(let avif, let webP): [ImageEncoder(.avif(avif)), ImageEncoder(.webp(webP))]
         }
     }
 }

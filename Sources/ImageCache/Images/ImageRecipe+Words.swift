@@ -8,7 +8,8 @@ extension ImageRecipe {
         guard !parts.isEmpty else { return text }
         let output = parts.count > 1 ? parts.removeLast() : nil
         var words = sizing(parts.removeFirst())
-        words += parts.map(step)
+        // All formats that hold animations have it, whatever the original is.
+        words += parts.filter { $0 != "animated" }.map(step)
         if let output { words += encoder(output) }
         return words.joined(separator: ", ")
     }
@@ -53,7 +54,9 @@ extension ImageRecipe {
         case "unturned": "not turned"
         case "linear": "linear light"
         default:
-            if text.hasPrefix("decoder=") {
+            if text.hasPrefix("frame=") {
+                "frame \(text.dropFirst(6))"
+            } else if text.hasPrefix("decoder=") {
                 "decoded by \(text.dropFirst(8))"
             } else if  // blur(2.5), corners(12.0)
             text.hasSuffix(")"), let open = text.firstIndex(of: "("), !text.hasPrefix("resize") {
@@ -71,12 +74,14 @@ extension ImageRecipe {
             words.append("format of the original")
             members.removeFirst()
         }
+        if members.first == "large" { return ["AVIF if large, else WebP"] }
         guard let format = members.first else { return [text] }
         let options = Dictionary(members.dropFirst().map(pair)) { first, _ in first }
         let quality = options["q"].map { "quality \(number($0))" } ?? ""
         switch format {
         case "jpeg": words.append("JPEG \(quality)")
         case "png": words.append(options["level"].map { $0 == "6" ? "PNG" : "PNG level \($0)" } ?? "PNG")
+        case "avif": words.append("AVIF \(quality)")
         case "webp": words.append(options["lossless"] == nil ? "WebP \(quality)" : "lossless WebP")
         case "pixels": words.append("pixels")
         case let custom where custom.hasPrefix("encoder="): return words + ["encoded by \(text.dropFirst(8))"]

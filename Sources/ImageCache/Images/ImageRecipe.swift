@@ -8,12 +8,18 @@ struct ImageRecipe: Sendable, Hashable {
         case encoded(ImageEncoder)
         /// JPEG for a JPEG, PNG for a PNG; for others the one that holds all pixels.
         case likeOriginal(ImageEncoder.JPEGOptions)
+        /// AVIF where that is worth its time, else WebP.
+        case avifIfLarge(ImageEncoder.AVIFOptions, else: ImageEncoder.WebPOptions)
+        /// Properties and placeholders as JSON.
+        case description
     }
 
     let sizing: ImageSizing?
     let processors: [ImageProcessor]
     let decoding: Decoding
     let output: Output
+    /// True if the result of an animated original has all its frames.
+    let keepsAnimation: Bool
 
     /// The decoder's options that change the pixels.
     struct Decoding: Sendable, Hashable {
@@ -22,6 +28,7 @@ struct ImageRecipe: Sendable, Hashable {
         let keepsMetadata: Bool
         let appliesOrientation: Bool
         let usesLinearLight: Bool
+        let frame: Int
 
         init(_ decoder: ImageDecoder) {
             allowsTruncated = decoder.allowTruncated
@@ -29,6 +36,7 @@ struct ImageRecipe: Sendable, Hashable {
             keepsMetadata = decoder.keepsMetadata
             appliesOrientation = decoder.appliesOrientation
             usesLinearLight = decoder.usesLinearLight
+            frame = decoder.frame
         }
     }
 
@@ -37,6 +45,9 @@ struct ImageRecipe: Sendable, Hashable {
         processors = request.processors
         decoding = Decoding(request.decoder)
         self.output = output
+        keepsAnimation =
+            request.keepsAnimation && request.decoder.frame == 0 && output.animationEncoder != nil
+            && processors.allSatisfy(\.hasOneSize)
     }
 
     /// True if the result is the original's own pixels, which are not stored beside it.
@@ -45,8 +56,9 @@ struct ImageRecipe: Sendable, Hashable {
     /// The encoder for the stored result: pixels are stored without loss.
     var storedEncoder: ImageEncoder {
         switch output {
-        case .pixels, .likeOriginal: .png(level: 1)
+        case .pixels, .likeOriginal, .description: .png(level: 1)
         case .encoded(let encoder): encoder
+        case .avifIfLarge(_, let webP): ImageEncoder(.webp(webP))
         }
     }
 
@@ -62,14 +74,31 @@ struct ImageRecipe: Sendable, Hashable {
         if decoding.keepsMetadata { parts.append("metadata") }
         if !decoding.appliesOrientation { parts.append("unturned") }
         if decoding.usesLinearLight { parts.append("linear") }
+        if decoding.frame != 0 { parts.append("frame=\(decoding.frame)") }
+        if keepsAnimation { parts.append("animated") }
         if let decoder { parts.append("decoder=\(decoder)") }
         switch output {
         case .pixels: parts.append("pixels")
+        case .description: parts.append("description 1")
         case .encoded(let encoder): parts.append(encoder.recipe)
         case .likeOriginal(let options): parts.append("like," + ImageEncoder(.jpeg(options)).recipe)
+        case .avifIfLarge(let avif, let webP):
+            parts.append(
+                "large," + [ImageEncoder(.avif(avif)), ImageEncoder(.webp(webP))].map(\.recipe).joined(separator: ","))
         }
         // A processor's identity may hold anything.
         return parts.map { "\($0.utf8.count):\($0)" }.joined(separator: " ")
+    }
+}
+
+extension ImageRecipe.Output {
+    /// The encoder for an animated original; nil: the result is a still image.
+    var animationEncoder: ImageEncoder? {
+        switch self {
+        case .encoded(let encoder) where encoder.holdsAnimations: encoder
+        case .avifIfLarge(_, let webP): ImageEncoder(.webp(webP))
+        case .encoded, .pixels, .likeOriginal, .description: nil
+        }
     }
 }
 

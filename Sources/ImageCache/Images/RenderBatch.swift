@@ -17,6 +17,7 @@ final class RenderBatch: Sendable {
         private let limits: DecodingLimits
         private let scale: DecodingScale
         private let priority: TransferPriority
+        private let isAnimation: Bool
 
         init(_ planned: PlannedJob) {
             let (file, request) = (planned.file, planned.job.request)
@@ -25,6 +26,7 @@ final class RenderBatch: Sendable {
             limits = request.decoder.limits
             scale = planned.target.scale
             priority = planned.job.work.priority
+            isAnimation = planned.animationEncoder != nil
         }
     }
 
@@ -51,7 +53,11 @@ final class RenderBatch: Sendable {
         self.first = first
         self.memoryLimit = memoryLimit
         let decoder = first.header.memory(at: first.target.scale)
-        state = Locked(State(jobs: [first], memory: decoder + first.memory, pixels: first.pixels))
+        // The frames of an animation are decoded for one image.
+        state = Locked(
+            State(
+                jobs: [first], memory: decoder + first.memory, pixels: first.pixels,
+                isClosed: first.animationEncoder != nil))
         first.job.join(self)
     }
 

@@ -7,6 +7,7 @@ import Units
 extension ImageRenderer {
     /// Decodes once, then renders each job's image. Blocks the thread.
     func render(_ batch: RenderBatch, _ keep: Keep) {
+        if let encoder = batch.first.animationEncoder { return renderAnimation(batch.first, encoder, keep) }
         let jobs = batch.jobs
         let outputs = jobs.map { planned in
             let request = planned.job.request
@@ -15,9 +16,6 @@ extension ImageRenderer {
         }
         counts.withLock { $0.resizes += jobs.count { $0.job.request.sizing != nil } }
         decode(batch, outputs)
-        if let longest = outputs.map(\.budget.decoding).max(), longest > 0 {
-            counts.withLock { $0.times.decode.note(.seconds(longest)) }
-        }
         for (planned, output) in zip(jobs, outputs) {
             do throws(ImageCodecError) {
                 let image = try image(planned, try output.take(), output.budget)
@@ -36,7 +34,13 @@ extension ImageRenderer {
         if let rows = key.flatMap({ rowMemory.rows(for: $0) }) {
             return decoder.decode(rows, outputs, cancellation: batch.cancellation)
         }
-        counts.withLock { $0.decodes += 1 }
+        defer {
+            let longest = outputs.map(\.budget.decoding).max() ?? 0
+            counts.withLock { counts in
+                counts.decodes += 1
+                counts.times.decode.note(.seconds(longest))
+            }
+        }
         let collector = key.flatMap { rowMemory.isRepeated($0) ? RowCollector() : nil }
         do throws(ImageCodecError) {
             decoder.decode(
@@ -51,34 +55,42 @@ extension ImageRenderer {
     private func image(
         _ planned: PlannedJob, _ decoded: DecodedImage, _ budget: ImageBudget
     ) throws(ImageCodecError) -> DerivedImage {
-        let (recipe, file) = (planned.job.recipe, planned.file)
+        let recipe = planned.job.recipe
         var image = decoded
         for processor in recipe.processors { image = try processor.process(image, within: budget) }
         let processed = budget.spent
         counts.withLock { $0.times.process.note(.seconds(processed - budget.decoding)) }
         var content = DerivedImage.Content.pixels(image)
-        if let encoder = recipe.output.encoder(for: image, of: planned.header.format) {
+        if recipe.output == .description {
+            let description = try ImageDescription(planned.header, image, within: budget)
+            content = .encoded(description.json, .json, width: image.width, height: image.height)
+        } else if let encoder = recipe.output.encoder(for: image, of: planned.header.format) {
             counts.withLock { $0.encodes += 1 }
             content = .encoded(
                 try encoder.encode(image, within: budget), encoder.format, width: image.width, height: image.height)
             counts.withLock { $0.times.encode.note(.seconds(budget.spent - processed)) }
         }
-        if image.damage != nil { counts.withLock { $0.damaged += 1 } }
-        let time = now()
+        return derived(content, planned, damage: image.damage)
+    }
+
+    /// A rendered image with what is known of its original.
+    func derived(_ content: DerivedImage.Content, _ planned: PlannedJob, damage: ImageCodecError?) -> DerivedImage {
+        if damage != nil { counts.withLock { $0.damaged += 1 } }
+        let (file, time) = (planned.file, now())
         return DerivedImage(
             content, original: file.body.entry.id, generation: file.generation,
             freshUntil: file.freshUntil(time, rules, planned.job.request.file.freshnessOverride),
-            response: DerivedImage.Response(file, rules: rules, at: time), damage: image.damage)
+            response: DerivedImage.Response(file, rules: rules, at: time), damage: damage)
     }
 }
 
 extension ImageRecipe.Output {
-    /// The encoder for an image; nil: the result is pixels.
+    /// The encoder for an image; nil: the result is pixels or a description.
     ///
     /// - Parameter original: the format of the original.
     func encoder(for image: DecodedImage, of original: ImageFormat) -> ImageEncoder? {
         switch self {
-        case .pixels: nil
+        case .pixels, .description: nil
         case .encoded(let encoder): encoder
         case .likeOriginal(let jpeg):
             switch original {
@@ -86,6 +98,9 @@ extension ImageRecipe.Output {
             case .png: .png()
             default: image.isOpaque ? ImageEncoder(.jpeg(jpeg)) : .png()
             }
+        case .avifIfLarge(let avif, let webP):
+            ImageEncoder.AVIFOptions.worthwhileAreas.contains(image.width * image.height)
+                ? ImageEncoder(.avif(avif)) : ImageEncoder(.webp(webP))
         }
     }
 }

@@ -62,17 +62,30 @@ struct PlannedJob: Sendable {
     let target: DecodingTarget
     /// Bytes that it takes at a time, beside the decoder's.
     let memory: Int
-    /// A measure of its work beside the decode: pixels.
+    /// A measure of its work beside the decode of one frame: pixels.
     let pixels: Int
+    /// The encoder for all frames of an animation; nil: a still image.
+    let animationEncoder: ImageEncoder?
 
     /// - Throws: the error with which it would end.
     init(_ job: RenderJob, _ file: CachedFile, _ header: ImageHeader) throws(ImageCodecError) {
         self.job = job
         self.file = file
+        animationEncoder = job.recipe.animationEncoder(for: header)
+        let header =
+            animationEncoder == nil ? header.showing(frame: job.request.decoder.frame) : header.showingFrames
         self.header = header
         target = try job.request.decoder.target(job.request.sizing, of: header)
-        let rendering = job.recipe.footprint(of: target, mayHaveAlpha: header.mayHaveAlpha)
+        guard let animationEncoder else {
+            let rendering = job.recipe.footprint(of: target, mayHaveAlpha: header.mayHaveAlpha)
+            memory = target.memory + rendering.memory
+            pixels = target.width * target.height + rendering.pixels
+            return
+        }
+        let limits = job.request.decoder.limits
+        try limits.check(framesOf: header)
+        let rendering = job.recipe.footprint(of: target, frames: header.frameCount, animationEncoder)
         memory = target.memory + rendering.memory
-        pixels = target.width * target.height + rendering.pixels
+        pixels = rendering.pixels + header.pixelCountOfFrames - header.pixelCount
     }
 }

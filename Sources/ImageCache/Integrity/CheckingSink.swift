@@ -17,12 +17,13 @@ enum BodyDefect: Error, Sendable {
 protocol HeldBytesReading {
     /// The bytes of a range that are held; `nil` when some of them are not, or cannot be read.
     func heldBytes(_ range: Range<Int64>) -> [UInt8]?
+    /// The defect of a body without missing bytes that has another digest than it must have; `nil` where none is known.
+    func digestDefect() throws(ImageCacheError) -> BodyDefect?
 }
 
 /// Hands a body on in pieces that have been verified: what is damaged never reaches the store.
 ///
-/// Without piece digests it hands on what comes, and verifies the length and, where several origins may have to do with it, the digest of
-/// the whole.
+/// Without piece digests it hands on what comes, and verifies the length.
 ///
 /// `@unchecked Sendable`: used by its transfer, and between transfers by the one who runs them, as `BodySink` guarantees.
 final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
@@ -32,7 +33,6 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
     private let inner: any BodySink
     private let integrity: BodyIntegrity
     private let pieces: PieceDigests?
-    private let digest: Digest?
     /// In place of what is held: the same bytes under another origin's validator.
     var basis: HeldPartial?
     /// The head that the body under way began with.
@@ -50,14 +50,10 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
     private var lead: [UInt8] = []
     /// The end of the range under way.
     private var end: Int64 = .max
-    /// The digest of the first `position` bytes; nil when some of them did not come by here.
-    private var running: RunningDigest?
 
-    /// - Parameter digest: Verified at the end, if all bytes have come by here.
-    init(_ inner: any BodySink, _ integrity: BodyIntegrity, digest: Digest?) {
+    init(_ inner: any BodySink, _ integrity: BodyIntegrity) {
         self.inner = inner
         self.integrity = integrity
-        self.digest = digest
         pieces = integrity.pieces.flatMap { $0.length <= Self.longestPiece ? $0 : nil }
     }
 
@@ -82,14 +78,13 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
             (self.head, total, position, waiting) = (head, length ?? integrity.size, 0, [])
             (lead, end) = ([], .max)
             beginnings += 1
-            running = try digest.map { try RunningDigest($0.algorithm) }
         case .range(let range, let total):
             try check(total)
             if position + Int64(waiting.count) == range.lowerBound, !waiting.isEmpty {
                 try inner.begin(head, .range(position..<range.upperBound, total: total))
             } else {
                 waiting = []
-                if position != range.lowerBound { (running, lead) = (nil, begunPiece(at: range.lowerBound)) }
+                if position != range.lowerBound { lead = begunPiece(at: range.lowerBound) }
                 position = range.lowerBound
                 try inner.begin(head, placement)
             }
@@ -146,7 +141,6 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
     private func handOn(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         let verdict = try inner.write(bytes)
         guard case .accepted = verdict else { return verdict }
-        running?.update(bytes)
         position += Int64(bytes.count)
         return verdict
     }
@@ -172,9 +166,9 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
     }
 
     /// Bodies that are verified while they arrive must come in order.
-    var segmentUnit: Int64? { pieces == nil && digest == nil ? (inner as? any SegmentedBodySink)?.segmentUnit : nil }
+    var segmentUnit: Int64? { pieces == nil ? (inner as? any SegmentedBodySink)?.segmentUnit : nil }
 
-    var followedEnd: Int64? { (inner as? any SegmentedBodySink)?.followedEnd }
+    var segmentLimit: Int64? { (inner as? any SegmentedBodySink)?.segmentLimit }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
         try (inner as? any SegmentedBodySink)?.write(bytes, at: offset)
@@ -186,32 +180,29 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
         switch ending {
         case .cut: try inner.end(.cut)
         case .discarded:
-            (waiting, lead, running, position) = ([], [], nil, 0)
+            (waiting, lead, position) = ([], [], 0)
             try inner.end(.discarded)
         case .complete:
-            do { try verifyEnd() } catch {
-                // A bad piece leaves the good ones before it; of a body that is wrong as a whole nothing is left.
-                if case .digest = error as? BodyDefect { try inner.end(.discarded) } else { try inner.end(.cut) }
+            do { try handOnPiece() } catch {
+                // A bad piece leaves the good ones before it.
+                try inner.end(.cut)
                 throw error
             }
             try inner.end(.complete)
         }
     }
 
-    private func verifyEnd() throws {
-        try handOnPiece()
-        guard let running, let digest, total.map({ $0 == position }) ?? true else { return }
-        self.running = nil
-        let actual = running.finish()
-        guard actual == digest.bytes else {
-            throw BodyDefect.digest(
-                Digest(digest.algorithm, actual)?.hexadecimal ?? "", expected: digest.hexadecimal)
-        }
-    }
-
     func canRestart() -> Bool { inner.canRestart() }
 
     // MARK: Between transfers
+
+    /// Verifies the digest of a body without missing bytes. Of one that is wrong nothing is left.
+    func verifyWhole() throws {
+        // Other errors show when the body is stored.
+        guard let defect = try? (inner as? any HeldBytesReading)?.digestDefect() else { return }
+        try end(.discarded)
+        throw defect
+    }
 
     /// The outcome of putting a piece in its place that was fetched by itself.
     enum Replacement {

@@ -1,5 +1,6 @@
 import Digests
 import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 import RawStructuredFieldValues
 
@@ -34,14 +35,7 @@ enum DigestFields {
 }
 
 extension HTTPField.Name {
-    static let reprDigest = HTTPField.Name("Repr-Digest")
-    static let contentDigest = HTTPField.Name("Content-Digest")
-    static let wantReprDigest = HTTPField.Name("Want-Repr-Digest")
-}
-
-extension HTTPFields {
-    /// The values of the field's lines; none without a name.
-    fileprivate subscript(values name: HTTPField.Name?) -> [String] {
-        name.map { self[values: $0] } ?? []
-    }
+    static let reprDigest = known("Repr-Digest")
+    static let contentDigest = known("Content-Digest")
+    static let wantReprDigest = known("Want-Repr-Digest")
 }

@@ -3,6 +3,7 @@ import DiskStore
 import FoundationEssentials
 import HTTPSemantics
 import Transfer
+import Units
 
 /// One sync of a list: its lock, the array of ids, the pages, the files.
 struct ListSync: Sendable {
@@ -235,11 +236,5 @@ extension CachedFile {
             try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += Int64(count)
         }
-    }
-}
-
-extension Duration {
-    var inSeconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }

@@ -12,10 +12,15 @@ import Transfer
 /// `@unchecked Sendable`: the fetcher uses it before and after `HTTPTransport.run`, the transport during it; never
 /// two at a time, which `BodySink` guarantees.
 final class DownloadSink: BodySink, @unchecked Sendable {
+    /// The longest distance, in bytes, of what further connections bring from what readers can have.
+    private static let readAhead: Int64 = 16 << 20
+
     private let resolved: ResolvedRequest
     private let rules: CacheRules
     private let writer: BodyWriter
     private let fetch: Fetch
+    /// Uploads the parts of a large body; nil: nothing is shared.
+    private let sharing: PartSharing?
     private var growth: BodyGrowth { fetch.growth }
 
     /// The response that the bytes in the writer belong to; nil if there are none, or none that can be continued.
@@ -28,13 +33,16 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     /// The digest of the body's first `digested` bytes; `nil` when bytes went past it.
     private var digest: RunningDigest?
     private var digested: Int64 = 0
+    /// True if the whole body has the digest that it must have.
+    private var isVerified = false
     /// The digest that the body must have: the request's, else its response's own (RFC 9530).
     private var expected: Digest? { resolved.request.expectedDigest ?? announced }
     /// The digest that the response gave with which the body began: what another mirror says later does not replace it.
     private var announced: Digest?
 
-    init(resolved: ResolvedRequest, rules: CacheRules, writer: BodyWriter, fetch: Fetch) {
+    init(resolved: ResolvedRequest, rules: CacheRules, writer: BodyWriter, fetch: Fetch, sharing: PartSharing? = nil) {
         self.fetch = fetch
+        self.sharing = sharing
         self.resolved = resolved
         self.rules = rules
         self.writer = writer
@@ -64,6 +72,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        isVerified = false
+        let isOfOther = record.map { !rules.signatures.isSameResource($0.finalURL, head.finalURL) } ?? false
         switch placement {
         case .whole(let length):
             try beginWhole(head, length: length)
@@ -74,6 +84,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         case .alreadyComplete(let total):
             record?.update(by: head, to: resolved.cacheRequest, rules: rules)
             try writer.resume(at: total, total: total)
+        }
+        if isStorable, let record {
+            sharing?.begin(record, placement, writer, joinsOther: placement.goesOn && isOfOther)
         }
         tellFollowers(placement)
     }
@@ -123,6 +136,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         try writer.write(bytes)
+        sharing?.wrote(bytes.count, writer)
         if let digest {
             digest.update(bytes)
             digested += Int64(bytes.count)
@@ -131,10 +145,17 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     }
 
     /// Takes bytes that another connection than the stream has brought.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws { try writer.write(bytes, at: offset) }
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
+        try writer.write(bytes, at: offset)
+        sharing?.wrote(offset..<offset + Int64(bytes.count), writer)
+    }
 
-    /// The end of what can be read of the growing body, while it is followed.
-    var followedEnd: Int64? { growth.isFollowed ? writer.availableEnd : nil }
+    /// Followed bodies are fetched near what their readers can have, shared ones near what has been uploaded.
+    var segmentLimit: Int64? {
+        let shared = sharing?.segmentLimit(writer)
+        guard growth.isFollowed else { return shared }
+        return min(shared ?? .max, writer.availableEnd + Self.readAhead)
+    }
 
     func writeBatchComplete() { growth.advance(by: writer) }
 
@@ -142,7 +163,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         switch ending {
         case .complete: try writer.endRange(complete: true)
         case .cut: try writer.endRange(complete: false)
-        case .discarded: record = nil  // the next `begin` starts the writer anew
+        case .discarded:
+            record = nil  // the next `begin` starts the writer anew
+            sharing?.end()
         }
     }
 
@@ -161,9 +184,16 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     /// received, with the store's error, which is no fault of the origin's and can be repaired.
     func checkDigest() throws(ImageCacheError) {
         try checkHasDigest()
-        guard let expected else { return }
+        guard case .digest(let actual, _)? = try digestDefect(), let expected else { return }
+        throw .wrong(expected, actual: actual, url: resolved.url)
+    }
+
+    /// The defect of a whole body with another digest than it must have; `nil`: it has that one, or need have none.
+    func digestDefect() throws(ImageCacheError) -> BodyDefect? {
+        guard let expected, !isVerified else { return nil }
         let actual: [UInt8]
         let streamDigest = digested == writer.bytesHeld && digest?.algorithm == expected.algorithm ? digest : nil
+        digest = nil
         if let streamDigest {
             actual = streamDigest.finish()
         } else {
@@ -174,12 +204,12 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             defer { close(descriptor) }
             actual = try BodyDigest.digest(expected.algorithm, ofFile: descriptor, size: writer.bytesHeld)
         }
-        guard actual == expected.bytes else {
-            if streamDigest == nil {
-                do throws(StoreError) { try writer.verifyHeld() } catch { throw ImageCacheError(error) }
-            }
-            throw .wrong(expected, actual: actual.hexadecimal, url: resolved.url)
+        isVerified = actual == expected.bytes
+        if isVerified { return nil }
+        if streamDigest == nil {
+            do throws(StoreError) { try writer.verifyHeld() } catch { throw ImageCacheError(error) }
         }
+        return .digest(actual.hexadecimal, expected: expected.hexadecimal)
     }
 
     /// The body's SHA-256, after ``checkDigest()``; `nil` when nobody has given one.

@@ -41,6 +41,8 @@ final class Fetch: Sendable {
     let growth = BodyGrowth()
     /// The generation after this fetch's own invalidation: see ``invalidateOnce(_:)``.
     private let invalidated = Locked<Generation?>(nil)
+    /// The parts of a large body that other machines share.
+    let shared = Locked(SharedParts())
     private let progress = LatestValue(DownloadProgress())
     private let urgency = Locked(Urgency())
 

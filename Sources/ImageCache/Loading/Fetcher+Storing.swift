@@ -37,7 +37,8 @@ extension Fetcher {
             // A store that fails here fails the commit as well, and says so there.
             hotResponses.forget(url)
             let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofDerivedImages, $0.ofSearch] }
-            remote?.invalidate(resolved.keys(ofURL: url))
+            remote?.invalidate(
+                resolved.keys(ofURL: url), url: rules.keyURL(of: url), allOwners: resolved.owner != nil)
             let wasCurrent = store.isCurrent(generation.epoch)
             _ = try? store.remove(keys, invalidating: .resource(url))
             if wasCurrent { generation = store.generation(of: resolved.url) }

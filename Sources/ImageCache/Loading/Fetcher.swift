@@ -135,7 +135,10 @@ struct Fetcher: Sendable {
         defer { lock?.release() }
         let fetching = fetches.begin(resolved, task, generation.epoch)
         defer { fetches.end(resolved.key, fetching) }
-        if let entry = await storeFromRemote(resolved, conditional, generation) {
+        let found = try await lookInRemote(
+            RemoteLook(
+                resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer))
+        if let entry = found.entry {
             switch try plan(resolved) {
             case .serve(let file):
                 remote?.noteUse(file.body.entry.id == entry)
@@ -145,20 +148,18 @@ struct Fetcher: Sendable {
                 conditional = request
             }
         }
-        let file = try await askOrigin(
+        return try await askOrigin(
             OriginRequest(
                 resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
-                lock: lock))
-        share(file, resolved)
-        return file
+                lock: lock), filling: found.fill)
     }
 
     private func tryLock(_ resolved: ResolvedRequest) throws(ImageCacheError) -> KeyLock? {
         do throws(StoreError) { return try store.tryLock(resolved.key) } catch { throw ImageCacheError(error) }
     }
 
-    func close() async {
-        await remote?.close()
+    func close(uploadingFor time: Duration) async {
+        await remote?.close(within: time)
         await sweeper?.stop()
         await transport.shutDown()
         store.close()
@@ -176,12 +177,10 @@ struct Fetcher: Sendable {
             switch try plan(request) {
             case .serve(let file): return file
             case .ask(let conditional):
-                let file = try await askOrigin(
+                return try await askOrigin(
                     OriginRequest(
                         resolved: request, conditional: conditional, generation: generation, task: task,
-                        consumer: .file, lock: lock))
-                share(file, request)
-                return file
+                        consumer: .file, lock: lock), filling: RemoteFill())
             }
         }
         subscription.keepUntilEnd()

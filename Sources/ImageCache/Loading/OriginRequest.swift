@@ -26,7 +26,9 @@ struct OriginRequest: Sendable {
     func storing(under key: EntryKey, by fetcher: Fetcher) throws(ImageCacheError) -> ResponseSink.Storing {
         let writer = try fetcher.beginBody(key, generation)
         return .init(
-            download: DownloadSink(resolved: resolved, rules: fetcher.rules, writer: writer, fetch: fetch),
+            download: DownloadSink(
+                resolved: resolved, rules: fetcher.rules, writer: writer, fetch: fetch,
+                sharing: fetcher.sharing(of: resolved, under: key, generation.epoch, fetch)),
             writer: writer)
     }
 

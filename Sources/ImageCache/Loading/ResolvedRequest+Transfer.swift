@@ -13,9 +13,7 @@ extension ResolvedRequest {
             url: self.request.url, method: self.request.method, fields: self.request.fields, body: self.request.body,
             priority: self.request.priority, client: self.request.client, options: self.request.transfer)
         request.options.reportsHeads = self.request.trace != nil
-        if self.request.integrity.asksForDigest, let name = HTTPField.Name.wantReprDigest {
-            request.fields[name] = DigestFields.wanted
-        }
+        if self.request.integrity.asksForDigest { request.fields[.wantReprDigest] = DigestFields.wanted }
         if let since = self.request.changedSince { request.fields[.ifModifiedSince] = since }
         var conditions = HTTPFields()
         let stored = conditional?.storedURL

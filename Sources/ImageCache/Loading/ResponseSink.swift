@@ -42,6 +42,8 @@ final class ResponseSink: SegmentedBodySink, HeldBytesReading, @unchecked Sendab
     init(_ request: OriginRequest, by fetcher: Fetcher) throws(ImageCacheError) {
         self.fetcher = fetcher
         self.request = request
+        // Its first bytes may have come from the remote store.
+        hasBegun = request.fetch.start.settled() != nil
         whole =
             request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.partialKey, by: fetcher)
     }
@@ -55,10 +57,15 @@ final class ResponseSink: SegmentedBodySink, HeldBytesReading, @unchecked Sendab
 
     func heldBytes(_ range: Range<Int64>) -> [UInt8]? { whole?.download.heldBytes(range) }
 
+    func digestDefect() throws(ImageCacheError) -> BodyDefect? {
+        guard passed == nil, let target else { return nil }
+        return try target.download.digestDefect()
+    }
+
     /// Whoever reads has the head, and perhaps some bytes: there is no second beginning, only a continuation.
     func canRestart() -> Bool {
         guard hasBegun else { return true }
-        guard passed == nil, target?.writer === whole?.writer, let held = held() else { return false }
+        guard passed == nil, target == nil || target?.writer === whole?.writer, let held = held() else { return false }
         return held.missing.first?.lowerBound != 0
     }
 
@@ -110,7 +117,7 @@ final class ResponseSink: SegmentedBodySink, HeldBytesReading, @unchecked Sendab
         passed == nil && target != nil && target?.writer === whole?.writer ? BodyWriter.unit : nil
     }
 
-    var followedEnd: Int64? { target?.download.followedEnd }
+    var segmentLimit: Int64? { target?.download.segmentLimit }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
         try noting { try target?.download.write(bytes, at: offset) }

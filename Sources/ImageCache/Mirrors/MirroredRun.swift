@@ -3,7 +3,7 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// One mirrored transfer: asks the sources in turn until one of them has served the rest.
+/// One mirrored transfer: asks the sources in turn until one of them has served the rest, alone or together with others.
 ///
 /// Used by one task.
 final class MirroredRun {
@@ -19,6 +19,8 @@ final class MirroredRun {
     private var refused: Set<String> = []
     /// Sources that failed in this round.
     private var failed: Set<String> = []
+    /// Sources that gave another representation beside others: each of them is asked for all of it, or nothing.
+    private var unjoinable: Set<String> = []
     private var badPieces: [String: Int] = [:]
     private var round = 0
     /// The sources whose bytes are in the body under way.
@@ -40,12 +42,12 @@ final class MirroredRun {
         self.transport = transport
         self.request = request
         self.events = events
-        // A single source is verified at the end by whoever stores the body.
-        self.sink = CheckingSink(
-            sink, transport.integrity, digest: transport.mirrors.isEmpty ? nil : transport.digest)
+        self.sink = CheckingSink(sink, transport.integrity)
         let own = transport.mirrors.contains { $0.url == request.url } ? [] : [Mirror(request.url)]
         sources = own + transport.mirrors
         heldAtFirst = sink.held()?.heldBytes ?? 0
+        // The partial of an earlier run may be of any of them.
+        if heldAtFirst > 0 { contributors = [""] }
     }
 
     func outcome() async throws(TransferError) -> TransferResult {
@@ -133,8 +135,10 @@ final class MirroredRun {
 
     private func transfer(from source: Mirror) async throws(TransferError) -> TransferResult {
         let isAlone = sources.count == 1
-        let addressed = request.addressed(to: source.url, isAlone: isAlone)
+        var addressed = request.addressed(to: source.url, isAlone: isAlone)
         try await findBasis(at: source, addressed)
+        let further = mayBeDivided ? FurtherMirrors(besides: source, of: sources(besides: source), transport) : nil
+        addressed.furtherSources = further?.sources(of: request)
         let clock = ContinuousClock()
         let start = clock.now
         transport.rates.begin(source.url)
@@ -142,23 +146,51 @@ final class MirroredRun {
         defer {
             if sink.beginnings != beginnings { contributors = [] }
             contributors.insert(source.url)
+            further.map { take($0) }
         }
+        let result: TransferResult
         do throws(TransferError) {
-            let result = try await transport.base.run(addressed, into: sink, events: events)
-            attempts += result.attempts
-            received += result.bytesReceived
-            let isFault = result.outcome == .status && RetryState.isRetryable(status: result.head.status.code)
-            note(source, result.bytesReceived, clock.now - start, failed: isFault)
-            takeAnnounced()
-            return result
+            result = try await transport.base.run(addressed, into: sink, events: events)
         } catch {
             attempts += error.attempts
             received += error.bytesReceived
             let isFault = error.code != .refusedBySink && error.code != .cancelled
-            note(source, error.bytesReceived, clock.now - start, failed: isFault)
+            note(source, error.bytesReceived - (further?.bytes ?? 0), clock.now - start, failed: isFault)
             takeAnnounced()
             throw error
         }
+        attempts += result.attempts
+        received += result.bytesReceived
+        let isFault = result.outcome == .status && RetryState.isRetryable(status: result.head.status.code)
+        note(source, result.bytesReceived - (further?.bytes ?? 0), clock.now - start, failed: isFault)
+        takeAnnounced()
+        // A single source is verified at the end by whoever stores the body.
+        if result.outcome == .body, sources.count > 1 { try verify() }
+        return result
+    }
+
+    private func verify() throws(TransferError) {
+        do { try sink.verifyWhole() } catch {
+            throw TransferError(.refusedBySink, url: request.url, "the body has another digest", cause: error)
+        }
+    }
+
+    /// True if several sources may bring one body at once. What they are besides, and whether they have it, is found out when they are needed.
+    private var mayBeDivided: Bool { proves && !transport.mirrors.isEmpty && transport.integrity.pieces == nil }
+
+    private func sources(besides source: Mirror) -> [Mirror] {
+        transport.rates.ordered(
+            sources.filter {
+                $0.url != source.url && !refused.contains($0.url) && !failed.contains($0.url)
+                    && !unjoinable.contains($0.url)
+            })
+    }
+
+    private func take(_ further: FurtherMirrors) {
+        contributors.formUnion(further.contributors)
+        let (forGood, lately) = further.aside
+        unjoinable.formUnion(forGood)
+        failed.formUnion(lately)
     }
 
     private func note(_ source: Mirror, _ bytes: Int64, _ time: Duration, failed: Bool) {
@@ -182,12 +214,7 @@ final class MirroredRun {
             if error.code == .cancelled { throw error }
             return
         }
-        guard result.head.status == .ok, let validator = result.head.resumeValidator, let total = held.total,
-            result.head.fields[.contentLength] == "\(total)"
-        else { return }
-        sink.basis = HeldPartial(
-            validator: validator, lastModified: result.head.validators.strongLastModified, total: total,
-            missing: held.missing, url: result.head.finalURL)
+        sink.basis = held.total.flatMap { HeldPartial(held.missing, of: $0, at: result.head) }
     }
 
     // MARK: Failures
@@ -202,6 +229,7 @@ final class MirroredRun {
         if case .digest = defect, contributors.count > 1 {
             // Whose bytes were wrong is not known: each source for itself from here on.
             joins = false
+            failed = []
             last = .failure(failure)
             return
         }

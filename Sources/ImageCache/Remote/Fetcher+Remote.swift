@@ -7,21 +7,30 @@ extension Fetcher {
     /// Stores on the disk what the remote store has for a request of which nothing is there: with the times of its request and response,
     /// so that its age is right. The caching rules decide then, as about everything on the disk.
     ///
-    /// - Returns: The number of the new entry; `nil`: nothing was found that may be stored.
+    /// - Returns: The new entry, if something was found that may be stored.
     func storeFromRemote(
-        _ resolved: ResolvedRequest, _ conditional: ConditionalRequest, _ generation: Generation
-    ) async -> Int64? {
-        guard let remote, conditional.candidates.isEmpty, mayUseRemote(resolved),
-            let object = await remote.object(for: resolved.key)
-        else { return nil }
+        _ look: RemoteLook, isAgain: Bool = false
+    ) async -> RemoteFinding {
+        var finding = RemoteFinding()
+        let (resolved, generation) = (look.resolved, look.generation)
+        guard let remote, look.conditional.candidates.isEmpty, mayUseRemote(resolved) else { return finding }
+        let found = await remote.object(for: resolved.key, of: resolved.url, isAgain: isAgain)
+        finding.fill.generation = found.generation
+        guard let object = found.object else { return finding }
+        if let parts = object.parts {
+            finding.entry = await storeParts(
+                parts, of: object.record, remote, for: look, isAgain: isAgain)
+            return finding
+        }
         guard isUsable(object.record, for: resolved),
             let variant = rules.variantKey(of: object.record.response),
             let entry = await store(object, variant, resolved, generation)
         else {
-            remote.noteUse(false)
-            return nil
+            if !isAgain { remote.noteUse(false) }
+            return finding
         }
-        return entry
+        finding.entry = entry
+        return finding
     }
 
     /// The body gets into the store as if it had come from the origin, without a request.
@@ -46,17 +55,31 @@ extension Fetcher {
     }
 
     /// Uploads a file that the origin has just sent or confirmed, behind the response.
-    func share(_ file: CachedFile, _ resolved: ResolvedRequest) {
+    ///
+    /// - Parameter fill: The state before the origin was asked.
+    /// - Returns: False if it cannot be shared.
+    @discardableResult
+    func share(_ file: CachedFile, _ resolved: ResolvedRequest, _ fetch: Fetch, _ fill: RemoteFill) -> Bool {
         guard let remote, [.network, .networkResumed, .revalidated].contains(file.source), file.isStored,
             !file.isOfOtherRequest, isShareable(resolved), isShareable(file.response, resolved, remote)
-        else { return }
-        remote.upload(file, url: resolved.url, for: resolved.key)
+        else { return false }
+        guard file.size > remote.configuration.maxBodySize else {
+            return remote.upload(file, url: resolved.url, for: resolved.key, fill)
+        }
+        shareParts(of: file, resolved, remote, fetch, fill)
+        return false
     }
 
     // MARK: Rules
 
+    /// True if what is derived from a file may be shared with other machines.
+    func mayShareImages(of file: CachedFile, _ resolved: ResolvedRequest) -> Bool {
+        guard let remote, file.isStored, !file.isOfOtherRequest, isShareable(resolved) else { return false }
+        return isShareable(file.response, resolved, remote)
+    }
+
     /// True if the policy of a request lets a stored response answer it, or be confirmed for it.
-    private func mayUseRemote(_ resolved: ResolvedRequest) -> Bool {
+    func mayUseRemote(_ resolved: ResolvedRequest) -> Bool {
         let request = resolved.request
         guard isShareable(resolved), request.changedSince == nil, request.goneOriginal == nil else { return false }
         switch resolved.cacheRequest.policy {
@@ -67,7 +90,7 @@ extension Fetcher {
     }
 
     /// True if responses to a request may be shared with other machines, as far as the request tells.
-    private func isShareable(_ resolved: ResolvedRequest) -> Bool {
+    func isShareable(_ resolved: ResolvedRequest) -> Bool {
         let request = resolved.request
         guard let remote, request.method == .get, request.body == nil else { return false }
         // Under a key of another name stands what was asked for with a signature, or whatever the caller says.
@@ -76,7 +99,7 @@ extension Fetcher {
     }
 
     /// True if a response is for every user: the rules of a shared cache let it be stored (RFC 9111 section 3).
-    private func isShareable(_ response: StoredResponse, _ resolved: ResolvedRequest, _ remote: RemoteCache) -> Bool {
+    func isShareable(_ response: StoredResponse, _ resolved: ResolvedRequest, _ remote: RemoteCache) -> Bool {
         guard response.status == .ok, response.ownVersion == nil, rules.variantKey(of: response) != nil else {
             return false
         }
@@ -85,7 +108,7 @@ extension Fetcher {
     }
 
     /// True if a response from the remote store is one to this URL that this cache would have stored itself.
-    private func isUsable(_ record: ResponseRecord, for resolved: ResolvedRequest) -> Bool {
+    func isUsable(_ record: ResponseRecord, for resolved: ResolvedRequest) -> Bool {
         let response = record.response
         return record.url == resolved.url && response.status == .ok && response.requestMethod == .get
             && !response.isInvalidated && response.ownVersion == nil && isStorable(response, resolved, in: rules.mode)

@@ -11,33 +11,41 @@ import Transfer
 final class RemoteCache: Sendable {
     /// A change of the store that waits.
     enum Change: Sendable {
-        case upload(CachedFile, url: String, EntryKey)
+        case upload(CachedFile, url: String, EntryKey, RemoteFill)
+        case image(RemoteImage, Generation)
         case delete
+        case parts(PartChange)
     }
 
-    private struct State {
+    struct State {
         var breaker: RemoteBreaker
+        var reads = PendingReads()
+        var notices = RemoteNotices()
+        /// The store's way with conditions of uploads; nil: not known yet.
+        var conditions: RemoteProbe.Outcome?
+        var watch: Task<Void, Never>?
+        /// Keys whose last response could not be shared.
+        var unshareable = RecentKeys()
         var queue: RemoteQueue<Change>
         var counts = RemoteStatistics()
-        /// When this process has invalidated what a key stands for: older objects are not used.
-        var invalidations: [EntryKey: Date] = [:]
+        var invalidations = PendingInvalidations()
+        /// Tells the fleet of them.
+        var teller: Task<Void, Never>?
+        var news = RemoteNews()
         var idle: [Promise<Bool>] = []
         var workers: [Int: Task<Void, Never>] = [:]
         var lastWorker = 0
     }
 
-    private static let maxInvalidations = 4096
-    /// The time for uploads that wait when the cache is closed.
-    private static let flushTime = Duration.seconds(10)
-
     let configuration: RemoteStoreConfiguration
-    private let tier: any RemoteTier
+    let tier: any RemoteTier
     private let transport: any HTTPTransport
-    private let store: DiskStore
-    private let executor: BlockingExecutor
-    private let now: @Sendable () -> Date
-    private let logger: Logger
-    private let state: Locked<State>
+    private let traffic = RemoteTraffic()
+    let store: DiskStore
+    let executor: BlockingExecutor
+    let now: @Sendable () -> Date
+    let logger: Logger
+    let state: Locked<State>
 
     init(
         _ configuration: RemoteStoreConfiguration, store: DiskStore, executor: BlockingExecutor,
@@ -50,9 +58,10 @@ final class RemoteCache: Sendable {
         self.executor = executor
         self.now = now
         self.logger = logger
-        transport = configuration.transport ?? TransferEngine()
+        transport = MeteredTransport(configuration.transport ?? TransferEngine(), traffic)
         tier = S3Tier(
-            configuration, over: transport, sizeLimit: Int(configuration.maxBodySize) + RemoteObject.maxHeadSize,
+            configuration, over: transport,
+            sizeLimit: Int(max(configuration.maxBodySize, configuration.partSize)) + RemoteObject.maxHeadSize,
             now: now)
         var limits = RemoteBreaker.Limits()
         limits.failures = max(1, configuration.failureLimit)
@@ -63,48 +72,83 @@ final class RemoteCache: Sendable {
                 queue: RemoteQueue(
                     maxCount: configuration.maxWaitingUploads, maxBytes: configuration.maxWaitingBytes,
                     width: configuration.maxUploads)))
+        startWatching()
     }
+
+    deinit { state.withLock { $0.watch }?.cancel() }
 
     var statistics: RemoteStatistics {
         state.withLock { state in
             var counts = state.counts
             counts.droppedUploads += state.queue.dropped
             counts.waitingUploads = state.queue.waitingCount
+            counts.waitingBytes = state.queue.waitingBytes
+            counts.traffic = traffic.counts
+            counts.waitingInvalidations = state.invalidations.count
+            counts.lostInvalidations = state.invalidations.lost
             counts.isAvailable = state.breaker.isClosed
+            counts.honoursConditions = state.conditions.map { $0 == .honoursConditions }
             return counts
         }
     }
 
     // MARK: Reading
 
-    /// The object that is stored for a key, verified; `nil`: there is none, or none that can be had now.
-    func object(for key: EntryKey) async -> RemoteObject? {
-        guard mayAsk() else { return nil }
+    /// The object that is stored for a key, verified, and of its resource's generation; `nil`: there is none, or none that can be had now.
+    ///
+    /// - Parameter isAgain: True for a look-up that was counted as a miss before.
+    /// - Returns: The generation is nil if the store cannot tell.
+    func object(
+        for key: EntryKey, of url: String, isAgain: Bool = false
+    ) async -> (object: RemoteObject?, generation: RemoteGeneration?) {
+        guard mayAsk() else { return (nil, nil) }
+        // Both are looked at before the origin is asked.
+        async let generation = generation(of: url)
+        let object = await object(for: key, isAgain: isAgain)
+        guard let object else { return (nil, await generation) }
+        guard let current = await generation, current.allows(object.generation) else {
+            if !isAgain { noteUse(false) }
+            return (nil, await generation)
+        }
+        return (object.object, current)
+    }
+
+    private func object(
+        for key: EntryKey, isAgain: Bool
+    ) async -> (object: RemoteObject, generation: RemoteGeneration)? {
         let began = ContinuousClock.now
-        let bytes: [UInt8]?
+        let reading: RemoteReading
         do throws(RemoteError) {
-            bytes = try await tier.get(key.remoteKey)
+            reading = try await whileClosed { [tier] () throws(RemoteError) in
+                try await tier.read(key.remoteKey, unless: nil)
+            }
         } catch {
             note(error, after: .now - began)
-            if case .damaged(let reason) = error { deleteDamaged(key, reason) } else { noteUse(false) }
+            if case .damaged(let reason) = error {
+                deleteDamaged(key.remoteKey, reason)
+            } else if !isAgain {
+                noteUse(false)
+            }
             return nil
         }
-        // Ten bytes a microsecond are the pace of a good network: a long object is not a slow response.
-        responded(after: .now - began - .microseconds((bytes?.count ?? 0) / 10))
+        let bytes = reading.bytes
+        responded(after: .now - began - Self.time(for: bytes?.count))
         guard let bytes else {
-            state.withLock { $0.counts.misses += 1 }
+            if !isAgain { noteUse(false) }
             return nil
         }
-        guard let object = RemoteObject(decoding: bytes, key: key) else {
-            deleteDamaged(key, "it is not the object of this key")
+        let (content, stamp) = RemoteStamp.split(bytes)
+        guard var object = RemoteObject(decoding: content, key: key) else {
+            deleteDamaged(key.remoteKey, "it is not the object of this key")
             return nil
         }
-        let invalidated = state.withLock { $0.invalidations[key] }
-        if let invalidated, object.record.response.requestTime <= invalidated {
-            state.withLock { $0.counts.misses += 1 }
-            return nil
-        }
-        return object
+        let now = now()
+        // The store's times are whole seconds: a response is not from the future for that.
+        let shift = min(
+            stamp?.shift(now: now, age: reading.age) ?? 0, now.timeIntervalSince(object.record.response.responseTime))
+        object.record.response.requestTime += shift
+        object.record.response.responseTime += shift
+        return (object, stamp?.generation ?? .first)
     }
 
     /// An object was used, or was of no use to the request.
@@ -112,87 +156,42 @@ final class RemoteCache: Sendable {
         state.withLock { state in if isHit { state.counts.hits += 1 } else { state.counts.misses += 1 } }
     }
 
-    private func deleteDamaged(_ key: EntryKey, _ reason: String) {
+    func deleteDamaged(_ key: String, _ reason: String) {
         state.withLock { $0.counts.damaged += 1 }
         logger.warning(
             "a damaged object of the remote store is deleted",
-            metadata: ["key": "\(key.remoteKey)", "reason": "\(reason)"])
-        add(.init(key: key.remoteKey, size: 0, work: .delete))
-    }
-
-    // MARK: The breaker
-
-    private func mayAsk() -> Bool {
-        state.withLock { state in
-            let mayAsk = state.breaker.mayAsk(at: .now)
-            if !mayAsk { state.counts.skipped += 1 }
-            return mayAsk
-        }
-    }
-
-    private func responded(after time: Duration) { finished(.responded(after: time), nil) }
-
-    private func note(_ error: RemoteError, after time: Duration, isRead: Bool = true) {
-        switch error {
-        case .cancelled: return
-        case .damaged, .tooLong: return responded(after: time)
-        // Uploads that time out say little of reads, which are shorter.
-        case .timeout: finished(isRead ? .timedOut : .failed, error)
-        case .unreachable, .status, .digestUnavailable: finished(.failed, error)
-        }
-    }
-
-    private func finished(_ outcome: RemoteBreaker.Outcome, _ error: RemoteError?) {
-        let change = state.withLock { state in
-            if error != nil { state.counts.errors += 1 }
-            return state.breaker.finished(outcome, at: .now)
-        }
-        switch change {
-        case .opened:
-            logger.warning(
-                "the remote store is not asked for a while",
-                metadata: [
-                    "endpoint": "\(configuration.location.endpoint)", "bucket": "\(configuration.location.bucket)",
-                    "reason": "\(error?.description ?? "it is slow")",
-                ])
-        case .closed:
-            logger.notice("the remote store is asked again", metadata: ["bucket": "\(configuration.location.bucket)"])
-        case nil: break
-        }
+            metadata: ["key": "\(key)", "reason": "\(reason)"])
+        add(.init(key: key, size: 0, work: .delete))
     }
 
     // MARK: Writing
 
-    /// Stores the file of a URL for other machines, after those that wait already.
-    func upload(_ file: CachedFile, url: String, for key: EntryKey) {
-        guard file.size <= configuration.maxBodySize else { return }
-        add(.init(key: key.remoteKey, size: file.size, work: .upload(file, url: url, key)))
+    /// Stores the file of a URL for other machines: after those that wait already, unless others wait for this one.
+    ///
+    /// - Returns: False if the file is too long.
+    func upload(_ file: CachedFile, url: String, for key: EntryKey, _ fill: RemoteFill) -> Bool {
+        guard file.size <= configuration.maxBodySize else { return false }
+        let work = Change.upload(file, url: url, key, fill)
+        add(.init(key: key.remoteKey, size: file.size, work: work, isUrgent: fill.lease != nil))
+        return true
     }
 
-    /// Invalidates keys: older objects are ignored from now on, and deleted.
-    func invalidate(_ keys: [EntryKey]) {
-        let now = now()
-        for key in keys {
-            state.withLock { state in
-                if state.invalidations.count >= Self.maxInvalidations,
-                    let oldest = state.invalidations.min(by: { $0.value < $1.value })
-                {
-                    state.invalidations[oldest.key] = nil
-                }
-                state.invalidations[key] = now
-            }
-            add(.init(key: key.remoteKey, size: 0, work: .delete))
-        }
+    /// Deletes objects that others wait to see gone.
+    func delete(_ names: [String]) {
+        for name in names { add(.init(key: name, size: 0, work: .delete, isUrgent: true)) }
     }
 
-    private func add(_ change: RemoteQueue<Change>.Change) {
-        state.withLock { state in
-            state.queue.add(change)
-            guard let first = state.queue.next() else { return }
+    func add(_ change: RemoteQueue<Change>.Change) {
+        let dropped = state.withLock { state in
+            let dropped = state.queue.add(change)
+            guard let first = state.queue.next() else { return dropped }
             state.lastWorker += 1
             let number = state.lastWorker
             state.workers[number] = Task(executorPreference: executor) { await self.work(first, number) }
+            return dropped
         }
+        // Outside of the lock: a lease that is dropped adds a change.
+        withExtendedLifetime(dropped) {}
     }
 
     /// Makes one change after another until there is none.
@@ -214,29 +213,31 @@ final class RemoteCache: Sendable {
     }
 
     private func make(_ change: RemoteQueue<Change>.Change) async {
+        if case .parts(let change) = change.work { return await make(change) }
         var object: [UInt8]?
-        if case .upload(let file, let url, let key) = change.work {
-            // Invalidated meanwhile, or gone: there is nothing to share.
-            guard store.isCurrent(file.generation.epoch), let bytes = Self.object(of: file, url, key) else { return }
-            object = bytes
+        var lease: RemoteLease?
+        // Invalidated meanwhile, or gone: there is nothing to share.
+        switch change.work {
+        case .upload(let file, let url, let key, let fill):
+            lease = fill.lease
+            guard let generation = await generation(of: fill, url), store.isCurrent(file.generation.epoch),
+                let bytes = Self.object(of: file, url, key)
+            else { return }
+            object = bytes + RemoteStamp(generation: generation, uploaded: now()).encoded
+        case .image(let image, let generation):
+            guard store.isCurrent(generation.epoch) else { return }
+            object = image.encoded
+        case .delete, .parts: break
         }
-        guard !Task.isCancelled, mayAsk() else {
-            state.withLock { $0.counts.droppedUploads += 1 }
-            return
-        }
-        let began = ContinuousClock.now
-        do throws(RemoteError) {
-            if let object {
-                _ = try await tier.put(object, at: change.key, .none)
-                state.withLock { $0.counts.uploads += 1 }
-            } else {
+        let content = object
+        let isDone = await changing(expecting: Self.time(for: content?.count)) { (tier) async throws(RemoteError) in
+            guard let content else {
                 try await tier.delete(change.key)
+                return false
             }
-            responded(after: .now - began - .microseconds((object?.count ?? 0) / 10))
-        } catch {
-            state.withLock { $0.counts.droppedUploads += 1 }
-            note(error, after: .now - began, isRead: false)
+            return try await tier.put(content, at: change.key, .none)
         }
+        if isDone { await lease?.released() }
     }
 
     /// A file as an object; `nil` when it cannot be read.
@@ -251,10 +252,15 @@ final class RemoteCache: Sendable {
     // MARK: The end
 
     /// Drops the changes that wait.
-    func dropWaiting() { state.withLock { $0.queue.dropWaiting() } }
+    func dropWaiting() {
+        let dropped = state.withLock { $0.queue.dropWaiting() }
+        withExtendedLifetime(dropped) {}
+    }
 
     /// Makes the changes that wait, for a limited time, and shuts down.
-    func close() async {
+    func close(within time: Duration) async {
+        await stopWatching()
+        await finishTelling(within: time)
         let idle = Promise<Bool>()
         let isIdle = state.withLock { state in
             if !state.queue.isIdle { state.idle.append(idle) }
@@ -262,7 +268,7 @@ final class RemoteCache: Sendable {
         }
         if !isIdle {
             let timer = Task {
-                try? await Task.sleep(for: Self.flushTime)
+                try? await Task.sleep(for: time)
                 idle.fulfill(false)
             }
             let isFlushed = await idle.valueDespiteCancellation()
@@ -273,10 +279,8 @@ final class RemoteCache: Sendable {
     }
 
     private func stop() async {
-        let workers = state.withLock { state in
-            state.queue.dropWaiting()
-            return Array(state.workers.values)
-        }
+        dropWaiting()
+        let workers = state.withLock { Array($0.workers.values) }
         for worker in workers { worker.cancel() }
         for worker in workers { await worker.value }
     }

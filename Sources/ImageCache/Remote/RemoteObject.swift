@@ -1,43 +1,62 @@
 import Digests
 import DiskStore
+import RemoteStore
 
 /// A stored response as one object of a remote store: a prefix with its head, then the body.
 ///
 /// The head stands in the object, not in its metadata (<doc:HeadInTheObject>).
 struct RemoteObject: Sendable {
-    let record: ResponseRecord
+    var record: ResponseRecord
+    /// Empty if it stands in parts.
     let body: [UInt8]
+    /// The parts that the body stands in; nil: it stands here.
+    let parts: PartList?
 
     private static let formatVersion: UInt8 = 1
+    /// A version with a list of parts in the body's place.
+    private static let listVersion: UInt8 = 2
     /// Bytes that a head has at most.
     static let maxHeadSize = 1 << 20
 
     /// - Parameter head: A record as it is stored (``ResponseRecord/encoded``).
     static func encode(head: [UInt8], body: [UInt8], key: EntryKey) -> [UInt8] {
+        prefix(formatVersion, head, key) + head + body
+    }
+
+    /// An object with a list of parts in the body's place (<doc:PartsOfLargeBodies>).
+    static func encode(head: [UInt8], parts: PartList, key: EntryKey) -> [UInt8] {
+        prefix(listVersion, head, key) + head + parts.encoded
+    }
+
+    private static func prefix(_ version: UInt8, _ head: [UInt8], _ key: EntryKey) -> [UInt8] {
         var writer = FieldWriter()
-        writer.write(formatVersion)
+        writer.write(version)
         for byte in ShortSHA256.digest(of: key.value.utf8) { writer.write(byte) }
         writer.write(length: head.count)
-        return writer.bytes + head + body
+        return writer.bytes
     }
 
     /// `nil` for bytes that are something else, also the object of another key.
     init?(decoding bytes: [UInt8], key: EntryKey) {
         var reader = FieldReader(bytes)
-        guard reader.readByte() == Self.formatVersion else { return nil }
+        guard let version = reader.readByte(), [Self.formatVersion, Self.listVersion].contains(version) else {
+            return nil
+        }
         for byte in ShortSHA256.digest(of: key.value.utf8) where reader.readByte() != byte { return nil }
         guard let head = reader.readBytes(), head.count <= Self.maxHeadSize,
             let record = ResponseRecord(decoding: Array(head))
         else { return nil }
         self.record = record
-        body = reader.rest
+        guard version == Self.listVersion else {
+            (body, parts) = (reader.rest, nil)
+            return
+        }
+        guard let parts = PartList(decoding: reader.rest) else { return nil }
+        (body, self.parts) = ([], parts)
     }
 }
 
 extension EntryKey {
     /// The key in a remote store: a digest, so that a listing tells no URL.
-    var remoteKey: String {
-        let digest = ShortSHA256.digest(of: value.utf8).hexadecimal
-        return "v1/obj/\(digest.prefix(2))/\(digest)"
-    }
+    var remoteKey: String { ObjectClass.responses.key(of: ShortSHA256.digest(of: value.utf8)) }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCaching
+import Units
 
 /// The store's record of a value that the application has stored.
 struct ValueRecord: Equatable {
@@ -35,9 +36,7 @@ struct ValueRecord: Equatable {
 
     init(stored: Date, lifetime: Duration?, version: String?, applicationVersion: String?) {
         self.stored = stored.timeIntervalSince1970
-        self.lifetime = lifetime.map {
-            max(0, Double($0.components.seconds) + Double($0.components.attoseconds) / 1e18)
-        }
+        self.lifetime = lifetime.map { max(0, $0.inSeconds) }
         self.version = version
         self.applicationVersion = applicationVersion
     }

@@ -82,6 +82,7 @@ extension ImageDecoder {
     ) {
         let pass = DecodingPass(outputs: outputs, cancellation: cancellation, collector: collector)
         do throws(ImageCodecError) {
+            if frame != 0 { return try decodeFrame(of: source, pass) }
             if let decoder = try registeredDecoder(of: source) { return try decode(source, by: decoder, pass) }
             try source.decoding(limits).decoder.decode(source, pass, by: self)
         } catch {

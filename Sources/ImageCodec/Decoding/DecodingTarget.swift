@@ -72,7 +72,9 @@ extension ImageHeader {
         // Lines in progress: the decoder's, and up to sixteen passed to the filters.
         let lines = width * 160
         if let registered { return width * height * 4 + lines + registered.memory }
-        return streams + lines + (format.decoding?.memory(of: self, at: scale) ?? 0)
+        // The canvas, the one that a frame is restored from, and the decoder's own.
+        let canvases = composesFrames ? width * height * 12 : 0
+        return streams + lines + canvases + (format.decoding?.memory(of: self, at: scale) ?? 0)
     }
 
     /// True if the result may have pixels that are not opaque.

@@ -22,7 +22,9 @@ extension ImageFormat {
     var decoding: (any FormatDecoding.Type)? {
         if self == .jpeg { return JPEGDecoding.self }
         if self == .png { return PNGDecoding.self }
-        return self == .webp ? WebPDecoding.self : nil
+        if self == .webp { return WebPDecoding.self }
+        if self == .avif { return AVIFDecoding.self }
+        return self == .gif ? GIFDecoding.self : nil
     }
 }
 

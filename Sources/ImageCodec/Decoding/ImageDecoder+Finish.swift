@@ -14,7 +14,7 @@ extension ImageDecoder {
     func plan(
         _ sizing: ImageSizing?, _ header: ImageHeader
     ) throws(ImageCodecError) -> StoredPlan {
-        let orientation = appliesOrientation ? header.exif?.orientation ?? .up : .up
+        let orientation = appliesOrientation ? header.orientation : .up
         let size = header.size(orientation)
         let plan =
             try sizing.map { (sizing) throws(ImageCodecError) in try ResizePlan(sizing, of: size) }

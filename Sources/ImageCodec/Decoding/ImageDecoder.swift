@@ -1,6 +1,6 @@
 internal import CImageCodec
 
-/// Decodes the bytes of a JPEG, PNG or WebP file into pixels: at the stored size, or directly at a smaller one, which
+/// Decodes the bytes of a JPEG, PNG, WebP, GIF or AVIF file into pixels: at the stored size, or directly at a smaller one, which
 /// costs a fraction of the time and memory.
 ///
 /// Decoding blocks the calling thread. A decoder is a value and safe for concurrent use.
@@ -27,6 +27,10 @@ public struct ImageDecoder: Sendable {
     /// True to average light instead of sRGB values when resizing: correct for fine patterns and point lights, but
     /// unlike other software. Default false.
     public var usesLinearLight = false
+
+    /// The frame of an animated GIF, WebP or AVIF that is decoded, counted from 0 and composed with those before it. Default 0. A frame that the
+    /// file does not have is an `invalidArgument`.
+    public var frame = 0
 
     /// The application's decoders (``ImageDecoding``), in the order in which they are asked.
     package var registered: [any ImageDecoding] = []

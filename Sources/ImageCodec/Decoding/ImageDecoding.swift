@@ -1,6 +1,6 @@
 /// A decoder of a format that the package does not read itself.
 ///
-/// Registered in the configuration of a cache, it decodes the files whose first bytes it recognizes; JPEG, PNG and WebP are always
+/// Registered in the configuration of a cache, it decodes the files whose first bytes it recognizes; JPEG, PNG, WebP, GIF and AVIF are always
 /// decoded by the package. Its images are resized, processed, kept in memory and stored as those of the package's own decoders,
 /// within the same limits:
 ///

@@ -10,6 +10,10 @@ package struct ImageHeader: @unchecked Sendable {
     var description: icodec_description
     var profile: [UInt8]?
     var exif: ExifBlock?
+    /// The way in which the image is to be turned, by Exif or by the container.
+    var orientation = ImageOrientation.up
+    /// True if frames are composed on a canvas (``showing(frame:)``, ``showingFrames``).
+    private(set) var composesFrames = false
     /// The size of the file in bytes.
     let fileSize: Int
     /// The application's decoder that read it; nil: the package's own.
@@ -36,10 +40,26 @@ package struct ImageHeader: @unchecked Sendable {
         }
         if let bytes = description.exif, description.exif_size > 0 {
             exif = ExifBlock(Array(UnsafeBufferPointer(start: bytes, count: description.exif_size)))
+            orientation = exif?.orientation ?? .up
         }
         // The pointers refer to the decoder.
         self.description.icc = nil
         self.description.exif = nil
+    }
+
+    /// The header for the decode of a frame.
+    package func showing(frame: Int) -> ImageHeader { frame > 0 ? composingFrames : self }
+
+    /// The header for the decode of all frames.
+    package var showingFrames: ImageHeader { isAnimated ? composingFrames : self }
+
+    /// The header for frames that are composed on a canvas, which may be transparent, whatever the file says of its first one.
+    private var composingFrames: ImageHeader {
+        var header = self
+        header.composesFrames = true
+        header.description.has_alpha = true
+        header.description.fills_canvas = false
+        return header
     }
 
     var size: ResizePlan.Size { ResizePlan.Size(width: width, height: height) }

@@ -14,6 +14,9 @@ extension ImageEncoder {
             self.isLossless = isLossless
         }
 
+        /// The most pixels of a frame of an animation. An encode cannot be interrupted but between frames.
+        public static let largestAnimatedArea = 1 << 23
+
         /// Returns true if an image of this many pixels is encoded with less memory and more time.
         func savesMemory(_ pixels: Int) -> Bool { pixels > 1 << 22 }
     }
@@ -38,22 +41,31 @@ extension ImageEncoder.WebPOptions: FormatEncoding {
     }
 }
 
+extension ImageEncoder.WebPOptions {
+    /// The options in the form of the C target.
+    ///
+    /// - Parameter memory: The most bytes that the file may have.
+    func lowered(width: Int, height: Int, memory: Int) throws(ImageCodecError) -> icodec_webp_options {
+        guard quality >= 0, quality <= 100, (0...6).contains(effort) else {
+            throw ImageCodecError(
+                .invalidArgument, format: .webp,
+                "a quality of \(quality), not 0 ... 100, or an effort of \(effort), not 0 ... 6")
+        }
+        return icodec_webp_options(
+            quality: Float(quality), lossless: isLossless, method: Int32(effort),
+            saves_memory: savesMemory(width * height), memory: UInt64(clamping: memory))
+    }
+}
+
 extension ImageEncoder {
     fileprivate static func encodeWebP(
         _ image: DecodedImage, _ options: WebPOptions, _ budget: ImageBudget, _ memory: Int
     ) throws(ImageCodecError) -> [UInt8] {
-        guard options.quality >= 0, options.quality <= 100, (0...6).contains(options.effort) else {
-            throw ImageCodecError(
-                .invalidArgument, format: .webp,
-                "a quality of \(options.quality), not 0 ... 100, or an effort of \(options.effort), not 0 ... 6")
-        }
         guard image.width <= 16383, image.height <= 16383 else {
             throw ImageCodecError(
                 .invalidArgument, format: .webp, "\(image.width) x \(image.height) pixels, a side may have 16383")
         }
-        var lowered = icodec_webp_options(
-            quality: Float(options.quality), lossless: options.isLossless, method: Int32(options.effort),
-            saves_memory: options.savesMemory(image.width * image.height), memory: UInt64(clamping: memory))
+        var lowered = try options.lowered(width: image.width, height: image.height, memory: memory)
         var bytes: UnsafeMutablePointer<UInt8>?
         var count = 0
         try budget.measured(.webp) { watch, error in
@@ -73,16 +85,17 @@ extension ImageEncoder {
 enum WebPContainer {
     /// The file with a VP8X header, a profile and an Exif block.
     ///
-    /// - Parameter file: A still image as written by libwebp, without such a header, or, because of alpha, with one.
+    /// - Parameter file: As written by libwebp: without such a header, or, because of alpha or of several frames, with one.
     static func extended(
         _ file: [UInt8], width: Int, height: Int, hasAlpha: Bool, profile: [UInt8]?, exif: [UInt8]?
     ) -> [UInt8] {
-        let flags: UInt8 = (profile == nil ? 0 : 0x20) | (hasAlpha ? 0x10 : 0) | (exif == nil ? 0 : 0x08)
+        let hasHeader = file.dropFirst(12).starts(with: "VP8X".utf8)
+        let flags: UInt8 =
+            (profile == nil ? 0 : 0x20) | (hasAlpha ? 0x10 : 0) | (exif == nil ? 0 : 0x08) | (hasHeader ? file[20] : 0)
         func three(_ value: Int) -> [UInt8] { (0..<3).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
         var body = Array("WEBP".utf8)
         body += chunk("VP8X", [flags, 0, 0, 0] + three(width - 1) + three(height - 1))
         if let profile { body += chunk("ICCP", profile) }
-        let hasHeader = file.dropFirst(12).starts(with: "VP8X".utf8)
         body += file.dropFirst(hasHeader ? 30 : 12)
         if let exif { body += chunk("EXIF", exif) }
         return chunk("RIFF", body)

@@ -11,6 +11,7 @@ public struct ImageEncoder: Sendable, Hashable {
         case jpeg(JPEGOptions)
         case png(PNGOptions)
         case webp(WebPOptions)
+        case avif(AVIFOptions)
         /// An application's own encoder (``ImageEncoding``).
         case custom(CustomEncoding)
 
@@ -20,6 +21,7 @@ public struct ImageEncoder: Sendable, Hashable {
             case .jpeg(let options): options
             case .png(let options): options
             case .webp(let options): options
+            case .avif(let options): options
             case .custom(let encoding): encoding
             }
         }
@@ -34,6 +36,9 @@ public struct ImageEncoder: Sendable, Hashable {
     public static func webp(quality: Double = 80, isLossless: Bool = false) -> ImageEncoder {
         ImageEncoder(.webp(WebPOptions(quality: quality, isLossless: isLossless)))
     }
+
+    /// The formats of the package's own encoders.
+    static let ownFormats: Set<ImageFormat> = [.jpeg, .png, .webp, .avif]
 
     /// The format of the file.
     public var format: ImageFormat { options.encoding.format }

@@ -42,11 +42,21 @@ extension DecodedImage {
     func completed(
         _ plan: ResizePlan, _ sizing: ImageSizing?, within budget: ImageBudget
     ) throws(ImageCodecError) -> DecodedImage {
+        var place: (x: Int, y: Int)?
+        return try completed(plan, sizing, at: &place, within: budget)
+    }
+
+    /// - Parameter place: The upper left of the part that is selected by content; nil: this image's content selects it.
+    func completed(
+        _ plan: ResizePlan, _ sizing: ImageSizing?, at place: inout (x: Int, y: Int)?, within budget: ImageBudget
+    ) throws(ImageCodecError) -> DecodedImage {
         if let cut = plan.cut, let position = sizing?.position {
-            let (x, y) = try budget.measured { (watch) throws(ImageCodecError) in
-                try ContentAwareCrop(self, cut, position).place(&watch)
+            if place == nil {
+                place = try budget.measured { (watch) throws(ImageCodecError) in
+                    try ContentAwareCrop(self, cut, position).place(&watch)
+                }
             }
-            return try cropped(x: x, y: y, width: cut.width, height: cut.height, within: budget)
+            return try cropped(x: place?.x ?? 0, y: place?.y ?? 0, width: cut.width, height: cut.height, within: budget)
         }
         if let canvas = plan.canvas {
             return try placed(

@@ -1,30 +1,36 @@
+import HTTPSemantics
+
 /// The preference of `Accept` (RFC 9110 section 12.5.1) among the supported formats.
-enum AcceptedFormats {
-    /// Returns true if a client prefers WebP at least as much as JPEG and PNG.
-    ///
-    /// It must name `image/webp`: `image/*` and `*/*` are also sent by clients that do not support WebP.
-    static func prefersWebP(_ lines: some Sequence<String>) -> Bool {
-        var webp: Int?
-        var (jpeg, png): (Int?, Int?) = (nil, nil)
-        var (images, anything): (Int?, Int?) = (nil, nil)
+///
+/// A client must name `image/webp` and `image/avif`: `image/*` and `*/*` are also sent by clients that do not support them.
+struct AcceptedFormats {
+    /// True if the client prefers WebP at least as much as JPEG and PNG.
+    private(set) var isWebP = false
+    /// True if it prefers AVIF at least as much as JPEG and PNG, and as WebP if it names that.
+    private(set) var isAVIF = false
+    /// True if it prefers JSON to plain text: for placeholders.
+    private(set) var isJSON = false
+
+    /// No preference.
+    init() {}
+
+    /// - Parameter lines: The lines of the field.
+    init(_ lines: some Sequence<String>) {
+        var weights: [String: Int] = [:]
         for line in lines {
             for member in line.split(separator: ",") {
                 let parts = member.split(separator: ";")
                 guard let type = parts.first?.trimmed.lowercased() else { continue }
-                let weight = weight(parts.dropFirst())
-                switch type {
-                case "image/webp": webp = weight
-                case "image/jpeg": jpeg = weight
-                case "image/png": png = weight
-                case "image/*": images = weight
-                case "*/*": anything = weight
-                default: break
-                }
+                weights[type] = Self.weight(parts.dropFirst())
             }
         }
-        guard let webp, webp > 0 else { return false }
-        let rest = images ?? anything ?? 0
-        return webp >= max(jpeg ?? rest, png ?? rest)
+        let json = weights["application/json"] ?? 0
+        isJSON = json > 0 && json >= weights["text/plain"] ?? 0
+        let rest = weights["image/*"] ?? weights["*/*"] ?? 0
+        let others = max(weights["image/jpeg"] ?? rest, weights["image/png"] ?? rest)
+        let (webP, avif) = (weights["image/webp"] ?? 0, weights["image/avif"] ?? 0)
+        isWebP = webP > 0 && webP >= others
+        isAVIF = avif > 0 && avif >= max(others, webP)
     }
 
     /// The weight in thousandths; 1000 if there is none, 0 if it is malformed.
@@ -39,15 +45,5 @@ enum AcceptedFormats {
             return Int((number * 1000).rounded())
         }
         return 1000
-    }
-}
-
-extension Substring {
-    /// The text without spaces and tabs at its ends.
-    fileprivate var trimmed: Substring {
-        var text = self
-        while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
-        while let last = text.utf8.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
-        return text
     }
 }

@@ -8,6 +8,9 @@ package import ImageCache
 package protocol ThumbnailRendering: Sendable {
     func hotThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail?
     func useAgain(_ thumbnail: Thumbnail) -> Bool
+    func state(of request: ImageRequest) -> DownloadCache.ResourceState
+    func isCurrent(_ state: DownloadCache.ResourceState) -> Bool
+    func isInvalidated(since state: DownloadCache.ResourceState) -> Bool
     func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail
@@ -21,9 +24,10 @@ extension DownloadCache: ThumbnailRendering {}
 /// directives of a request (`Cache-Control: no-cache` and the like) have no effect, so that clients cannot force
 /// rendering.
 package final class ImageEndpoint: RequestHandler {
-    private let cache: any ThumbnailRendering
+    let cache: any ThumbnailRendering
     private let current: Locked<ImageRules>
-    private let now: @Sendable () -> Date
+    let now: @Sendable () -> Date
+    let negatives = NegativeResponses<DownloadCache.ResourceState>()
     private let known = ParsedTargets()
 
     /// - Parameter rules: Returns the present rules for each request.
@@ -44,7 +48,7 @@ package final class ImageEndpoint: RequestHandler {
         do throws(ImageRequestError) {
             let operation = try operation(incoming, rules, time)
             guard let thumbnail = cache.hotThumbnail(for: operation.request, as: operation.encoding) else {
-                return nil
+                return knownFailure(of: operation, for: incoming, rules, at: time)
             }
             var response = ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: time)
             if response.error == nil, !rules.tellsTiming {
@@ -62,7 +66,8 @@ package final class ImageEndpoint: RequestHandler {
         // With the second, in which the server's own Date changes, every reuse ends: what is left of a signature's time does so too.
         let left = min(thumbnail.freshUntil.timeIntervalSince(time), thumbnail.freshness.timeToNextChange(after: time))
         return ResponseReuse(
-            selectingNames: operation.variesOnAccept ? ["accept"] : [], lifetime: .seconds(min(1, max(0, left)))
+            selectingNames: (operation.variesOnAccept ? ["accept"] : []) + operation.hintNames.map { $0.lowercased() },
+            lifetime: .seconds(min(1, max(0, left)))
         ) { [cache, current] in
             current.withLock { $0.identity === rules } && cache.useAgain(thumbnail)
         }
@@ -77,13 +82,15 @@ package final class ImageEndpoint: RequestHandler {
         do throws(ImageRequestError) { operation = try self.operation(incoming, rules, now()) } catch {
             return Response(error)
         }
+        if let failure = knownFailure(of: operation, for: incoming, rules, at: now()) { return failure }
+        let before = cache.state(of: operation.request)
         var request = operation.request
         request.file.client = incoming.client.subscriber
         do throws(ImageCacheError) {
             let thumbnail = try await cache.thumbnail(for: request, as: operation.encoding)
             return ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: now())
         } catch {
-            return Response(imageFailure: error)
+            return failure(error, of: operation, for: incoming, rules, since: before)
         }
     }
 
@@ -94,7 +101,9 @@ package final class ImageEndpoint: RequestHandler {
             throw .invalidOption(ImageOptionError(code: "bad-target", message: "The request target must be a path."))
         }
         return try known.operation(
-            target: target, accept: incoming.head.fields[.accept], by: rules, now: Int64(now.timeIntervalSince1970))
+            target: target, accept: incoming.head.fields[.accept],
+            hints: rules.usesClientHints ? ClientHints(incoming.head.fields) : ClientHints(), by: rules,
+            now: Int64(now.timeIntervalSince1970))
     }
 
     private static func response(toOther method: HTTPRequest.Method) -> Response {

@@ -17,9 +17,21 @@ struct ImageOptionError: Error, Equatable {
 
 extension ImageOptions {
     /// Parses `name=value,name=value`, percent-encoded or not. Each option may occur once, under either of its names.
-    init(_ text: some StringProtocol) throws(ImageOptionError) {
+    ///
+    /// - Parameter base: The values of the options that are not in the text.
+    init(_ text: some StringProtocol, over base: ImageOptions = ImageOptions()) throws(ImageOptionError) {
+        self = base
+        try read(text)
+        try checkTogether()
+    }
+
+    /// Parses options without looking at them together.
+    ///
+    /// - Returns: The long names of the options in the text.
+    @discardableResult
+    mutating func read(_ text: some StringProtocol) throws(ImageOptionError) -> Set<String> {
         var seen: Set<String> = []
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        for part in Self.members(text) {
             guard let equals = part.firstIndex(of: "=") else {
                 throw part.isEmpty
                     ? ImageOptionError(code: "bad-option", message: "An option is empty.")
@@ -31,18 +43,25 @@ extension ImageOptions {
             else {
                 throw .option(given, "has an invalid value")
             }
-            guard let name = Self.names[String(given)] else { throw .option(given, "is unknown") }
+            guard let name = Self.names[String(given)] else {
+                throw .option(given, "is unknown; known are \(Self.knownNames)")
+            }
             guard seen.insert(name).inserted else { throw .option(given, "is specified more than once") }
             try read(name, given, value)
         }
-        try checkTogether()
+        if frame != nil { keepsAnimation = false }
+        return seen
     }
 
     private static let names = [
         "width": "width", "w": "width", "height": "height", "h": "height", "fit": "fit", "format": "format",
         "f": "format", "quality": "quality", "q": "quality", "dpr": "dpr", "gravity": "gravity", "g": "gravity",
         "position": "gravity", "background": "background", "bg": "background", "blur": "blur", "metadata": "metadata",
-    ]
+        "frame": "frame", "anim": "anim",
+    ].merging(effectNames) { name, _ in name }
+
+    /// The names, the long one of each option.
+    private static let knownNames = Set(names.values).sorted().joined(separator: ", ")
 
     private mutating func read(
         _ name: String, _ given: some StringProtocol, _ value: String
@@ -60,8 +79,11 @@ extension ImageOptions {
             }
             return choice
         }
+        if try readEffect(name, given, value) { return }
         switch name {
-        case "width": width = try whole(1...Self.longestSide)
+        case "width":
+            isWidthAuto = takesHints && value == "auto"
+            width = isWidthAuto ? nil : try whole(1...Self.longestSide)
         case "height": height = try whole(1...Self.longestSide)
         case "fit":
             guard let named = Fit.allCases.first(where: { $0.names.contains(value) }) else {
@@ -82,6 +104,12 @@ extension ImageOptions {
             guard let color = Self.color(value) else { throw .option(given, "must be a colour such as ffcc00") }
             background = color
         case "blur": blur = try whole(1...250)
+        case "frame": frame = try whole(0...999)
+        case "anim":
+            guard let flag = ["1": true, "true": true, "0": false, "false": false][value] else {
+                throw .option(given, "must be 1 or 0, true or false")
+            }
+            keepsAnimation = flag
         default:
             guard value == "keep" || value == "none" else { throw .option(given, "must be keep or none") }
             keepsMetadata = value == "keep"
@@ -89,7 +117,7 @@ extension ImageOptions {
     }
 
     /// Refuses combinations of options that are only valid alone.
-    private func checkTogether() throws(ImageOptionError) {
+    func checkTogether() throws(ImageOptionError) {
         for (name, side) in [("width", width), ("height", height)] {
             guard Double(side ?? 0) * devicePixelRatio <= Double(Self.longestSide) else {
                 throw .option(name, "times dpr exceeds \(Self.longestSide) pixels")
@@ -99,8 +127,13 @@ extension ImageOptions {
         guard area <= Double(Self.largestArea) else {
             throw .option("width", "times height exceeds \(Self.largestArea) pixels")
         }
+        // Of a width that the client tells nothing can be said yet.
+        let width = isWidthAuto ? width ?? 1 : width
         if blur > 0, width == nil || height == nil || area > Double(Self.largestBlurredArea) {
             throw .option("blur", "requires a width and a height of at most \(Self.largestBlurredArea) pixels")
+        }
+        if focalPoint != nil, fit != .cover, fit != .crop {
+            throw .option("fp", "requires fit=cover or fit=crop")
         }
         if fit != .inside, width == nil, height == nil { throw .option("fit", "requires a width or a height") }
         if fit.needsBothSides, width == nil || height == nil {
@@ -117,7 +150,7 @@ extension ImageOptions {
         return (0.5...4).contains(ratio) ? ratio : nil
     }
 
-    private static func position(_ text: String) -> ImageSizing.Position? {
+    static func position(_ text: String) -> ImageSizing.Position? {
         switch text {
         case "auto": return .attention
         case "entropy": return .entropy
@@ -138,7 +171,7 @@ extension ImageOptions {
     }
 
     /// Parses `0`, `1`, `0.25`, `.25`.
-    private static func share(_ text: Substring) -> Double? {
+    static func share(_ text: Substring) -> Double? {
         guard (1...6).contains(text.utf8.count), text != ".",
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }), let share = Double(text)
         else { return nil }
@@ -151,11 +184,7 @@ extension ImageOptions {
         if text == "black" { return .black }
         var digits = text.hasPrefix("#") ? String(text.dropFirst()) : text
         if digits.utf8.count == 3 { digits = digits.reduce(into: "") { $0 += "\($1)\($1)" } }
-        guard digits.utf8.count == 6, digits.allSatisfy(\.isHexDigit), let number = UInt32(digits, radix: 16) else {
-            return nil
-        }
-        return ImageSizing.Color(
-            red: UInt8(truncatingIfNeeded: number >> 16), green: UInt8(truncatingIfNeeded: number >> 8),
-            blue: UInt8(truncatingIfNeeded: number))
+        guard digits.allSatisfy(\.isHexDigit) else { return nil }
+        return ImageSizing.Color(hexadecimal: "#" + digits)
     }
 }

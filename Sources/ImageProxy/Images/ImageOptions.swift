@@ -43,9 +43,15 @@ struct ImageOptions: Hashable, Sendable {
     }
 
     enum Format: String, CaseIterable, Sendable {
-        /// WebP for clients that accept it, else the original's format.
+        /// AVIF (if the image is large) or WebP for clients that accept it, else the original's format.
         case auto
-        case webp, jpeg, png
+        case avif, webp, jpeg, png
+        /// Texts in place of an image.
+        case thumbhash, blurhash, color
+
+        var placeholder: Placeholder? { Placeholder(rawValue: rawValue) }
+        /// True if the result depends on `Accept`.
+        var varies: Bool { self == .auto || placeholder != nil }
     }
 
     /// In CSS pixels, like the height; a missing side follows from the proportions.
@@ -53,7 +59,7 @@ struct ImageOptions: Hashable, Sendable {
     var height: Int?
     var fit = Fit.inside
     var format = Format.auto
-    /// For JPEG and WebP.
+    /// For JPEG, WebP and AVIF, on the scale of JPEG.
     var quality = 80
     var devicePixelRatio = 1.0
     var gravity = ImageSizing.Position.center
@@ -62,6 +68,19 @@ struct ImageOptions: Hashable, Sendable {
     /// The radius in pixels of the result; 0: none.
     var blur = 0
     var keepsMetadata = false
+    /// Of an animation: a still image; nil: all frames, if ``keepsAnimation``, else the first one.
+    var frame: Int?
+    /// False for a still image of an animation.
+    var keepsAnimation = true
+    /// The point that a crop keeps; nil: ``gravity`` says it.
+    var focalPoint: ImageSizing.Position?
+    var effects = ImageEffects()
+    /// True if clients' hints may choose what the URL leaves open.
+    var takesHints = false
+    /// True for `width=auto`: the client tells the width.
+    var isWidthAuto = false
+    /// The greatest length of a side that follows from the proportions, in CSS pixels.
+    var longestFollowing = ImageOptions.longestSide
 
     /// The greatest length of the result's longer side in pixels.
     static let longestSide = 8192
@@ -73,7 +92,10 @@ struct ImageOptions: Hashable, Sendable {
 extension ImageOptions {
     /// The target size; nil: the original's.
     var sizing: ImageSizing? {
-        guard width != nil || height != nil else { return nil }
+        guard width != nil || height != nil else {
+            // Placeholders are computed from little.
+            return format.placeholder == nil ? nil : .placeholder
+        }
         var sizing = ImageSizing(width: width ?? longest(beside: height), height: height ?? longest(beside: width))
         switch fit {
         case .inside, .contain: sizing.fit = .inside
@@ -84,7 +106,7 @@ extension ImageOptions {
         }
         sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .fill
         // The position is normalised if it has no effect, so that it does not create another image.
-        sizing.position = fit == .cover || fit == .crop || fit == .pad ? gravity : .center
+        sizing.position = fit == .cover || fit == .crop || fit == .pad ? focalPoint ?? gravity : .center
         sizing.devicePixelRatio = devicePixelRatio
         // Transparent if the format supports it.
         sizing.background = fit == .pad ? background : nil
@@ -96,20 +118,25 @@ extension ImageOptions {
     private func longest(beside side: Int?) -> Int? {
         guard let side else { return nil }
         let area = Double(Self.largestArea) / (Double(side) * devicePixelRatio * devicePixelRatio)
-        return max(1, Int(min(Double(Self.longestSide) / devicePixelRatio, area)))
+        return max(1, min(longestFollowing, Int(min(Double(Self.longestSide) / devicePixelRatio, area))))
     }
 
-    var processors: [ImageProcessor] { blur > 0 ? [.blur(sigma: Double(blur) / 2)] : [] }
-
-    /// - Parameter acceptsWebP: True if the client prefers WebP.
-    func encoding(acceptsWebP: Bool) -> ThumbnailEncoding {
+    /// - Parameter accepted: The formats that the client prefers.
+    func encoding(for accepted: AcceptedFormats) -> ThumbnailEncoding {
         var jpeg = ImageEncoder.JPEGOptions(quality: quality)
         if let background { jpeg.background = background }
+        let avif = ImageEncoder.AVIFOptions(likeJPEG: quality)
+        let webP = ImageEncoder.WebPOptions(quality: Double(quality))
         switch format {
-        case .auto where acceptsWebP, .webp: return .encoder(.webp(quality: Double(quality)))
+        case .auto where accepted.isAVIF && accepted.isWebP: return .avifIfLarge(avif, else: webP)
+        case .auto where accepted.isWebP, .webp: return .encoder(ImageEncoder(.webp(webP)))
+        case .avif: return .encoder(ImageEncoder(.avif(avif)))
         case .auto: return .likeOriginal(jpeg)
         case .jpeg: return .encoder(ImageEncoder(.jpeg(jpeg)))
         case .png: return .encoder(.png())
+        case .thumbhash: return .placeholder(.thumbHash, asJSON: accepted.isJSON)
+        case .blurhash: return .placeholder(.blurHash, asJSON: accepted.isJSON)
+        case .color: return .placeholder(.dominantColor, asJSON: accepted.isJSON)
         }
     }
 }

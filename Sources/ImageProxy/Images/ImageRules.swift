@@ -13,14 +13,24 @@ package struct ImageRules: Sendable {
     /// The host and port that `origin` connects to.
     package var originEndpoint: AllowedHosts.Endpoint?
     package var allowedHosts = AllowedHosts([])
-    /// The allowed widths, in CSS pixels; empty: any.
-    package var widths: Set<Int> = []
+    /// The values that are allowed in URLs.
+    package var restrictions = ImageRestrictions()
+    /// The named options, and the default ones.
+    package var presets = ImagePresets()
     /// The verifier of signatures; nil: they are not required.
     package var signer: URLSigner?
     /// The limits for originals: pixels, bytes, memory, CPU time.
     package var limits = DecodingLimits()
     /// The treatment of images whose original has damaged data.
     package var damaged = DamagedImages.serve
+    /// The marks of the option `watermark`, by name.
+    package var watermarks: [String: ImageWatermark] = [:]
+    /// True if clients' hints choose what URLs leave open; ``presets`` must take them, too.
+    package var usesClientHints = false
+    /// Images in place of errors.
+    package var fallbacks = FallbackImages()
+    /// The seconds for which an original that is missing or cannot be used is not asked for again; 0: none.
+    package var negativeLifetime = 10.0
     /// The options for fetching originals.
     package var transfer = TransferOptions()
     /// The fields of requests to origins: equal for all clients, which share the response.
@@ -45,9 +55,13 @@ package enum DamagedImages: String, Sendable, CaseIterable {
 /// The image that a URL and the client's fields request.
 struct ImageOperation: Sendable {
     let request: ImageRequest
+    let options: ImageOptions
     let encoding: ThumbnailEncoding
     /// True if the format depends on Accept.
     let variesOnAccept: Bool
+    /// The names of the client hints on which the image depends.
+    var hintNames: [String] = []
+    let original: OriginalReference
     /// The expiry of the URL's signature, in seconds since 1970.
     let expiry: Int64?
 }
@@ -65,35 +79,44 @@ extension ImageRules {
     /// Parses a request target that begins with `/image/`.
     /// - Parameters:
     ///   - accept: The lines of the client's `Accept`.
+    ///   - hints: The client's hints, which count with ``usesClientHints``.
     ///   - now: Seconds since 1970, for signatures.
     func operation(
-        target: String, accept: some Sequence<String>, now: Int64
+        target: String, accept: some Sequence<String>, hints: ClientHints = ClientHints(), now: Int64
     ) throws(ImageRequestError) -> ImageOperation {
         let verified = try verify(target, now: now)
         let parsed: ImageTarget
-        let options: ImageOptions
+        if let description = try description(verified) { return description }
+        let reading: ImagePresets.Reading
         do throws(ImageOptionError) {
             parsed = try ImageTarget(verified.target[...].dropFirst(Router.imagePrefix.utf8.count))
-            options = try ImageOptions(parsed.options)
+            reading = try presets.options(parsed.options)
         } catch {
             throw .invalidOption(error)
         }
-        if !widths.isEmpty, options.width.map(widths.contains) != true { throw .width(options.width) }
+        var options = try restrictions.checked(reading)
+        var hintNames: [String] = []
+        if usesClientHints { (options, hintNames) = restrictions.applying(hints, to: reading, options) }
         var file = FileRequest(try url(of: parsed.original))
         file.fields = fields
         file.transfer = transfer
-        var request = ImageRequest(file, options.sizing)
-        request.processors = options.processors
+        var request = ImageRequest(file, options.decodedSizing)
+        do throws(ImageOptionError) { request.processors = try options.processors(watermarks) } catch {
+            throw .invalidOption(error)
+        }
         request.decoder.limits = limits
         request.decoder.keepsMetadata = options.keepsMetadata
-        let isAuto = options.format == .auto
+        request.decoder.frame = options.frame ?? 0
+        request.keepsAnimation = options.keepsAnimation
+        let varies = options.format.varies
         return ImageOperation(
-            request: request,
-            encoding: options.encoding(acceptsWebP: isAuto && AcceptedFormats.prefersWebP(accept)),
-            variesOnAccept: isAuto, expiry: verified.expiry)
+            request: request, options: options,
+            encoding: options.encoding(for: varies ? AcceptedFormats(accept) : AcceptedFormats()),
+            variesOnAccept: varies, hintNames: hintNames, original: OriginalReference(parsed.original),
+            expiry: verified.expiry)
     }
 
-    private func verify(_ target: String, now: Int64) throws(ImageRequestError) -> (target: String, expiry: Int64?) {
+    func verify(_ target: String, now: Int64) throws(ImageRequestError) -> (target: String, expiry: Int64?) {
         guard let signer else { return (target, nil) }
         do throws(SignatureError) {
             let verified = try signer.verify(target: target, now: now)
@@ -104,7 +127,7 @@ extension ImageRules {
     }
 
     /// The URL under which the store knows it: see ``OriginBase``.
-    private func url(of original: ImageTarget.Original) throws(ImageRequestError) -> String {
+    func url(of original: ImageTarget.Original) throws(ImageRequestError) -> String {
         switch original {
         case .path(let path):
             guard let url = origin.url(for: path) else { throw .invalidOption(Self.badPath) }

@@ -6,6 +6,7 @@ final class ParsedTargets: Sendable {
     private struct Key: Hashable {
         var target: String
         var accept: String?
+        var hints: ClientHints
     }
 
     private struct State {
@@ -22,16 +23,16 @@ final class ParsedTargets: Sendable {
 
     /// The operation, parsed if it is not cached; refused targets are not cached.
     func operation(
-        target: String, accept: String?, by rules: ImageRules, now: Int64
+        target: String, accept: String?, hints: ClientHints = ClientHints(), by rules: ImageRules, now: Int64
     ) throws(ImageRequestError) -> ImageOperation {
         let accepted = CollectionOfOne(accept ?? "")
         guard target.utf8.count + (accept?.utf8.count ?? 0) <= Self.longest else {
-            return try rules.operation(target: target, accept: accepted, now: now)
+            return try rules.operation(target: target, accept: accepted, hints: hints, now: now)
         }
-        let key = Key(target: target, accept: accept)
+        let key = Key(target: target, accept: accept, hints: hints)
         let known = state.withLock { $0.rules === rules.identity ? $0.operations[key] : nil }
         if let known, known.expiry.map({ now <= $0 }) ?? true { return known }
-        let operation = try rules.operation(target: target, accept: accepted, now: now)
+        let operation = try rules.operation(target: target, accept: accepted, hints: hints, now: now)
         state.withLock { state in
             if state.rules !== rules.identity || state.operations.count >= Self.limit { state.operations = [:] }
             state.rules = rules.identity

@@ -29,7 +29,7 @@ extension Response {
     init(imageFailure error: ImageCacheError) {
         var response: Response
         if let code = error.code.codecCode {
-            response = Self.failure(codec: code)
+            response = Self.failure(codec: code, of: (error.cause as? ImageCodecError)?.format)
         } else if let status = error.code.statusCode {
             response = Self.failure(originStatus: status)
         } else {
@@ -48,9 +48,16 @@ extension Response {
         self = response
     }
 
-    private static func failure(codec code: ImageCodecError.Code) -> Response {
+    /// - Parameter format: The original's format, if it is known.
+    private static func failure(codec code: ImageCodecError.Code, of format: ImageFormat?) -> Response {
         switch code {
-        case .unsupportedFormat: .failure(415, "not-an-image", "The original is not a JPEG, PNG or WebP image.")
+        case .unsupportedFormat where format?.isSupported == false:
+            .failure(
+                415, "unsupported-format",
+                "The original is \(format?.name ?? "no image"), which is not supported; JPEG, PNG, WebP, GIF and AVIF are."
+            )
+        case .unsupportedFormat:
+            .failure(415, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF or AVIF image.")
         case .truncated: .failure(422, "image-truncated", "The original is truncated.")
         case .corrupt: .failure(422, "image-damaged", "The original is damaged.")
         case .limitExceeded: .failure(422, "image-too-large", "The original exceeds the limits for images.")

@@ -22,7 +22,8 @@ struct ServedImage {
             response.detail = "\(damage)"
             return response
         }
-        var fields = representationFields(at: now)
+        guard meetsPreconditions(incoming.head.fields, at: now) else { return preconditionFailure }
+        var fields = representationFields(rules, at: now)
         let outcome = CacheOutcome(thumbnail.source)
         var (status, range) = (HTTPResponse.Status.ok, 0..<thumbnail.bytes.count)
         if incoming.head.fields.contains(where: Self.isConditional) {
@@ -31,7 +32,7 @@ struct ServedImage {
         fields[.via] = "1.1 \(name)"
         fields[.cacheStatus] =
             "\(name); \(outcome == .hit || outcome == .stale ? "hit" : "fwd=\(outcome.forwardReason)")"
-            + (thumbnail.damage == nil ? "" : "; detail=damaged")
+            + (thumbnail.damage != nil ? "; detail=damaged" : thumbnail.source.isRemote ? "; detail=REMOTE" : "")
         if rules.tellsTiming { ServerTiming.append(outcome, since: incoming.received, to: &fields) }
         if status != .notModified { fields[.contentLength] = String(range.count) }
         let hasContent = incoming.method != .head && status != .notModified && status != .rangeNotSatisfiable
@@ -42,18 +43,22 @@ struct ServedImage {
     }
 
     /// The fields of a 200.
-    private func representationFields(at now: Date) -> HTTPFields {
+    private func representationFields(_ rules: ImageRules, at now: Date) -> HTTPFields {
         var fields = HTTPFields()
-        fields.reserveCapacity(12)
+        fields.reserveCapacity(16)
         fields[.contentType] = thumbnail.format.mediaType
         fields[.cacheControl] = thumbnail.freshness.cacheControl(at: now, notAfter: expiry(now))
         fields[.eTag] = thumbnail.entityTag.text
         fields[.lastModified] = thumbnail.lastModified
         fields[.acceptRanges] = "bytes"
-        if operation.variesOnAccept { fields[.vary] = "Accept" }
+        let selecting = (operation.variesOnAccept ? ["Accept"] : []) + operation.hintNames
+        if !selecting.isEmpty { fields[.vary] = selecting.joined(separator: ", ") }
+        if rules.usesClientHints { fields[.acceptCH] = ClientHints.accepted }
+        if let ratio = contentPixelRatio { fields[.contentDPR] = ClientHints.text(ratio) }
+        fields[.link] = operation.original.link
         // The content is always treated as an image.
         fields[.xContentTypeOptions] = "nosniff"
-        fields[.contentDisposition] = "inline"
+        fields[.contentDisposition] = operation.original.disposition(thumbnail.format.mediaType)
         return fields
     }
 
@@ -99,11 +104,16 @@ struct ServedImage {
     }
 }
 
+extension ImageSourceKind {
+    /// True if the shared store had the image, or the original.
+    fileprivate var isRemote: Bool { self == .remote || self == .original(.remote) }
+}
+
 extension CacheOutcome {
     init(_ source: ImageSourceKind) {
         self =
             switch source {
-            case .memory, .thumbnail, .original(.disk), .original(.remote): .hit
+            case .memory, .thumbnail, .remote, .original(.disk), .original(.remote): .hit
             case .original(.revalidated): .revalidated
             case .original(.stale): .stale
             case .original(.network), .original(.networkResumed): .miss
@@ -115,6 +125,9 @@ extension CacheOutcome {
 }
 
 extension HTTPField.Name {
-    fileprivate static let xContentTypeOptions = known("X-Content-Type-Options")
+    static let xContentTypeOptions = known("X-Content-Type-Options")
     fileprivate static let contentDisposition = known("Content-Disposition")
+    fileprivate static let acceptCH = known("Accept-CH")
+    fileprivate static let contentDPR = known("Content-DPR")
+    fileprivate static let link = known("Link")
 }

@@ -48,5 +48,4 @@ enum ServerTiming {
 
 extension HTTPField.Name {
     static let serverTiming = known("Server-Timing")
-    static let cacheStatus = known("Cache-Status")
 }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import ImageCache
+import Units
 
 /// The metrics of the cache, for `/metrics`.
 struct CacheMetrics: Sendable {
@@ -10,6 +11,8 @@ struct CacheMetrics: Sendable {
     var images: ImageStatistics
     var hotResponses: MemoryCacheStatistics
     var running: Int
+    /// nil without a shared store: then there is not a line about one.
+    var remote: RemoteMetrics?
 
     /// Reads them.
     init(_ cache: DownloadCache) async throws(ImageCacheError) {
@@ -19,6 +22,7 @@ struct CacheMetrics: Sendable {
         images = cache.imageStatistics
         hotResponses = cache.hotResponseStatistics
         running = cache.running.count
+        remote = cache.remoteStatistics.map(RemoteMetrics.init)
     }
 
     func write(to text: inout PrometheusText) {
@@ -39,7 +43,7 @@ struct CacheMetrics: Sendable {
         text.add("imgcache_evicted_bytes_total", .counter, evictions.bytes, help: "Size of evicted entries on disk.")
         if let age = evictions.medianAge {
             text.add(
-                "imgcache_eviction_age_seconds", .gauge, age.seconds,
+                "imgcache_eviction_age_seconds", .gauge, age.inSeconds,
                 help: "Median time since last use of the latest 255 evicted entries.")
         }
         text.add("imgcache_transfers_running", .gauge, running, help: "Running transfers from origins to the store.")
@@ -65,6 +69,7 @@ struct CacheMetrics: Sendable {
             "imgcache_origin_response_seconds", [([], transfers.latencies)],
             help: "The time from a request to the first byte of the origin's response.")
         writeImages(to: &text)
+        remote?.write(to: &text)
     }
 
     private func writeImages(to text: inout PrometheusText) {
@@ -91,13 +96,6 @@ struct CacheMetrics: Sendable {
         add("imgcache_memory_hits_total", .counter, \.counts.hits, "Look-ups served from memory.")
         add("imgcache_memory_misses_total", .counter, \.counts.misses, "Look-ups not served from memory.")
         add("imgcache_memory_purges_total", .counter, \.counts.purges, "Purges of memory.")
-    }
-}
-
-extension Duration {
-    var seconds: Double {
-        let (seconds, attoseconds) = components
-        return Double(seconds) + Double(attoseconds) / 1e18
     }
 }
 

@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 package import HTTPServer
 import ImageProxy
 package import Metrics
+import Units
 
 /// The metrics of the data listener, recorded through swift-metrics: for `/metrics`, and for an application's own
 /// backend.
@@ -104,12 +105,5 @@ extension CacheOutcome {
         case .pass: 5
         case .none: 6
         }
-    }
-}
-
-extension Duration {
-    fileprivate var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

@@ -20,7 +20,7 @@ export async function refreshSummary() {
   newest = await get("api/summary");
   showState(newest);
   showFigures(newest);
-  showStore(newest.store, newest.evictions, newest.memory);
+  showStore(newest.store, newest.evictions, newest.memory, newest.remote);
 }
 
 export function showAway() {
@@ -66,7 +66,7 @@ function originNote({ originRequests, resumedBytes }) {
 
 // MARK: The store
 
-function showStore(store, evictions, memory) {
+function showStore(store, evictions, memory, remote) {
   const host = find("store");
   if (!host.firstChild) {
     host.append(
@@ -85,9 +85,25 @@ function showStore(store, evictions, memory) {
     ["Free on disk", bytes(store.freeSpace)],
     ["Memory", `${bytes(memory.usedBytes)} of ${bytes(memory.capacity)} in ${count(memory.entries)} files and images`],
     ["Evicted", evictedWords(evictions)],
+    ...(remote ? [["Shared store", sharedWords(remote)]] : []),
   ];
   put(facts, lines.flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));
   showAges(ages, scale, evictions.ages);
+}
+
+/** The store that machines share: what it spared, and what is wrong with it. */
+function sharedWords(remote) {
+  const asked = remote.hits + remote.misses;
+  const words = [
+    remote.isAvailable ? `${count(remote.hits)} of ${count(asked)} found` : "left alone after failures",
+    `${count(remote.imageHits)} images not rendered here`,
+    `${bytes(remote.readBytes)} read, ${bytes(remote.writtenBytes)} written`,
+  ];
+  if (remote.waiting) words.push(`${count(remote.waiting)} uploads wait`);
+  if (remote.dropped) words.push(`${count(remote.dropped)} dropped`);
+  if (remote.errors) words.push(`${count(remote.errors)} errors`);
+  if (remote.damaged) words.push(`${count(remote.damaged)} damaged`);
+  return words.join(", ");
 }
 
 function evictedWords({ count: number, bytes: size, last, medianAge }) {

@@ -132,7 +132,8 @@ struct AdminRoutes: Sendable {
             store: SummaryResponse.Store(store),
             memory: SummaryResponse.Memory(
                 [cache.hotResponseStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
-            evictions: SummaryResponse.Evictions(await cache.evictions))
+            evictions: SummaryResponse.Evictions(await cache.evictions),
+            remote: cache.remoteStatistics.map(SummaryResponse.Remote.init))
     }
 
     /// `PURGE /path`, as in other caches: one URL of the origin, or an absolute one.

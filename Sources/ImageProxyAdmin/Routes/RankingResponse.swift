@@ -1,3 +1,5 @@
+import Units
+
 /// `GET /api/requests`: the most requested and the slowest targets of the last five to ten minutes.
 struct RankingResponse: Encodable {
     struct Requested: Encodable {
@@ -23,7 +25,7 @@ struct RankingResponse: Encodable {
         }
         slowest = ranking.slowest(limit).map {
             Slow(
-                target: MaskedText.masked($0.target), milliseconds: rounded($0.duration.seconds * 1000),
+                target: MaskedText.masked($0.target), milliseconds: rounded($0.duration.inSeconds * 1000),
                 status: $0.status, cache: $0.outcome)
         }
     }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ImageCache
+import Units
 
 /// `GET /api/summary`: the state of the server. Times are in seconds, latencies in milliseconds, sizes in bytes.
 struct SummaryResponse: Encodable {
@@ -16,6 +17,8 @@ struct SummaryResponse: Encodable {
     var store: Store
     var memory: Memory
     var evictions: Evictions
+    /// Absent without a shared store.
+    var remote: Remote?
 
     struct Totals: Encodable {
         var requests, hits, misses, passed, clientErrors, serverErrors: Int
@@ -70,6 +73,24 @@ struct SummaryResponse: Encodable {
         }
     }
 
+    /// The store that is shared with other machines.
+    struct Remote: Encodable {
+        var isAvailable: Bool
+        var hits, misses, imageHits, imageMisses, errors, damaged, uploads, dropped, waiting: Int
+        var readBytes, writtenBytes, waitingBytes: Int64
+
+        init(_ remote: RemoteStatistics) {
+            isAvailable = remote.isAvailable
+            (hits, misses, imageHits, imageMisses) = (
+                remote.hits, remote.misses, remote.imageHits, remote.imageMisses
+            )
+            (errors, damaged) = (remote.errors, remote.damaged)
+            (uploads, dropped, waiting) = (remote.uploads, remote.droppedUploads, remote.waitingUploads)
+            (readBytes, writtenBytes) = (remote.traffic.bytesRead, remote.traffic.bytesWritten)
+            waitingBytes = remote.waitingBytes
+        }
+    }
+
     struct Evictions: Encodable {
         var count: Int
         var bytes: Int64
@@ -89,9 +110,9 @@ struct SummaryResponse: Encodable {
 
         init(_ statistics: EvictionStatistics) {
             (count, bytes) = (statistics.count, statistics.bytes)
-            last = statistics.last.map { Last(at: $0.date.timeIntervalSince1970, age: rounded($0.age.seconds)) }
-            medianAge = statistics.medianAge.map { rounded($0.seconds) }
-            ages = statistics.ages.map { Band(upTo: $0.upTo?.seconds, count: $0.count) }
+            last = statistics.last.map { Last(at: $0.date.timeIntervalSince1970, age: rounded($0.age.inSeconds)) }
+            medianAge = statistics.medianAge.map { rounded($0.inSeconds) }
+            ages = statistics.ages.map { Band(upTo: $0.upTo?.inSeconds, count: $0.count) }
         }
     }
 }

@@ -1,4 +1,5 @@
 import ImageCache
+import Units
 
 /// `GET /api/transfers`: the running transfers, the least advanced last.
 struct TransfersResponse: Encodable {
@@ -50,7 +51,7 @@ extension TransfersResponse.Transfer {
         case .storing: phase = "storing"
         case .retrying(let delay, let reason):
             phase = "retrying"
-            retryAfter = rounded(delay.seconds)
+            retryAfter = rounded(delay.inSeconds)
             self.reason = MaskedText.masked(reason)
         }
     }

@@ -3,7 +3,7 @@ import Glibc
 extension S3Credentials {
     /// Finds credentials where AWS's tools look for them: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, with an optional
     /// `AWS_SESSION_TOKEN`; else the profile `AWS_PROFILE` (default `default`) of the file `AWS_SHARED_CREDENTIALS_FILE` (default
-    /// `~/.aws/credentials`).
+    /// `~/.aws/credentials`); else those of the machine's role, if `AWS_EC2_METADATA_SERVICE_ENDPOINT` is set (``ofInstance``).
     ///
     /// - Throws: ``RemoteConfigurationError`` when there are none.
     public static func found() throws(RemoteConfigurationError) -> S3Credentials {
@@ -22,7 +22,9 @@ extension S3Credentials {
         let profile = environment("AWS_PROFILE") ?? "default"
         let path =
             environment("AWS_SHARED_CREDENTIALS_FILE") ?? environment("HOME").map { $0 + "/.aws/credentials" }
-        guard let path, let text = file(path) else {
+        let text = path.flatMap(file)
+        if text == nil, environment("AWS_EC2_METADATA_SERVICE_ENDPOINT") != nil { return .ofInstance }
+        guard let path, let text else {
             throw RemoteConfigurationError(
                 "there are no credentials: AWS_ACCESS_KEY_ID is not set, and \(path ?? "~/.aws/credentials") cannot be read"
             )

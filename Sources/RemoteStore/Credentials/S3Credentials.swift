@@ -10,6 +10,10 @@ public struct S3Credentials: Sendable, Hashable {
         self.secretKey = secretKey
         self.sessionToken = sessionToken
     }
+
+    /// Stands for the keys of the role that the machine has at AWS: they are asked of the instance's metadata service (IMDSv2), at
+    /// `AWS_EC2_METADATA_SERVICE_ENDPOINT` or AWS's own address, and renewed before they expire.
+    public static let ofInstance = S3Credentials(accessKeyID: "", secretKey: "")
 }
 
 extension S3Credentials: CustomStringConvertible, CustomDebugStringConvertible {

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// The keys in a shared credentials file of AWS's tools (`~/.aws/credentials`).
 enum SharedCredentialsFile {
     /// The credentials of a profile; `nil` when the file has none of that name, or the profile lacks a key.
@@ -5,24 +7,16 @@ enum SharedCredentialsFile {
         var values: [String: String] = [:]
         var isInProfile = false
         for line in text.split(whereSeparator: \.isNewline) {
-            let line = line.trimmingSpaces
+            let line = line.trimmed
             guard let first = line.first, first != "#", first != ";" else { continue }
             if first == "[" {
-                isInProfile = line.last == "]" && line.dropFirst().dropLast().trimmingSpaces == profile
+                isInProfile = line.last == "]" && line.dropFirst().dropLast().trimmed == profile
             } else if isInProfile, let mark = line.firstIndex(of: "=") {
-                values[line[..<mark].trimmingSpaces.lowercased()] = String(
-                    line[line.index(after: mark)...].trimmingSpaces)
+                values[line[..<mark].trimmed.lowercased()] = String(
+                    line[line.index(after: mark)...].trimmed)
             }
         }
         guard let id = values["aws_access_key_id"], let secret = values["aws_secret_access_key"] else { return nil }
         return S3Credentials(accessKeyID: id, secretKey: secret, sessionToken: values["aws_session_token"])
-    }
-}
-
-extension Substring {
-    fileprivate var trimmingSpaces: Substring {
-        let start = drop { $0 == " " || $0 == "\t" }
-        guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
-        return start[...last]
     }
 }

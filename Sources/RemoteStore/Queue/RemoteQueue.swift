@@ -8,11 +8,14 @@ package struct RemoteQueue<Work: Sendable>: Sendable {
         /// Bytes to upload.
         package let size: Int64
         package let work: Work
+        /// True if others wait for it: it is made before those that are not urgent, and dropped after them.
+        package let isUrgent: Bool
 
-        package init(key: String, size: Int64, work: Work) {
+        package init(key: String, size: Int64, work: Work, isUrgent: Bool = false) {
             self.key = key
             self.size = size
             self.work = work
+            self.isUrgent = isUrgent
         }
     }
 
@@ -40,18 +43,23 @@ package struct RemoteQueue<Work: Sendable>: Sendable {
     package var waitingCount: Int { waiting.count }
     package var waitingBytes: Int64 { bytes }
 
-    package mutating func add(_ change: Change) {
-        remove { $0.key == change.key }
+    /// - Returns: The changes that will not be made: those that were dropped, and the one that this one replaces.
+    package mutating func add(_ change: Change) -> [Change] {
+        var dropped = remove { $0.key == change.key }
         guard change.size <= maxBytes else {
-            dropped += 1
-            return
+            self.dropped += 1
+            return dropped + [change]
         }
-        waiting.append(change)
+        let end = change.isUrgent ? waiting.firstIndex { !$0.isUrgent } : nil
+        waiting.insert(change, at: end ?? waiting.count)
         bytes += change.size
         while waiting.count > maxCount || bytes > maxBytes {
-            bytes -= waiting.removeFirst().size
-            dropped += 1
+            let oldest = waiting.remove(at: waiting.firstIndex { !$0.isUrgent } ?? 0)
+            bytes -= oldest.size
+            dropped.append(oldest)
+            self.dropped += 1
         }
+        return dropped
     }
 
     /// The next change to make; nil: none can be begun now. Its end is told by ``finished(_:)``.
@@ -67,14 +75,16 @@ package struct RemoteQueue<Work: Sendable>: Sendable {
 
     package mutating func finished(_ key: String) { running.remove(key) }
 
-    /// Drops everything that waits.
-    package mutating func dropWaiting() {
+    /// Drops everything that waits, and returns it.
+    package mutating func dropWaiting() -> [Change] {
         dropped += waiting.count
-        remove { _ in true }
+        return remove { _ in true }
     }
 
-    private mutating func remove(where isMeant: (Change) -> Bool) {
+    private mutating func remove(where isMeant: (Change) -> Bool) -> [Change] {
+        let removed = waiting.filter(isMeant)
         waiting.removeAll(where: isMeant)
         bytes = waiting.reduce(0) { $0 + $1.size }
+        return removed
     }
 }

@@ -1,5 +1,6 @@
 import Digests
 package import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 package import Transfer
 
@@ -10,8 +11,13 @@ package struct S3Tier: RemoteTier {
     let now: @Sendable () -> Date
     /// Bytes of an object that is read at most.
     let sizeLimit: Int
+    /// The source of keys, if they are the instance's.
+    private let instance: InstanceCredentials?
 
-    private var location: S3Location { configuration.location }
+    /// Bytes of an upload that takes no longer than a read.
+    private static let smallSize = 1 << 16
+
+    var location: S3Location { configuration.location }
 
     /// - Parameters:
     ///   - transport: The HTTP client.
@@ -21,6 +27,17 @@ package struct S3Tier: RemoteTier {
         _ configuration: RemoteStoreConfiguration, over transport: any HTTPTransport, sizeLimit: Int,
         now: @escaping @Sendable () -> Date
     ) {
+        self.init(configuration, over: transport, sizeLimit: sizeLimit, now: now, instance: nil)
+    }
+
+    /// - Parameter instance: The role whose keys ``S3Credentials/ofInstance`` stands for; nil: this machine's.
+    init(
+        _ configuration: RemoteStoreConfiguration, over transport: any HTTPTransport, sizeLimit: Int,
+        now: @escaping @Sendable () -> Date, instance: InstanceRole?
+    ) {
+        self.instance =
+            configuration.credentials == .ofInstance
+            ? InstanceCredentials(instance ?? InstanceRole(over: transport), now: now) : nil
         self.configuration = configuration
         self.transport = transport
         self.sizeLimit = sizeLimit
@@ -30,10 +47,18 @@ package struct S3Tier: RemoteTier {
     package func get(_ key: String) async throws(RemoteError) -> [UInt8]? {
         let sink = ObjectSink(limit: sizeLimit)
         let head = try await run(.get, key, into: sink)
-        guard head.status != .notFound else { return nil }
+        guard head.status != .notFound else {
+            try sink.requireBucket(head)
+            return nil
+        }
         guard head.status == .ok else { throw sink.error(head) }
+        return try verified(sink, head)
+    }
+
+    /// The bytes that a sink has received, if they are those that were stored.
+    func verified(_ sink: ObjectSink, _ head: ResponseHead) throws(RemoteError) -> [UInt8] {
         guard let expected = head.fields[.metaSHA256] else { throw .damaged("the object has no digest") }
-        guard try Self.digest(sink.bytes).hexadecimal == expected else {
+        guard try Self.digest(.sha256, sink.bytes).hexadecimal == expected else {
             throw .damaged("the object has another SHA-256 than the one that it was stored with")
         }
         return sink.bytes
@@ -53,7 +78,7 @@ package struct S3Tier: RemoteTier {
     package func put(
         _ bytes: [UInt8], at key: String, _ condition: RemoteCondition
     ) async throws(RemoteError) -> Bool {
-        let digest = try Self.digest(bytes)
+        let digest = try Self.digest(.sha256, bytes)
         var fields: HTTPFields = [
             .contentType: "application/octet-stream", .metaSHA256: digest.hexadecimal,
             .checksumSHA256: Data(digest).base64EncodedString(),
@@ -74,11 +99,20 @@ package struct S3Tier: RemoteTier {
 
     // MARK: Requests
 
-    private func run(
+    func run(
         _ method: HTTPRequest.Method, _ key: String, _ fields: HTTPFields = [:], body: [UInt8]? = nil,
         hash: String = SigV4Request.emptyHash, into sink: ObjectSink
     ) async throws(RemoteError) -> ResponseHead {
-        let request = try signed(method, key, fields, body: body, hash: hash)
+        let path = location.path(ofKey: location.prefix + key)
+        return try await run(method, path: path, query: [], fields, body: body, hash: hash, into: sink)
+    }
+
+    func run(
+        _ method: HTTPRequest.Method, path: String, query: [(name: String, value: String)], _ fields: HTTPFields,
+        body: [UInt8]?, hash: String, into sink: ObjectSink
+    ) async throws(RemoteError) -> ResponseHead {
+        let request = try signed(
+            method, path: path, query: query, fields, body: body, hash: hash, by: try await keys())
         do throws(TransferError) {
             return try await transport.run(request, into: sink).head
         } catch {
@@ -86,46 +120,53 @@ package struct S3Tier: RemoteTier {
         }
     }
 
+    /// The keys that requests are signed with now.
+    func keys() async throws(RemoteError) -> S3Credentials {
+        guard let instance else { return configuration.credentials }
+        return try await instance.credentials()
+    }
+
     /// A request with its signature.
-    func signed(
-        _ method: HTTPRequest.Method, _ key: String, _ fields: HTTPFields, body: [UInt8]?, hash: String
+    private func signed(
+        _ method: HTTPRequest.Method, path: String, query: [(name: String, value: String)], _ fields: HTTPFields,
+        body: [UInt8]?, hash: String, by keys: S3Credentials
     ) throws(RemoteError) -> TransferRequest {
-        let path = location.path(ofKey: location.prefix + key)
         let scope = SigV4Scope(date: now(), region: location.region)
         var fields = fields
         fields[.amzDate] = scope.timestamp
         fields[.contentSHA256] = hash
-        if let token = configuration.credentials.sessionToken { fields[.securityToken] = token }
-        var signed = SigV4Request(method: method, path: path, fields: fields, payloadHash: hash)
+        if let token = keys.sessionToken { fields[.securityToken] = token }
+        var signed = SigV4Request(method: method, path: path, query: query, fields: fields, payloadHash: hash)
         signed.fields[.host] = location.host
         do throws(DigestUnavailable) {
-            fields[.authorization] = try SigV4Signer(credentials: configuration.credentials, scope: scope)
+            fields[.authorization] = try SigV4Signer(credentials: keys, scope: scope)
                 .authorization(for: signed)
         } catch {
             throw .digestUnavailable
         }
         var request = TransferRequest(
-            url: location.url(path: path, query: []), method: method, fields: fields, body: body)
+            url: location.url(path: path, query: query), method: method, fields: fields, body: body)
         request.options.forwardsErrorResponses = true
         request.options.maxRedirects = 0
         request.options.retry.maxRetries = 0
         request.options.maxSegments = 1
         request.options.connectTimeout = configuration.connectTimeout
         request.options.stallTimeout = configuration.firstByteTimeout
-        request.options.maxTime = body == nil ? configuration.readTimeout : configuration.writeTimeout
+        let isUpload = body?.count ?? 0 > Self.smallSize
+        request.options.maxTime = isUpload ? configuration.writeTimeout : configuration.readTimeout
         request.options.caFile = configuration.caFile
         return request
     }
 
-    private static func digest(_ bytes: [UInt8]) throws(RemoteError) -> [UInt8] {
-        do throws(DigestUnavailable) { return try RunningDigest.digest(.sha256, of: bytes) } catch {
+    static func digest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) throws(RemoteError) -> [UInt8] {
+        do throws(DigestUnavailable) { return try RunningDigest.digest(algorithm, of: bytes) } catch {
             throw .digestUnavailable
         }
     }
 }
 
 extension RemoteError {
-    fileprivate init(_ error: TransferError) {
+    init(_ error: TransferError) {
         switch error.code {
         case .timeout, .stalled: self = .timeout(error.message)
         case .cancelled: self = .cancelled
@@ -141,11 +182,6 @@ extension SigV4Request {
 }
 
 extension HTTPField.Name {
-    private static func known(_ name: String) -> Self {
-        // All of them are tokens.
-        Self(name) ?? .cookie
-    }
-
     static let host = known("Host")
     static let amzDate = known("X-Amz-Date")
     static let contentSHA256 = known("X-Amz-Content-Sha256")

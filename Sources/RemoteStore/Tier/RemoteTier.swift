@@ -8,6 +8,9 @@ package protocol RemoteTier: Sendable {
     /// ``RemoteError/damaged(_:)``. There are no ranges, because a part cannot be verified by the digest of the whole.
     func get(_ key: String) async throws(RemoteError) -> [UInt8]?
 
+    /// The object under a key, with its tag and the store's times, unless it is the one with a tag that is known. Verified as by ``get(_:)``.
+    func read(_ key: String, unless tag: String?) async throws(RemoteError) -> RemoteReading
+
     /// The length of the object under a key in bytes; nil: there is none.
     func head(_ key: String) async throws(RemoteError) -> Int64?
 
@@ -18,6 +21,17 @@ package protocol RemoteTier: Sendable {
 
     /// Deletes the object under a key, if there is one.
     func delete(_ key: String) async throws(RemoteError)
+
+    /// The objects whose keys begin with a prefix, in the order of their keys, at most 1000; none: there are no more.
+    ///
+    /// - Parameter after: The key behind which the list begins; nil: at the first one.
+    func list(_ prefix: String, after: String?) async throws(RemoteError) -> [RemoteListing]
+
+    /// The rules of the bucket by which objects expire.
+    func lifecycle() async throws(RemoteError) -> LifecycleRules
+
+    /// Replaces the rules of the bucket by which objects expire.
+    func setLifecycle(_ rules: LifecycleRules) async throws(RemoteError)
 }
 
 /// The condition under which an object is stored.

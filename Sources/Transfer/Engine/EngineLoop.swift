@@ -1,6 +1,7 @@
 import CLibcurl
 import HTTPSemantics
 import Synchronization
+import Units
 
 /// The engine's thread: takes commands, lets libcurl work, and starts what may start.
 ///
@@ -68,6 +69,8 @@ final class EngineLoop {
             now = .now
             finishDone(multi)
             fireTimers()
+            // Before others are started: those that wait get the places of the ones that stalled.
+            checkStalls()
             startReady(multi)
             for transfer in active.values {
                 transfer.tellLull()
@@ -75,7 +78,6 @@ final class EngineLoop {
                     timers.insert(Timer(due: due, occasion: .wake(transfer.id)))
                 }
             }
-            checkStalls()
             clibcurl_multi_poll(multi, pollTimeout())
             now = .now
         }

@@ -1,3 +1,5 @@
+import Units
+
 /// Decides how many transfers run at once with one host, by what has become of those before.
 ///
 /// It begins with few. While more are waiting, each response allows two more: the number triples with each round trip, much as in TCP's

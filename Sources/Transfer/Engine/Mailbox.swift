@@ -44,7 +44,8 @@ final class Mailbox: Sendable {
     }
 
     let configuration: TransferEngine.Configuration
-    let counts = TransferCounts()
+    /// Written by the engine's thread.
+    let totals = Locked(TransferTotals())
     private let state = Locked(State())
     /// Comes when the thread has ended.
     private let ended = Promise<Void>()

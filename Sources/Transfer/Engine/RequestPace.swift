@@ -1,3 +1,5 @@
+import Units
+
 /// Spreads the requests to one host evenly: none begins sooner than a part of a second after the one before.
 struct RequestPace {
     private let interval: Duration

@@ -1,5 +1,5 @@
+import ConcurrencyPrimitives
 import HTTPTypes
-import Synchronization
 
 extension RunningTransfer {
     /// Performs an action, and those to which the sink's answers lead, up to one that is the loop's or libcurl's.
@@ -31,8 +31,10 @@ extension RunningTransfer {
         if let reason = start.restarting { events(.restart(reason)) }
         do { try sink.begin(start.head, start.placement) } catch { return machine.sinkFailed(error) }
         if case .range = start.placement, !options.isSegment {
-            mailbox.counts.resumes.add(1, ordering: .relaxed)
-            mailbox.counts.bytesResumed.add(Int(start.resumedFrom), ordering: .relaxed)
+            mailbox.totals.withLock { totals in
+                totals.resumes += 1
+                totals.bytesResumed += Int(start.resumedFrom)
+            }
         }
         events(.head(start.head, resumedFrom: start.resumedFrom, total: start.total))
         return machine.sinkSucceeded(at: now)

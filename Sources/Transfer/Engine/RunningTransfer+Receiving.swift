@@ -1,6 +1,6 @@
 import CLibcurl
+import ConcurrencyPrimitives
 import HTTPTypes
-import Synchronization
 
 extension RunningTransfer {
     /// An answer of a callback to libcurl.
@@ -56,7 +56,7 @@ extension RunningTransfer {
         }
         let now = MonotonicTime.now
         machine.wrote(Int64(bytes.count), at: now)
-        mailbox.counts.bytesReceived.add(bytes.count, ordering: .relaxed)
+        mailbox.totals.withLock { $0.bytesReceived += bytes.count }
         hasNews = true
         report(now: now)
         return .accepted

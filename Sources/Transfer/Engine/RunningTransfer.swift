@@ -1,8 +1,8 @@
 import CLibcurl
+import ConcurrencyPrimitives
 import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
-import Synchronization
 
 /// A transfer that the engine runs: it tells its ``TransferStateMachine`` what libcurl and the sink do, and performs the
 /// actions.
@@ -92,7 +92,7 @@ final class RunningTransfer {
             action = machine.start(at: now, date: mailbox.configuration.now())
         }
         if machine.history.attempts > attempts {
-            mailbox.counts.attempts.add(1, ordering: .relaxed)
+            mailbox.totals.withLock { $0.attempts += 1 }
             events(.attempt(machine.history.attempts))
         }
         switch action {
@@ -117,17 +117,18 @@ final class RunningTransfer {
     /// libcurl has ended its work on the request.
     func requestEnded(_ code: CURLcode, now: MonotonicTime) -> Next {
         if let handle, handle.responseCode > 0 {
-            mailbox.counts.noteResponse(status: handle.responseCode, latency: latency)
+            let (status, latency) = (handle.responseCode, latency)
+            mailbox.totals.withLock { $0.noteResponse(status: status, latency: latency) }
         }
         guard code != CURLE_OK else { return exchangeEnded(.complete, now: now) }
         let failure = failure(code)
         // A transfer that stopped itself has not failed.
-        if code != CURLE_WRITE_ERROR { mailbox.counts.noteFailure(failure.code) }
+        if code != CURLE_WRITE_ERROR { mailbox.totals.withLock { $0.noteFailure(failure.code) } }
         return exchangeEnded(.failed(failure), now: now)
     }
 
     func requestStalled(now: MonotonicTime) -> Next {
-        mailbox.counts.noteFailure(.stalled)
+        mailbox.totals.withLock { $0.noteFailure(.stalled) }
         return exchangeEnded(.stalled, now: now)
     }
 

@@ -128,6 +128,16 @@ struct ConnectionTrial {
         rest(at: now)
     }
 
+    /// Connections of a source that is put aside are not among those that are tried any more.
+    mutating func excuse(leaving count: Int) { wanted = max(settled, min(wanted, count)) }
+
+    /// There may be so many from now on.
+    mutating func allow(_ count: Int) {
+        most = max(1, count)
+        wanted = min(wanted, most)
+        settled = min(settled, most)
+    }
+
     /// There will never be more than so many again.
     mutating func limit(to count: Int) {
         most = max(1, min(most, count))

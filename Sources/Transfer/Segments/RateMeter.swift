@@ -1,3 +1,5 @@
+import Units
+
 /// Measures the rate of a body in windows of about two round trips.
 ///
 /// A window without a byte goes on until one comes: hosts that limit a rate let a second's worth through at once, and then nothing.

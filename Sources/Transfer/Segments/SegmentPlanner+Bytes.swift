@@ -26,6 +26,7 @@ extension SegmentPlanner {
         connection.begunAt = connection.begunAt ?? now
         connection.lastByteAt = now
         connections[id] = connection
+        if !sources[connection.source].hasBegun { sources[connection.source].hasBegun = true }
         meter.received(room.count)
     }
 

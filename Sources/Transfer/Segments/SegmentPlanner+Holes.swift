@@ -2,9 +2,11 @@
 
 extension SegmentPlanner {
     /// A hole for a new connection, and the connection that had it and is too late with it, if there is one.
-    mutating func take(below limit: Int64, at now: MonotonicTime) -> (Range<Int64>, stopped: ID?)? {
+    mutating func take(
+        below limit: Int64, for source: Int, at now: MonotonicTime
+    ) -> (Range<Int64>, stopped: ID?)? {
         if let first = free.first, first.lowerBound < limit {
-            let wanted = min(limit, first.lowerBound + longestPiece)
+            let wanted = min(limit, first.lowerBound + longestPiece(for: source))
             var end = first.upperBound
             if wanted < end { end = cut(before: wanted, after: first.lowerBound) ?? min(end, alignedUp(wanted)) }
             let hole = first.lowerBound..<end
@@ -20,9 +22,10 @@ extension SegmentPlanner {
         }
         if let (id, connection) = late.min(by: { $0.key < $1.key }) {
             connections[id] = nil
+            noteDelay(of: connection.source)
             return (connection.position..<connection.end, id)
         }
-        return steal(below: limit).map { ($0, nil) }
+        return steal(below: limit, for: source).map { ($0, nil) }
     }
 
     /// False for the stream as long as no range has come whole: it alone may be able to bring the body.
@@ -40,8 +43,9 @@ extension SegmentPlanner {
     }
 
     /// Cuts a piece from the hole that would be finished last.
-    private mutating func steal(below limit: Int64) -> Range<Int64>? {
+    private mutating func steal(below limit: Int64, for source: Int) -> Range<Int64>? {
         var best: (id: ID, timeLeft: Double, piece: Range<Int64>)?
+        let (longestPiece, ownRate) = (longestPiece(for: source), expectedRate(of: source))
         for (id, connection) in connections {
             let end = min(connection.end, alignedUp(limit))
             guard end - connection.position > rules.unit else { continue }
@@ -51,7 +55,7 @@ extension SegmentPlanner {
                 continue
             }
             let timeLeft = Double(connection.rest) / rate(of: connection)
-            let timeNeeded = meter.startTime + Double(end - cut) / meter.usualRate(of: begun)
+            let timeNeeded = meter.startTime + Double(end - cut) / ownRate
             guard timeNeeded < timeLeft else { continue }
             if best.map({ (timeLeft, id) > ($0.timeLeft, $0.id) }) ?? true { best = (id, timeLeft, cut..<end) }
         }
@@ -69,8 +73,8 @@ extension SegmentPlanner {
         return max(1, Double(connection.received) / seconds)
     }
 
-    private var longestPiece: Int64 {
-        let rate = meter.usualRate(of: begun)
+    private func longestPiece(for source: Int) -> Int64 {
+        let rate = expectedRate(of: source)
         let bytes = Int64(min(rate * (trial.isTrying ? rules.trialTime : rules.pieceTime), 1e15))
         return max(rules.unit, trial.isTrying ? min(bytes, rules.trialUnits * rules.unit) : bytes)
     }

@@ -14,22 +14,22 @@
 /// * A connection that arrives at a cut goes on with the next hole that it has requested too, when that is nobody's, or belongs to one that would need
 ///   much longer. What the sink has before it is passed over, as long as that is no more than is on its way already.
 /// * The hole of a connection that fails goes back. The first difference in a response leaves one connection.
-/// * While readers follow the body, only what lies within ``Rules/readAhead`` of what they can have is given out.
+/// * Where the sink wants the body more or less in order, further connections get what lies before its limit.
+/// * Several hosts may have the body: each is a ``Source``. A further connection goes to the one that has the fewest for their rate.
 struct SegmentPlanner {
     /// Numbers of connections in the order of their starts; the stream that the transfer began with is ``stream``.
     typealias ID = Int
 
     struct Rules {
-        /// Connections at most, the first one included.
+        /// Connections at most to one source, the first one included, and to all of them.
         var mostConnections = 16
+        var mostInAll = 64
         /// The missing bytes below which no first trial begins, and half of it no other.
         var leastRest: Int64 = 8 << 20
         /// The seconds in which the rest would come without others, below which no first trial begins: one takes about a second.
         var leastTime = 2.0
         /// The unit that cuts are multiples of, in bytes.
         var unit: Int64 = 256 << 10
-        /// The longest distance from what readers can have.
-        var readAhead: Int64 = 16 << 20
         /// The time that a piece takes at most, at the usual rate of a connection.
         var pieceTime = 8.0
         /// The same for a connection that is only tried, which is not given much.
@@ -44,6 +44,8 @@ struct SegmentPlanner {
         case start(ID, Range<Int64>)
         /// Ends a connection's request: its hole has been given away.
         case stop(ID)
+        /// A source gets no further connection, for this reason.
+        case putAside(Int, FurtherSources.AsideReason)
     }
 
     /// The way in which a connection's request ended.
@@ -66,6 +68,8 @@ struct SegmentPlanner {
         var skip: Int64 = 0
         /// The end of what it requested.
         let requestedEnd: Int64
+        /// The index of the source that brings it.
+        let source: Int
         /// The time of the first byte; of a connection that is used again, that of its first request.
         var begunAt: MonotonicTime?
         let startedAt: MonotonicTime
@@ -74,7 +78,10 @@ struct SegmentPlanner {
 
         var rest: Int64 { end - position }
 
-        init(_ hole: Range<Int64>, requestedEnd: Int64, begunAt: MonotonicTime?, at now: MonotonicTime) {
+        init(
+            _ hole: Range<Int64>, requestedEnd: Int64, source: Int = 0, begunAt: MonotonicTime?, at now: MonotonicTime
+        ) {
+            self.source = source
             position = hole.lowerBound
             end = hole.upperBound
             self.requestedEnd = requestedEnd
@@ -90,13 +97,15 @@ struct SegmentPlanner {
     /// The holes that are nobody's, in order.
     var free: [Range<Int64>] = []
     var connections: [ID: Connection] = [:]
-    private(set) var trial: ConnectionTrial
+    /// The hosts that have the body; the first one is the stream's.
+    var sources: [Source]
+    /// The sources that were put aside since the last actions.
+    var newlyAside: [Action] = []
+    var trial: ConnectionTrial
     private var nextID = Self.stream + 1
     var meter: RateMeter
     /// The number of connections that received bytes in the last window.
     var begun = 1
-    /// When those connections had begun that have received their holes, and are idle.
-    private var idle: [MonotonicTime] = []
     /// True when a further connection has received all that it requested: ranges work.
     var hasRanges = false
     /// True when the last connection has failed: none is started any more.
@@ -107,12 +116,16 @@ struct SegmentPlanner {
     ///   - stream: The range that the stream receives from now on.
     ///   - requestedEnd: The end of what the stream requested.
     ///   - latency: The time from the stream's request to its response.
+    ///   - sources: The most connections to each source; the first one is the stream's. Default: that one alone, by the rules.
     init(
         missing: [Range<Int64>], stream: Range<Int64>, requestedEnd: Int64, latency: Duration, rules: Rules = Rules(),
-        at now: MonotonicTime
+        sources: [Int]? = nil, at now: MonotonicTime
     ) {
         self.rules = rules
-        trial = ConnectionTrial(most: rules.mostConnections)
+        self.sources = (sources ?? [rules.mostConnections]).enumerated().map {
+            Source(most: min($1, rules.mostConnections), hasBegun: $0 == 0)
+        }
+        trial = ConnectionTrial(most: min(rules.mostInAll, self.sources.reduce(0) { $0 + $1.most }))
         meter = RateMeter(latency: latency, at: now)
         for range in missing {
             for (start, end) in [
@@ -132,30 +145,39 @@ struct SegmentPlanner {
 
     /// The next things to do; to be called after each event, and often while bytes arrive.
     ///
-    /// - Parameter followedEnd: The end of what readers of the growing body can have; `nil`: nobody reads it.
-    mutating func actions(at now: MonotonicTime, followedEnd: Int64? = nil) -> [Action] {
+    /// - Parameter limit: The offset before which further connections begin and end; `nil`: none.
+    mutating func actions(at now: MonotonicTime, limit: Int64? = nil) -> [Action] {
         var actions: [Action] = []
         let start = meter.windowStart
         if let rate = meter.windowEnded(at: now) {
             let whole = connections.values.count { $0.begunAt.map { $0 <= start } ?? false }
             begun = max(1, connections.values.count { $0.begunAt != nil })
-            let isTrying = trial.isTrying
+            let (isTrying, settled) = (trial.isTrying, trial.settled)
             let rest = rest
             let isWorthATrial = rest >= rules.leastRest && Double(rest) >= meter.usualRate(of: 1) * rules.leastTime
             trial.measured(
                 rate, in: now - start, usual: meter.window, begun: whole, mayBegin: isWorthATrial,
                 mayGoOn: rest >= rules.leastRest / 2, at: now)
-            if isTrying, !trial.isTrying { actions += stopTried() }
+            if isTrying, !trial.isTrying {
+                if trial.settled > settled { limitToBegun(whole, since: start) }
+                actions += stopTried()
+            }
         }
-        let limit = followedEnd.map { $0 + rules.readAhead } ?? .max
-        while connections.count < trial.wanted, !isGivenUp {
-            guard let (hole, stopped) = take(below: limit, at: now) else { break }
+        let limit = limit ?? .max
+        while connections.count < trial.wanted, !isGivenUp, let source = sourceForNext() {
+            guard let (hole, stopped) = take(below: limit, for: source, at: now) else { break }
             if let stopped { actions.append(.stop(stopped)) }
-            connections[nextID] = Connection(hole, requestedEnd: hole.upperBound, begunAt: idle.popLast(), at: now)
+            guard sources[source].isOpen else {
+                release(hole)
+                continue
+            }
+            connections[nextID] = Connection(
+                hole, requestedEnd: hole.upperBound, source: source, begunAt: sources[source].idle.popLast(), at: now)
             actions.append(.start(nextID, hole))
             nextID += 1
         }
-        return actions
+        defer { newlyAside = [] }
+        return actions + newlyAside
     }
 
     /// After a trial: of those that are too many, the ones that have not begun wait for a place that does not come, and slow ones would stand
@@ -167,6 +189,7 @@ struct SegmentPlanner {
             && (connection.begunAt == nil || Double(connection.rest) > rate(of: connection) * rules.trialTime)
         {
             giveBack(id)
+            if connection.begunAt == nil { noteDelay(of: connection.source) }
             actions.append(.stop(id))
         }
         return actions
@@ -176,19 +199,23 @@ struct SegmentPlanner {
     mutating func ended(_ id: ID, _ ending: Ending) -> [Action] {
         guard let connection = connections[id] else { return [] }
         giveBack(id)
-        isGivenUp = connections.isEmpty && ending != .done
+        let source = connection.source
+        isGivenUp = connections.isEmpty && ending != .done && !hasOpenSource(besides: source)
         switch ending {
         case .done:
-            connection.begunAt.map { idle.append($0) }
+            connection.begunAt.map { sources[source].idle.append($0) }
+            sources[source].troubles = 0
             hasRanges = hasRanges || id != Self.stream && connection.position == connection.requestedEnd
             return []
         case .failed:
-            trial.lostConnection(leaving: connections.count, at: meter.now)
+            if !noteFailure(of: source, afterBytes: connection.received > 0) {
+                trial.lostConnection(leaving: connections.count, at: meter.now)
+            }
             return []
         case .refused:
-            trial.limit(to: connections.count)
+            limit(source)
             return []
-        case .differs: return keepOne()
+        case .differs: return sources.count == 1 ? keepOne() : drop(source)
         }
     }
 
@@ -203,7 +230,7 @@ struct SegmentPlanner {
     /// Stops all connections but the stream.
     func stopOthers() -> [Action] { connections.keys.filter { $0 != Self.stream }.sorted().map { .stop($0) } }
 
-    private mutating func giveBack(_ id: ID) {
+    mutating func giveBack(_ id: ID) {
         guard let connection = connections.removeValue(forKey: id), connection.rest > 0 else { return }
         release(connection.position..<connection.end)
     }

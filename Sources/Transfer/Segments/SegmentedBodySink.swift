@@ -7,8 +7,8 @@ package protocol SegmentedBodySink: BodySink {
     /// come in order.
     var segmentUnit: Int64? { get }
 
-    /// The number of bytes from the body's start that its readers can have, while somebody reads it as it arrives; `nil`: nobody does.
-    var followedEnd: Int64? { get }
+    /// The offset before which further connections begin and end, for now; `nil`: they may have any part of the body.
+    var segmentLimit: Int64? { get }
 
     /// Takes bytes at an offset: at the start of a missing range, at a multiple of the unit, or where an earlier write ended.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws

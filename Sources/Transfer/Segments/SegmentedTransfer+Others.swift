@@ -19,12 +19,16 @@ extension SegmentedTransfer {
                 state.failure = state.failure ?? error
                 throw error
             }
-            state.planner?.received(room, by: id, at: now())
+            let time = now()
+            state.planner?.received(room, by: id, at: time)
             state.count.held += room.count
             if id == SegmentPlanner.stream {
                 state.count.present += room.skipped + room.count
             } else {
                 state.count.furtherBytes += room.skipped + room.count
+            }
+            if let source = state.planner?.connections[id]?.source, source > 0 {
+                state.further[source - 1].received(room.count, at: time)
             }
             rest = UnsafeRawBufferPointer(rebasing: rest[Int(room.skipped + room.count)...])
             guard let (goesOn, stopped) = state.planner?.goesOn(id) else { break }
@@ -41,9 +45,9 @@ extension SegmentedTransfer {
 
     /// The planner's next actions; without a partial that could be resumed, none.
     func next(_ state: inout State) -> [SegmentPlanner.Action] {
-        guard let actions = state.planner?.actions(at: now(), followedEnd: sink.followedEnd), !actions.isEmpty else {
-            return []
-        }
+        guard !state.isOver, let actions = state.planner?.actions(at: now(), limit: sink.segmentLimit),
+            !actions.isEmpty, !controls.isCancelled
+        else { return [] }
         guard state.basis == nil else { return actions }
         guard let held = sink.held(), held.total == state.total, held.defect == nil else {
             state.planner = nil
@@ -60,23 +64,42 @@ extension SegmentedTransfer {
             case .stop(let id):
                 if id == SegmentPlanner.stream { state.withLock { $0.isStreamStopped = true } }
                 controls.stop(id)
+            case .putAside(let source, let reason): putAside(source, reason)
             }
         }
     }
 
     private func start(_ id: SegmentPlanner.ID, _ range: Range<Int64>) {
-        guard let basis = state.withLock({ $0.basis }) else { return }
-        let sink = SegmentSink(self, id, basis, range)
+        guard let source = state.withLock({ $0.planner?.connections[id]?.source }) else { return }
         let task = Task {
             let outcome: Result<TransferResult, TransferError>
             do throws(TransferError) {
-                outcome = .success(try await base.run(request.ofSegment, into: sink) { self.tellOfSegment($0) })
+                outcome = .success(try await fetch(range, for: id, from: source))
             } catch {
                 outcome = .failure(error)
             }
-            ended(id, outcome)
+            ended(id, of: source, outcome)
         }
         controls.add(task, of: id)
+    }
+
+    private func fetch(
+        _ range: Range<Int64>, for id: SegmentPlanner.ID, from source: Int
+    ) async throws(TransferError) -> TransferResult {
+        guard source > 0, let own = request.furtherSources?.requests[source - 1] else {
+            guard let basis = state.withLock({ $0.basis }) else {
+                throw TransferError(.cancelled, url: request.url, "the body is not divided any more")
+            }
+            return try await base.run(request.ofSegment, into: SegmentSink(self, id, basis, range)) {
+                self.tellOfSegment($0)
+            }
+        }
+        let basis: HeldPartial
+        switch try await self.basis(at: source, own.ofSegment) {
+        case .failure(let refusal): return refusal.result
+        case .success(let found): basis = found
+        }
+        return try await base.run(own.ofSegment, into: SegmentSink(self, id, basis, range)) { self.tellOfSegment($0) }
     }
 
     /// Bytes of a further connection have come.
@@ -86,9 +109,15 @@ extension SegmentedTransfer {
         if isAtCut { throw SegmentEnd() }
     }
 
-    private func ended(_ id: SegmentPlanner.ID, _ outcome: Result<TransferResult, TransferError>) {
+    private func ended(
+        _ id: SegmentPlanner.ID, of source: Int, _ outcome: Result<TransferResult, TransferError>
+    ) {
         let (actions, failed) = state.withLock { state in
             state.count.addFurther(outcome)
+            // One that was stopped says nothing about its source.
+            if source > 0, state.planner?.connections[id] != nil, let failure = outcome.failureOfSource {
+                state.further[source - 1].failure = failure
+            }
             let actions = state.planner?.ended(id, SegmentPlanner.Ending(outcome)) ?? []
             return (actions + next(&state), state.failure != nil)
         }

@@ -60,15 +60,15 @@ extension SegmentedTransfer {
         missing: [Range<Int64>], stream: Range<Int64>, total: Int64, at time: MonotonicTime, _ state: inout State
     ) {
         var rules = SegmentPlanner.Rules()
-        rules.mostConnections = min(rules.mostConnections, state.mostConnections)
-        guard let unit = sink.segmentUnit, state.mostConnections > 1,
+        let places = places(state, rules)
+        guard let unit = sink.segmentUnit, places.reduce(0, +) > 1,
             missing.reduce(0, { $0 + Int64($1.count) }) >= rules.leastRest
         else { return }
         rules.unit = unit
         state.total = total
         state.planner = SegmentPlanner(
             missing: missing, stream: stream, requestedEnd: stream.upperBound, latency: time - state.requestedAt,
-            rules: rules, at: time)
+            rules: rules, sources: places, at: time)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {

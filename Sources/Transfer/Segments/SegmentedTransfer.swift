@@ -10,6 +10,8 @@ final class SegmentedTransfer: BodySink {
         var planner: SegmentPlanner?
         /// The partial that further connections resume; nil before the first.
         var basis: HeldPartial?
+        /// The sources besides the stream's.
+        var further: [FurtherSource] = []
         /// The head that the body began with.
         var head: ResponseHead?
         /// The most connections, from what was learned in earlier rounds.
@@ -23,6 +25,8 @@ final class SegmentedTransfer: BodySink {
         /// The length of the body that the planner divides.
         var total: Int64 = 0
         var isAttached = false
+        /// No connection is started any more.
+        var isOver = false
         var count = SegmentCounts()
 
         /// True from the start of the first further connection on.
@@ -49,24 +53,25 @@ final class SegmentedTransfer: BodySink {
         self.now = now
         self.events = events
         startedAt = now()
-        state = Locked(State(mostConnections: request.options.maxSegments, requestedAt: now()))
+        let further = (request.furtherSources?.requests ?? []).map { _ in FurtherSource() }
+        state = Locked(State(further: further, mostConnections: request.options.maxSegments, requestedAt: now()))
     }
 
     // MARK: Rounds
 
     func run() async throws(TransferError) -> TransferResult {
+        defer { tellEnds() }
         var request = request
         while true {
+            let watch = startWatch()
             let stream = await runStream(request)
+            await watch.end()
             let isDivided = state.withLock { $0.isDivided }
-            if !isDivided || ends(stream) { controls.stopOthers() }
-            if controls.hasOthers {
-                await withTaskCancellationHandler {
-                    await controls.othersEnded()
-                } onCancel: {
-                    controls.cancel()
-                }
+            if !isDivided || ends(stream) {
+                state.withLock { $0.isOver = true }
+                controls.stopOthers()
             }
+            await othersEnded()
             if !isDivided { return try completed(stream) }
             if let result = try result(of: stream) { return result }
             // The host has been reached; and the retries of all rounds together have the time of one.
@@ -85,6 +90,20 @@ final class SegmentedTransfer: BodySink {
         }
         state.withLock { $0.count.add(outcome) }
         return outcome
+    }
+
+    /// Waits for the further connections.
+    private func othersEnded() async {
+        guard controls.hasOthers else { return }
+        let watch = startWatch()
+        await withTaskCancellationHandler {
+            await controls.othersEnded()
+            await watch.end()
+            // Those that the watch has started at last.
+            await controls.othersEnded()
+        } onCancel: {
+            controls.cancel()
+        }
     }
 
     /// True when the end of the stream is the end of all: the sink wants no more, or the caller.
@@ -119,7 +138,7 @@ final class SegmentedTransfer: BodySink {
         }
         if ends(stream) { return try completed(stream) }
         state.withLock { state in
-            state.mostConnections = state.planner?.trial.most ?? 1
+            state.mostConnections = state.planner?.mostToStream ?? 1
             state.planner = nil
             state.basis = nil
             state.isStreamStopped = false

@@ -3,8 +3,8 @@ import HTTPTypes
 /// Fetches large bodies over several connections where one is slower than the link, by another transport.
 ///
 /// A transfer begins as one stream. ``SegmentPlanner`` decides about further connections; each of them is a transfer of its own, which
-/// resumes the same partial: it sends `Range` and `If-Range`, and its response is judged as that of a resumed transfer is. Sinks
-/// that are not ``SegmentedBodySink``s get one stream.
+/// resumes the same partial: it sends `Range` and `If-Range`, and its response is judged as that of a resumed transfer is. Where the
+/// request has ``FurtherSources``, some of them go there. Sinks that are not ``SegmentedBodySink``s get one stream.
 package struct SegmentingTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let now: @Sendable () -> MonotonicTime
@@ -41,6 +41,7 @@ extension TransferRequest {
     var ofSegment: TransferRequest {
         var request = self
         request.conditions = nil
+        request.furtherSources = nil
         request.priority = .background
         request.options.isSegment = true
         request.options.retry.maxRetries = 0

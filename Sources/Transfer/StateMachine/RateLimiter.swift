@@ -1,3 +1,5 @@
+import Units
+
 /// Holds a transfer to a rate: tells when the next bytes may be taken.
 ///
 /// libcurl's own limit (`CURLOPT_MAX_RECV_SPEED_LARGE`) looks at what has arrived only after it has emptied the socket's

@@ -68,8 +68,11 @@ struct CommandLineOptions {
             return
         }
         // A list may be given in several options.
-        guard setting.shape == .list else { throw Self.repeated(setting.name) }
-        options[setting.name] = "\(former),\(value)"
+        switch setting.shape {
+        case .list: options[setting.name] = "\(former),\(value)"
+        case .table: options[setting.name] = "\(former);\(value)"
+        case .text, .number, .flag: throw Self.repeated(setting.name)
+        }
     }
 
     private static func repeated(_ name: String) -> SettingError {

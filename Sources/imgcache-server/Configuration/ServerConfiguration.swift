@@ -47,17 +47,36 @@ struct ServerConfiguration: Sendable {
     /// Hosts whose signed URLs have the key of the URL without its signature.
     var signedHosts: [String] = []
 
+    // Other machines.
+    /// The store that is shared with them, as `s3://bucket/prefix`.
+    var remote: String?
+    var remotePrivate = false
+    var remoteConnectTimeout: Duration = .milliseconds(200)
+    var remoteTimeout: Duration = .seconds(1)
+    var remoteInvalidationInterval: Duration = .seconds(2)
+    var remoteLeaseTime: Duration = .seconds(3)
+    var remoteUploads = 4
+    var remoteQueueLength = 256
+    var remoteQueueBytes: Int64 = 64 << 20
+
     // Images.
     /// Other hosts of originals: `host` or `host:port`, a leading `*.` for all subdomains.
     var allowedHosts: [String] = []
-    /// The allowed widths in pixels; empty: any.
-    var widths: [Int] = []
+    /// The options of images' URLs.
+    var imageOptions = ImageOptionSettings()
     /// Files with the keys for signed image URLs; none: signatures are not required.
     var signingKeyFiles: [String] = []
     var maxImageBytes: Int64 = 64 << 20
     var maxPixels = 100_000_000
+    var maxFrames = 1_000
+    var maxAnimationPixels = 250_000_000
+    var maxAnimationDuration: Duration = .seconds(600)
     var imageTimeout: Duration = .seconds(30)
     var damagedImages = DamagedImages.serve
+    /// `FILE` or `STATUS:FILE`: images in place of errors.
+    var fallbackImages: [String] = []
+    /// The time for which a failing original is not asked for again.
+    var negativeLifetime: Duration = .seconds(10)
     /// The limit for one client while others wait; nil: a quarter.
     var decodesPerClient: Int?
 

@@ -10,7 +10,9 @@ import URLSigning
 extension Setting {
     /// All settings, in the order of the help.
     static let all: [(title: String, settings: [Setting])] = [
-        ("Service", served), ("The cache", caching), ("The origin", origins), ("Images", images),
+        ("Service", served), ("The cache", caching), ("The origin", origins),
+        ("Other machines", remote), ("Images", images),
+        ("Options of images", imageOptions), ("Images that fail", imageFailures),
         ("Limits", limits), ("Time", times), ("Running it", running),
     ]
 
@@ -105,20 +107,6 @@ extension Setting {
         ) {
             hostProblem($0)
         }.reloadable,
-        Setting(
-            name: "widths", placeholder: "N,…", help: "The allowed widths in pixels (default: any).",
-            shape: .list, isReloadable: true,
-            read: { text, configuration in
-                var widths: [Int] = []
-                for member in SettingText.list(text) {
-                    guard let width = Int(member), (1...65_535).contains(width) else {
-                        return "\"\(member)\" must be an integer from 1 to 65535"
-                    }
-                    widths.append(width)
-                }
-                configuration.widths = widths
-                return nil
-            }, text: { $0.widths.map(String.init).joined(separator: ",") }, copy: { $1.widths = $0.widths }),
         list(
             "signing-key-files", "FILE,…", \.signingKeyFiles,
             "Files with the keys for signed image URLs, one id:base64 a line (see imgcache sign). Default: signatures not required."
@@ -128,6 +116,16 @@ extension Setting {
         count(
             "max-pixels", \.maxPixels, 1...2_000_000_000,
             "The greatest number of pixels of an original, and of an image."
+        )
+        .reloadable,
+        count("max-frames", \.maxFrames, 1...65_535, "The greatest number of frames of an animation.").reloadable,
+        count(
+            "max-animation-pixels", \.maxAnimationPixels, 1...2_000_000_000,
+            "The greatest number of pixels of all frames of an animation together."
+        )
+        .reloadable,
+        time(
+            "max-animation-duration", \.maxAnimationDuration, "The longest time for which an animation is shown once."
         )
         .reloadable,
         time("image-timeout", \.imageTimeout, "The CPU time for one image, from decoding to encoding.").reloadable,

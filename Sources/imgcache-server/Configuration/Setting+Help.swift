@@ -76,6 +76,10 @@ extension ServerConfiguration {
         return switch setting.shape {
         case .number, .flag: text
         case .list: "[" + SettingText.list(text).map(quoted).joined(separator: ", ") + "]"
+        case .table:
+            "{"
+                + SettingText.table(text).map { "\(quoted($0.name)): \(quoted($0.value ?? ""))" }.joined(
+                    separator: ", ") + "}"
         case .text: quoted(text)
         }
     }

@@ -9,6 +9,8 @@ struct Setting: Sendable {
     /// The form of the value in a configuration file.
     enum Shape: Sendable {
         case text, number, flag, list
+        /// Values by names: `name: value; name: value`, or an object.
+        case table
     }
 
     let name: String
@@ -120,11 +122,14 @@ extension Setting {
         return .value(value(bytes))
     }
 
-    static func time(_ name: String, _ place: Place<Duration>, _ help: String) -> Setting {
+    /// - Parameter mayBeZero: True if 0 is a value, which turns something off.
+    static func time(
+        _ name: String, _ place: Place<Duration>, mayBeZero: Bool = false, _ help: String
+    ) -> Setting {
         property(
             name, "TIME", place, help,
             read: { text in
-                guard let duration = SettingText.duration(text), duration > .zero else {
+                guard let duration = SettingText.duration(text), duration > .zero || mayBeZero else {
                     return .problem("must be a duration, such as 30s or 5m")
                 }
                 return .value(duration)

@@ -78,9 +78,16 @@ struct SettingSources {
 /// swift-configuration's own JSON provider requires all of Foundation, and does not report unknown keys.
 enum SettingFile {
     private enum Value: Decodable {
-        case text(String), list([String])
+        case text(String), list([String]), table([String: String])
 
         var text: String? { if case .text(let text) = self { text } else { nil } }
+
+        /// The members as a setting's text; nil if there are others than texts.
+        var tableText: String? {
+            guard case .table(let members) = self else { return nil }
+            // An empty table is a value, too.
+            return SettingText.text(of: members) ?? ""
+        }
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
@@ -92,6 +99,8 @@ enum SettingFile {
                 self = .text(String(number))
             } else if let text = try? container.decode(String.self) {
                 self = .text(text)
+            } else if let members = try? container.decode([String: String].self) {
+                self = .table(members)
             } else {
                 let members = try container.decode([Value].self).map(\.text)
                 guard !members.contains(nil) else {
@@ -135,6 +144,13 @@ enum SettingFile {
                         source: path)
                 }
                 values[key] = members.joined(separator: ",")
+            case .table:
+                guard setting.shape == .table, let text = value.tableText else {
+                    throw SettingError(
+                        setting: key, value: nil, problem: "must be a single value or a list, not an object",
+                        source: path)
+                }
+                values[key] = text
             }
         }
         return values

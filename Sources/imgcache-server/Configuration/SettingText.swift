@@ -26,4 +26,23 @@ enum SettingText {
 
     /// The members of a comma-separated list.
     static func list(_ text: String) -> [String] { ListedTokens(text).map(String.init) }
+
+    /// The members of `name: value; name: value`; a value is nil where there is no colon.
+    static func table(_ text: String) -> [(name: String, value: String?)] {
+        text.split(separator: ";").compactMap { member in
+            let parts = member.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
+            if parts == [""] { return nil }
+            return (parts[0], parts.count > 1 ? parts[1] : nil)
+        }
+    }
+
+    /// Values by names in the form that ``table(_:)`` parses, nil if there are none.
+    static func text(of table: [String: String]) -> String? {
+        table.isEmpty
+            ? nil : table.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "; ")
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
 }

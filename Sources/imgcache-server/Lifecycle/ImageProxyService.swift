@@ -95,14 +95,16 @@ struct ImageProxyService: Service {
         await ListeningSocket.stop(data)
         try? await data.closeFuture.get()
         logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
+        let end = ContinuousClock.now + configuration.gracePeriod
         await parts.listener.drain(within: configuration.gracePeriod)
-        await end(group)
+        // Uploads of what the last requests brought have the rest of the time, and at least a second.
+        await self.end(group, uploadingFor: max(.seconds(1), end - .now))
         logger.notice("stopped")
     }
 
-    private func end(_ group: MultiThreadedEventLoopGroup) async {
+    private func end(_ group: MultiThreadedEventLoopGroup, uploadingFor time: Duration = .zero) async {
         try? await group.shutdownGracefully()
-        await parts.cache.close()
+        await parts.cache.close(uploadingFor: time)
         await parts.log.end()
     }
 }
@@ -154,6 +156,7 @@ struct ServerParts: Sendable {
         var cacheConfiguration = try configuration.cacheConfiguration()
         rules = cacheConfiguration.rules
         cacheConfiguration.logger = logger
+        cacheConfiguration.remote = configuration.remoteStore(logger)
         let images = Locked(try configuration.imageRules())
         imageRules = images
         cacheConfiguration.addressPolicy = configuration.addressPolicy { endpoint in

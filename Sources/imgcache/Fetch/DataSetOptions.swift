@@ -13,7 +13,10 @@ struct DataSetOptions: ParsableArguments {
     @Option(
         name: .customLong("mirror"),
         help: ArgumentHelp(
-            "Another URL of the same file, asked when the ones before it fail; may be repeated.", valueName: "url"))
+            """
+            Another URL of the same file, asked when the ones before it fail, and with --sha256 also for parts of a large file; \
+            may be repeated.
+            """, valueName: "url"))
     var mirrors: [String] = []
 
     @Flag(help: "Refuse a file of which neither the list nor the response has a SHA-2 digest (exit code 5).")

@@ -6,7 +6,7 @@ struct RemoteStoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Share downloads with other machines through an S3-compatible store: look there before asking the server, and upload "
-                + "files of at most 8 MiB. Endpoint, region and keys are taken from the variables and files of AWS's tools.",
+                + "what was downloaded. Endpoint, region and keys are taken from the variables and files of AWS's tools.",
             valueName: "s3://bucket/prefix"))
     var remote: String?
 
@@ -25,6 +25,8 @@ struct RemoteStoreOptions: ParsableArguments {
         do {
             var configuration = try RemoteStoreConfiguration(remote)
             configuration.sharesPrivateResponses = remotePrivate
+            // A run is short, and one that finds everything on the disk asks nobody.
+            configuration.invalidationInterval = nil
             return configuration
         } catch {
             if !isQuiet { Output.warning("nothing is shared with other machines: \(error)".forTerminal) }

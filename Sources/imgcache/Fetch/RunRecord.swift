@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import Units
 
 /// The outcome of each input of a run, for the report and the list of failed inputs.
 final class RunRecord: Sendable {

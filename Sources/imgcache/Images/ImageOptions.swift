@@ -126,10 +126,18 @@ struct SizingOptions: ParsableArguments {
     }
 }
 
+/// The option for animations that are written.
+struct AnimationOptions: ParsableArguments {
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Keep an animated GIF or WebP animated in WebP; without it, a still of the first frame.")
+    var anim = true
+}
+
 /// The options for the written file.
 struct EncodingOptions: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable {
-        case jpeg, png, webp
+        case jpeg, png, webp, avif
 
         /// The format for the extension of a file name.
         init?(ending name: String) {
@@ -137,6 +145,7 @@ struct EncodingOptions: ParsableArguments {
             case "jpg", "jpeg", "jpe", "jfif": self = .jpeg
             case "png": self = .png
             case "webp": self = .webp
+            case "avif": self = .avif
             default: return nil
             }
         }
@@ -145,11 +154,12 @@ struct EncodingOptions: ParsableArguments {
     }
 
     @Option(
-        name: .customLong("format"), help: "The format: jpeg, png or webp (default: by the extension of -o, else jpeg)."
+        name: .customLong("format"),
+        help: "The format: jpeg, png, webp or avif (default: by the extension of -o, else jpeg)."
     )
     var format: Format?
 
-    @Option(name: [.customShort("Q"), .customLong("quality")], help: "The quality of JPEG and WebP, 1 to 100.")
+    @Option(name: [.customShort("Q"), .customLong("quality")], help: "The quality of JPEG, WebP and AVIF, 1 to 100.")
     var quality = 80
 
     @Flag(help: "A progressive JPEG.")
@@ -161,12 +171,16 @@ struct EncodingOptions: ParsableArguments {
     @Option(help: "Compression of a PNG, 0 to 9.")
     var level = 6
 
+    @Option(help: "The speed of encoding AVIF, 0 (small files) to 10.")
+    var speed = 8
+
     @Flag(help: "A lossless WebP.")
     var lossless = false
 
     func validate() throws {
         guard (1...100).contains(quality) else { throw ValidationError("--quality must be an integer from 1 to 100.") }
         guard (0...9).contains(level) else { throw ValidationError("--level must be an integer from 0 to 9.") }
+        guard (0...10).contains(speed) else { throw ValidationError("--speed must be an integer from 0 to 10.") }
         guard [420, 422, 444].contains(subsampling) else {
             throw ValidationError("--subsampling must be 420, 422 or 444.")
         }
@@ -184,6 +198,10 @@ struct EncodingOptions: ParsableArguments {
             return ImageEncoder(.jpeg(options))
         case .png: return .png(level: level)
         case .webp: return .webp(quality: Double(quality), isLossless: lossless)
+        case .avif:
+            var options = ImageEncoder.AVIFOptions(likeJPEG: quality)
+            options.speed = speed
+            return ImageEncoder(.avif(options))
         }
     }
 }
@@ -205,6 +223,10 @@ struct DecodingOptions: ParsableArguments {
     @Flag(help: "Refuse a JPEG with damaged data, with exit code 5, instead of warning about it.")
     var strict = false
 
+    @Option(
+        help: ArgumentHelp("A still of one frame of an animated GIF, WebP or AVIF, counted from 0.", valueName: "n"))
+    var frame: Int?
+
     @Option(help: ArgumentHelp("Refuse images of more pixels (default 100000000).", valueName: "n"))
     var maxPixels: Int?
 
@@ -225,6 +247,7 @@ struct DecodingOptions: ParsableArguments {
         decoder.color = keepProfile ? .keepProfile : .convertToSRGB
         decoder.usesLinearLight = linear
         decoder.allowTruncated = allowTruncated
+        decoder.frame = frame ?? 0
         if let maxPixels { decoder.limits.pixels = maxPixels }
         return decoder
     }

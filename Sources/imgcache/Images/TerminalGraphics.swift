@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import ImageCache
+import Units
 
 /// A way to show pixels in a terminal.
 enum TerminalGraphics: String, CaseIterable, ExpressibleByArgument, Sendable {

@@ -6,8 +6,8 @@ struct ThumbCommand: AsyncParsableCommand {
         commandName: "thumb",
         abstract: "Make thumbnails of URLs, through the cache, and of local image files.",
         discussion: """
-            Reads JPEG, PNG and WebP, and writes them. The format comes from the bytes, never from a name. A URL's original \
-            and its thumbnail stay in the cache: the second call fetches and decodes nothing.
+            Reads JPEG, PNG, WebP, GIF and AVIF, and writes all of them but GIF. The format comes from the bytes, never from \
+            a name. A URL's original and its thumbnail stay in the cache: the second call fetches and decodes nothing.
 
             Exit codes as of fetch; 5 also for what is no image, is damaged, or exceeds the limits.
             """
@@ -24,6 +24,9 @@ struct ThumbCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Format")
     var format: EncodingOptions
+
+    @OptionGroup(title: "Format")
+    var animation: AnimationOptions
 
     @OptionGroup(title: "Decoding")
     var decoding: DecodingOptions

@@ -1,4 +1,5 @@
 import ImageCache
+import ImageCodec
 
 /// The result for one source of `imgcache thumb`.
 struct ThumbResult: RunResult {
@@ -34,14 +35,15 @@ struct ThumbResult: RunResult {
             switch thumbnail.source {
             case .memory: "memory"
             case .thumbnail: "thumbnail"
+            case .remote: "remote"
             case .original(let source): FetchResult.word(for: source)
             }
     }
 
-    mutating func fill(_ image: DecodedImage, bytes: Int, _ format: EncodingOptions.Format) {
+    mutating func fill(_ image: EncodedImage, _ format: EncodingOptions.Format) {
         self.format = format.rawValue
         (width, height) = (image.width, image.height)
-        self.bytes = bytes
+        bytes = image.bytes.count
         damage = image.damage.map { "\($0)" }
         from = "file"
     }

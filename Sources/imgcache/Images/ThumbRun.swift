@@ -4,6 +4,7 @@ import DiskStore
 import Glibc
 import HTTPSemantics
 import ImageCache
+import ImageCodec
 
 /// Runs `imgcache thumb`: several sources concurrently, results in the order given; the first failure determines the
 /// exit code.
@@ -67,6 +68,8 @@ struct ThumbRun: Sendable {
         return "\(directory.hasSuffix("/") ? String(directory.dropLast()) : directory)/\(stem).\(format.ending)"
     }
 
+    private var keepsAnimation: Bool { options.animation.anim && options.decoding.frame == nil }
+
     // MARK: One source
 
     private func make(_ source: String) async -> ThumbResult {
@@ -79,12 +82,11 @@ struct ThumbRun: Sendable {
                     try check(thumbnail.damage, source)
                     result.output = try deliver(thumbnail.bytes, source)
                 } else {
-                    let budget = ImageBudget(limits: decoder.limits)
-                    let image = try decoder.decode(file(source), to: sizing, within: budget)
-                    let bytes = try encoder.encode(image, within: budget)
-                    result.fill(image, bytes: bytes.count, format)
-                    try check(image.damage, source)
-                    result.output = try deliver(bytes, source)
+                    let thumbnail = try encoder.thumbnail(
+                        of: file(source), sizing, decoder, keepsAnimation: keepsAnimation)
+                    result.fill(thumbnail, format)
+                    try check(thumbnail.damage, source)
+                    result.output = try deliver(thumbnail.bytes, source)
                 }
             } catch let error as ImageCodecError {
                 let message = error.code == .unreadable ? "\(error)" : "\(source): \(error)"
@@ -118,6 +120,7 @@ struct ThumbRun: Sendable {
         file.url = url
         var request = ImageRequest(file, sizing)
         request.decoder = decoder
+        request.keepsAnimation = keepsAnimation
         return request
     }
 

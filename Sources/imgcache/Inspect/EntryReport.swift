@@ -18,7 +18,7 @@ struct EntryReport: Encodable {
     var etag: String?
     var lastModified: String?
     var freshness: String?
-    /// The header of a JPEG, PNG or WebP.
+    /// The header of an image of a format that is read.
     var image: ImageReport?
     /// The recipe of an image that the cache derived from the URL's original.
     var recipe: String?

@@ -6,9 +6,13 @@ import Units
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Show the details of a URL's entry and of its partial download.")
+        commandName: "info",
+        abstract: "Show the details of a URL's entry and of its partial download, or of an image file.",
+        discussion:
+            "Of the path of an existing file: format, size, orientation, frames, colour space, ThumbHash, BlurHash and dominant colour."
+    )
 
-    @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The URL, or the path of an image file.", valueName: "url"))
     var url: String
 
     @OptionGroup var whose: NamespaceOptions
@@ -38,6 +42,7 @@ struct InfoCommand: ParsableCommand {
     }
 
     func run() throws {
+        if let file = ImageFileReport.path(url) { return try ImageFileReport.show(file, asJSON: format.json) }
         try withStore(store, for: .readOnly) { cache in
             let now = Date()
             let request = whose.request(url)

@@ -2,19 +2,34 @@ import ArgumentParser
 import ImageCache
 import Units
 
-struct RemoveCommand: ParsableCommand {
+struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm", abstract: "Remove URLs and their partial downloads from the cache.")
 
     @Argument(help: ArgumentHelp("The URLs.", valueName: "url"))
     var urls: [String]
 
+    @Option(
+        help: ArgumentHelp(
+            "Invalidate the URLs also for all machines that share this store, and delete their objects there.",
+            valueName: "s3://bucket/prefix"))
+    var fleet: String?
+
     @OptionGroup var whose: NamespaceOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
-    func run() throws {
-        try withStore(store, for: .modifyExisting) { cache in
+    /// The time to tell the fleet.
+    private static let fleetTime = Duration.seconds(20)
+
+    func validate() throws {
+        guard let fleet else { return }
+        do { _ = try S3Location(fleet) } catch { throw ValidationError("--fleet: \(error)") }
+    }
+
+    func run() async throws {
+        let remote = try sharedStore()
+        try await withStore(store, for: remote == nil ? .modifyExisting : .createIfNeeded, sharing: remote) { cache in
             var missing: [String] = []
             for url in urls {
                 let request = whose.request(url)
@@ -24,9 +39,24 @@ struct RemoveCommand: ParsableCommand {
                 if removed == 0 { missing.append(url) }
                 if format.json { try Output.json(RemovalReport(url: url, removed: removed)) }
             }
-            guard let first = missing.first else { return }
+            let untold = await cache.tellFleet(within: Self.fleetTime)
+            guard untold == 0 else {
+                throw Failure(.unreachable, "\(untold) invalidations have not reached the remote store")
+            }
+            guard remote == nil, let first = missing.first else { return }
             let rest = missing.count > 1 ? " (and \(missing.count - 1) more)" : ""
             throw Failure(.offline, "\(first)\(rest): not in the cache")
+        }
+    }
+
+    private func sharedStore() throws -> RemoteStoreConfiguration? {
+        guard let fleet else { return nil }
+        do {
+            var configuration = try RemoteStoreConfiguration(fleet)
+            configuration.invalidationInterval = nil
+            return configuration
+        } catch {
+            throw ValidationError("--fleet: \(error)")
         }
     }
 

@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import Units
 
 /// The result of one URL or file of a run.
 protocol RunResult: Encodable, Sendable {

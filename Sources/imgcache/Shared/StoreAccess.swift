@@ -6,9 +6,12 @@ extension StoreOptions {
     /// `--cache-dir`, `$IMGCACHE_DIR`, `$XDG_CACHE_HOME/imgcache` or `~/.cache/imgcache`.
     var directory: String { cacheDir ?? DownloadCache.defaultDirectory }
 
-    fileprivate func openCache(for use: StoreAccess) throws -> DownloadCache {
+    fileprivate func openCache(
+        for use: StoreAccess, sharing remote: RemoteStoreConfiguration? = nil
+    ) throws -> DownloadCache {
         var configuration = DownloadCache.Configuration.command
         configuration.store.capacity = requestedCapacity
+        configuration.remote = remote
         configuration.store.remembersCapacity = use != .readOnly
         configuration.store.createsDirectory = use == .createIfNeeded
         configuration.rules.keys = try KeyRules(directory: directory)
@@ -62,10 +65,11 @@ func withStore(_ options: StoreOptions, for use: StoreAccess, _ body: (DownloadC
 }
 
 func withStore(
-    _ options: StoreOptions, for use: StoreAccess, _ body: (DownloadCache) async throws -> Void
+    _ options: StoreOptions, for use: StoreAccess, sharing remote: RemoteStoreConfiguration? = nil,
+    _ body: (DownloadCache) async throws -> Void
 ) async throws {
     do {
-        let cache = try options.openCache(for: use)
+        let cache = try options.openCache(for: use, sharing: remote)
         try await body(cache)
         try cache.blocking.flush()
     } catch {

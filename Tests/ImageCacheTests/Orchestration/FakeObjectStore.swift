@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import Digests
 import Foundation
+import HTTPSemantics
 import HTTPTypes
 import ImageCache
 import ImageCacheTesting
@@ -22,12 +23,19 @@ final class FakeObjectStore: Sendable {
     private struct Object {
         var bytes: [UInt8]
         var fields: HTTPFields
+        /// By the store's clock.
+        var modified: Date
     }
 
     private struct State {
         var objects: [String: Object] = [:]
         var fault: Fault?
+        /// The store's clock, which is no machine's.
+        var now = Date(timeIntervalSince1970: 1_700_000_000)
+        var ignoresConditions = false
         var requests: [(method: HTTPRequest.Method, path: String)] = []
+        /// The fault that begins after so many reads of parts.
+        var later: (reads: Int, fault: Fault)?
     }
 
     static let metaSHA256 = HTTPField.Name("X-Amz-Meta-Sha256") ?? .cookie
@@ -39,18 +47,63 @@ final class FakeObjectStore: Sendable {
         set { state.withLock { $0.fault = newValue } }
     }
 
-    var keys: [String] { state.withLock { $0.objects.keys.sorted() } }
+    /// The names of responses' objects.
+    var keys: [String] { keys(of: "obj") }
 
-    /// The number of requests with a method.
-    func count(_ method: HTTPRequest.Method) -> Int {
-        state.withLock { $0.requests.count { $0.method == method } }
+    /// The names of objects of one kind.
+    func keys(of kind: String) -> [String] {
+        state.withLock { $0.objects.keys.filter { $0.contains("/v1/\(kind)/") }.sorted() }
     }
 
+    /// The number of requests with a method for objects of one kind, responses' by default.
+    func count(_ method: HTTPRequest.Method, of kind: String = "obj") -> Int {
+        state.withLock { $0.requests.count { $0.method == method && $0.path.contains("/v1/\(kind)") } }
+    }
+
+    /// True to accept an upload whose condition is not met.
+    var ignoresConditions: Bool {
+        get { state.withLock { $0.ignoresConditions } }
+        set { state.withLock { $0.ignoresConditions = newValue } }
+    }
+
+    /// Sets the store's clock forward.
+    func advance(seconds: Double) { state.withLock { $0.now += seconds } }
+    // MARK: Parts of large bodies
+
+    /// The names of the parts of bodies.
+    var parts: [String] { state.withLock { $0.objects.keys.filter { $0.contains("/v1/part/") }.sorted() } }
+
+    /// The number of requests with a method for parts.
+    func partCount(_ method: HTTPRequest.Method) -> Int {
+        state.withLock { $0.requests.count { $0.method == method && $0.path.contains("/v1/part/") } }
+    }
+
+    /// Changes an object, or removes it.
+    ///
+    /// - Parameter signs: True to store the digest of what it becomes.
+    func edit(_ name: String, signs: Bool = true, _ change: ([UInt8]) -> [UInt8]?) {
+        state.withLock { state in
+            guard var object = state.objects[name] else { return }
+            guard let bytes = change(object.bytes) else { return state.objects[name] = nil }
+            object.bytes = bytes
+            if signs { object.fields[Self.metaSHA256] = ShortSHA256.digest(of: bytes).hexadecimal }
+            state.objects[name] = object
+        }
+    }
+
+    /// The bytes of an object.
+    func bytes(of name: String) -> [UInt8]? { state.withLock { $0.objects[name]?.bytes } }
+
+    /// Has a fault begin after so many reads of parts.
+    func fail(_ fault: Fault, after reads: Int) { state.withLock { $0.later = (reads, fault) } }
+
     /// The settings of a cache that shares this store, over a transport of its own.
-    func configuration() throws -> RemoteStoreConfiguration {
+    func configuration(prefix: String = "ci") throws -> RemoteStoreConfiguration {
         var configuration = RemoteStoreConfiguration(
-            location: try S3Location(endpoint: "http://store.example", bucket: "bucket", prefix: "ci"),
+            location: try S3Location(endpoint: "http://store.example", bucket: "bucket", prefix: prefix),
             credentials: S3Credentials(accessKeyID: "id", secretKey: "secret"))
+        // A loaded machine is not a slow store.
+        configuration.slowResponse = .seconds(600)
         configuration.transport = ScriptedTransport { self.response(to: $0) }
         return configuration
     }
@@ -59,6 +112,10 @@ final class FakeObjectStore: Sendable {
         let path = URL(string: request.url)?.path ?? ""
         return state.withLock { state in
             state.requests.append((request.method, path))
+            if let later = state.later, request.method == .get, path.contains("/v1/part/") {
+                if later.reads == 0 { state.fault = later.fault }
+                state.later = later.reads == 0 ? nil : (later.reads - 1, later.fault)
+            }
             switch state.fault {
             case .dead: return .failure(.connect)
             case .hung: return .failure(.stalled)
@@ -70,17 +127,34 @@ final class FakeObjectStore: Sendable {
             guard request.fields[.authorization]?.hasPrefix("AWS4-HMAC-SHA256 Credential=id/") == true else {
                 return ScriptedResponse(.forbidden)
             }
-            switch request.method {
-            case .put:
-                state.objects[path] = Object(bytes: request.body ?? [], fields: request.fields)
-                return ScriptedResponse(.ok)
-            case .delete:
-                state.objects[path] = nil
-                return ScriptedResponse(.noContent)
-            default:
-                guard let object = state.objects[path] else { return ScriptedResponse(.notFound) }
-                return Self.response(object, state.fault, others: state.objects.filter { $0.key != path }.map(\.value))
+            var response = Self.response(to: request, path, &state)
+            response.fields[.date] = HTTPDate.format(state.now)
+            return response
+        }
+    }
+
+    private static func response(
+        to request: ScriptedRequest, _ path: String, _ state: inout State
+    ) -> ScriptedResponse {
+        switch request.method {
+        case .put:
+            if request.fields[.ifNoneMatch] != nil, !state.ignoresConditions, state.objects[path] != nil {
+                return ScriptedResponse(.preconditionFailed)
             }
+            state.objects[path] = Object(bytes: request.body ?? [], fields: request.fields, modified: state.now)
+            return ScriptedResponse(.ok)
+        case .delete:
+            state.objects[path] = nil
+            return ScriptedResponse(.noContent)
+        default:
+            guard let object = state.objects[path] else { return ScriptedResponse(.notFound) }
+            let others = state.objects.filter { $0.key != path && $0.key.contains("/v1/obj/") }.map(\.value)
+            var response = response(
+                object, path.contains("/v1/obj/") || path.contains("/v1/part/") ? state.fault : nil, others: others)
+            response.fields[.eTag] = "\"\(object.fields[metaSHA256] ?? "")\""
+            response.fields[.lastModified] = HTTPDate.format(object.modified)
+            guard let tag = request.fields[.ifNoneMatch], tag == response.fields[.eTag] else { return response }
+            return ScriptedResponse(.notModified, response.fields)
         }
     }
 

@@ -22,7 +22,7 @@ final class MemorySink: SegmentedBodySink {
 
     private let state = Locked(State())
     let segmentUnit: Int64? = 256 << 10
-    let followedEnd: Int64? = nil
+    let segmentLimit: Int64? = nil
 
     /// - Parameter capacity: The bytes after which a write fails.
     init(capacity: Int64 = .max) { state.withLock { $0.failsAfter = capacity } }

@@ -43,7 +43,9 @@ struct RemoteStoreTests {
         let other = try machine()
         for _ in 0..<2 { #expect(try await other.get(consumer).body == representation.content) }
         #expect(other.sent.isEmpty)
-        #expect(store.count(.get) == 2, "the first machine's look-up, and the second's: then it is on the disk")
+        #expect(
+            store.count(.get) == 3, "the first machine's look-ups for a lease, and the second's: then it is on the disk"
+        )
         #expect(other.cache.remoteStatistics?.hits == 1)
     }
 
@@ -106,7 +108,7 @@ struct RemoteStoreTests {
         try await fill()
         let other = try machine()
         _ = try await other.get(.file) { $0.policy = policy }
-        #expect(other.sent == ["GET"] && store.count(.get) == 1)
+        #expect(other.sent == ["GET"] && store.count(.get) == 2, "the first machine's look-ups")
         await other.cache.close()
         #expect(store.count(.put) == 2)
     }
@@ -210,6 +212,25 @@ struct RemoteStoreTests {
         _ = try await machine.get(.file)
         #expect(machine.cache.remoteStatistics?.isAvailable == false)
         #expect(machine.sent == ["GET"])
+    }
+
+    @Test func `when one look-up takes too long, those that wait with it are given up`() async throws {
+        let (gate, isLate) = (AsyncGate(), AsyncGate())
+        let machine = try machine { remote in
+            remote.invalidationInterval = nil
+            remote.transport = ScriptedTransport { _ in
+                isLate.isOpen ? .failure(.stalled) : ScriptedResponse(.ok, body: [1, 2]).pausing(after: 1, for: gate)
+            }
+        }
+        let waiting = (0..<4).map { number in
+            Task { try await machine.cache.file(for: "http://origin.example/\(number)") }
+        }
+        await gate.reached()
+        isLate.open()
+        let first = try await machine.cache.file(for: "http://origin.example/first")
+        #expect(first.source == .network)
+        for task in waiting { #expect(try await task.value.source == .network) }
+        #expect(machine.sent.count == 5 && !gate.isOpen)
     }
 
     // MARK: Invalidation

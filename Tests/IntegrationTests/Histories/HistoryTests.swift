@@ -36,6 +36,8 @@ import Testing
             origin.stop()
         }
         print("histories: \(Self.histories), \(tally)")
+        // One history alone need not have all of them.
+        guard Self.onlySeed == nil else { return }
         #expect(tally.hits * 10 > tally.requests && tally.revalidations > 0 && tally.resumptions > 0)
     }
 }

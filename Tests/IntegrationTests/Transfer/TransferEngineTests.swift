@@ -438,6 +438,29 @@ import Transfer
 
     // MARK: Pauses and ends
 
+    @Test func `transfers that wait behind stalled ones begin when those have ended`() async throws {
+        let origin = try ScriptedOrigin { (_) -> [OriginStep] in [.stall] }
+        let engine = TransferEngine()
+        let ended = Locked(0)
+        let all = Task {
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        let request = TransferRequest(testing: origin.url("/\(number)")) {
+                            $0.options.stallTimeout = .milliseconds(200)
+                            $0.options.retry.maxRetries = 0
+                        }
+                        let result = try? await engine.run(request, into: PartialSink())
+                        if result == nil { ended.withLock { $0 += 1 } }
+                    }
+                }
+            }
+        }
+        #expect(await eventually(within: 60) { ended.withLock { $0 } == 20 })
+        await engine.shutDown()
+        await all.value
+    }
+
     @Test func `a paused transfer waits, does not stall, and loses nothing`() async throws {
         let origin = try ScriptedOrigin(serving: representation)
         let sink = PartialSink()

@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import Foundation
 public import Glibc
+import Testing
 
 // Glibc's module map leaves these two GNU extensions out.
 @_silgen_name("posix_spawn_file_actions_addclosefrom_np")
@@ -15,6 +16,8 @@ private func changeDirectory(
 ///
 /// Output goes to files rather than pipes, so that no reader is needed and nothing blocks. It inherits no other
 /// descriptor: a child that held one of the test's sockets would keep a connection open that the test has closed.
+///
+/// A process that is killed while it crashes is an issue: it would look like any other that was killed.
 public final class ChildProcess: Sendable {
     public enum Ending: Sendable, Equatable, CustomStringConvertible {
         case exited(Int32)
@@ -34,6 +37,12 @@ public final class ChildProcess: Sendable {
     /// Set under the lock together with the reaping: a signal never goes to a recycled process id.
     private let ended = Locked<Ending?>(nil)
     private let files: TestDirectory
+    private let isCrashRecorded = Locked(false)
+
+    /// The words of the Swift runtime with which a crash begins.
+    private static let crashMark = "*** Signal "
+    /// Settings of the Swift runtime: a crash is told of in a second, not in a minute.
+    private static let backtrace = "enable=yes,symbolicate=fast,threads=crashed,registers=none,images=none"
 
     /// - Parameters:
     ///   - executable: a path, or a name to be found on PATH.
@@ -70,7 +79,8 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
 
         var words = ([executable] + arguments).map { strdup($0) } + [nil]
-        var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        let all = ["SWIFT_BACKTRACE": Self.backtrace].merging(environment) { $1 }
+        var variables = all.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { (words + variables).forEach { free($0) } }
         var pid: pid_t = 0
         let failure = posix_spawnp(&pid, executable, &actions, &attributes, &words, &variables)
@@ -82,6 +92,7 @@ public final class ChildProcess: Sendable {
     }
 
     deinit {
+        recordCrash()
         ended.withLock { ended in
             guard ended == nil else { return }
             Glibc.kill(pid, SIGKILL)
@@ -105,7 +116,19 @@ public final class ChildProcess: Sendable {
 
     /// Sends the signal, unless it has ended.
     public func send(signal: Int32) {
+        if signal == SIGKILL { recordCrash() }
         ended.withLock { if $0 == nil { _ = Glibc.kill(pid, signal) } }
+    }
+
+    private func recordCrash() {
+        let text = errorOutput
+        guard let mark = text.range(of: Self.crashMark),
+            !isCrashRecorded.withLock({ isRecorded in
+                defer { isRecorded = true }
+                return isRecorded
+            })
+        else { return }
+        Issue.record("process \(pid) has crashed: \(text[mark.lowerBound...].prefix(4000))")
     }
 
     /// The way in which it ended, or nil while it runs.

@@ -17,6 +17,8 @@ public final class Nginx: Sendable {
         public var authority: TestCA?
         /// Offers HTTP/2 too; over TLS.
         public var offersHTTP2 = false
+        /// Servers that it is in front of, on ports of 127.0.0.1: a request goes to the next one when one does not respond to it.
+        public var backends: [UInt16] = []
         /// Further directives for the server block.
         public var directives = ""
 
@@ -109,6 +111,25 @@ public final class Nginx: Sendable {
 
                 """
         }
+        var backends = ""
+        if !options.backends.isEmpty {
+            let servers = options.backends.map { "server 127.0.0.1:\($0) max_fails=1 fail_timeout=5s;" }
+            backends = "upstream backends { \(servers.joined(separator: " ")) keepalive 16; }"
+            // Path and Host are signed: they must arrive as they were sent.
+            server += """
+                client_max_body_size 64m;
+                location / {
+                    proxy_pass http://backends;
+                    proxy_http_version 1.1;
+                    proxy_set_header Connection "";
+                    proxy_set_header Host $http_host;
+                    proxy_connect_timeout 1s;
+                    proxy_read_timeout 10s;
+                    proxy_next_upstream error timeout http_502 http_503;
+                }
+
+                """
+        }
         return """
             daemon off;
             master_process off;
@@ -130,6 +151,7 @@ public final class Nginx: Sendable {
                 fastcgi_temp_path \(directory)/temp/fastcgi;
                 uwsgi_temp_path \(directory)/temp/uwsgi;
                 scgi_temp_path \(directory)/temp/scgi;
+                \(backends)
                 server {
                     listen 127.0.0.1:\(port)\(options.authority == nil ? "" : " ssl")\(
                         options.offersHTTP2 ? " http2" : "") sndbuf=32k;

@@ -10,12 +10,17 @@ public final class SeaweedFS: Sendable {
     /// The bucket that is there from the beginning.
     public static let bucket = "fleet"
 
+    /// The environment of programs that share a store: the URL of its S3 API, and the keys.
+    public static func environment(_ endpoint: String, secret: String = secretAccessKey) -> [String: String] {
+        ["AWS_ENDPOINT_URL_S3": endpoint, "AWS_ACCESS_KEY_ID": accessKeyID, "AWS_SECRET_ACCESS_KEY": secret]
+    }
+
     /// The URL of its S3 API.
     public let endpoint: String
     private let directory: TestDirectory
     private let process: ChildProcess
 
-    private static let executable: String = {
+    static let executable: String = {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["IMGCACHE_TEST_WEED"] { return path }
         let caches = environment["XDG_CACHE_HOME"] ?? (environment["HOME"] ?? "") + "/.cache"
@@ -47,6 +52,9 @@ public final class SeaweedFS: Sendable {
         throw TestSetupFailure("SeaweedFS does not start: \(failure.suffix(2000))")
     }
 
+    /// The bytes that its files have on the disk.
+    public var storedBytes: Int64 { DiskUsage.bytes(at: directory.path) }
+
     /// Stops it in the middle of whatever it does; connections stay open, and nothing is answered.
     public func hang() { process.send(signal: SIGSTOP) }
 
@@ -60,14 +68,14 @@ public final class SeaweedFS: Sendable {
     }
 
     /// Free ports, all held until the last one is known.
-    private static func freePorts(_ count: Int) throws -> [UInt16] {
+    static func freePorts(_ count: Int) throws -> [UInt16] {
         let held = try (0..<count).map { _ in try Socket.listening() }
         for (socket, _) in held { socket.finish(reset: false) }
         return held.map(\.port)
     }
 
-    /// Every port is given: each that is not is a fixed one, or another one plus 10,000.
-    private static func start(_ ports: [UInt16], in folder: String) throws -> ChildProcess {
+    /// Starts a program of it in a folder, in which `s3.json` has the keys.
+    static func start(_ arguments: [String], in folder: String) throws -> ChildProcess {
         let identities = """
             {"identities": [{"name": "fleet",
               "credentials": [{"accessKey": "\(accessKeyID)", "secretKey": "\(secretAccessKey)"}],
@@ -77,8 +85,12 @@ public final class SeaweedFS: Sendable {
         var environment = ProcessInfo.processInfo.environment
         environment["HOME"] = folder
         environment["WEED_S3_SSE_KEY"] = String(repeating: "0f", count: 32)
-        return try ChildProcess(
-            executable,
+        return try ChildProcess(executable, arguments, environment: environment, workingDirectory: folder)
+    }
+
+    /// Every port is given: each that is not is a fixed one, or another one plus 10,000.
+    private static func start(_ ports: [UInt16], in folder: String) throws -> ChildProcess {
+        try start(
             [
                 "server", "-dir=\(folder)", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-master.telemetry=false",
                 "-master.port=\(ports[0])", "-master.port.grpc=\(ports[1])", "-master.volumeSizeLimitMB=256",
@@ -87,17 +99,20 @@ public final class SeaweedFS: Sendable {
                 "-filer.port=\(ports[4])", "-filer.port.grpc=\(ports[5])", "-filer.localSocket=\(folder)/filer.sock",
                 "-s3", "-s3.port=\(ports[6])", "-s3.port.grpc=\(ports[7])", "-s3.localSocket=\(folder)/s3.sock",
                 "-s3.config=\(folder)/s3.json", "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.autoCreateBucket=false",
-            ], environment: environment, workingDirectory: folder)
+            ], in: folder)
     }
 
     /// Makes the bucket, which is a folder of the filer, as soon as that responds; false when the server ends before.
-    private static func makeBucket(filer: UInt16, _ process: ChildProcess) async throws -> Bool {
+    static func makeBucket(filer: UInt16, _ process: ChildProcess) async throws -> Bool {
+        try await succeeds(["-f", "-X", "POST", "http://127.0.0.1:\(filer)/buckets/\(bucket)/"], while: process)
+    }
+
+    /// Repeats a request of curl until it succeeds; false when the process that it asks ends before.
+    static func succeeds(_ request: [String], while process: ChildProcess) async throws -> Bool {
         let environment = ProcessInfo.processInfo.environment
         let deadline = ContinuousClock.now + .seconds(120)
         while process.ending == nil, ContinuousClock.now < deadline {
-            let curl = try ChildProcess(
-                "curl", ["-fsS", "--noproxy", "*", "-X", "POST", "http://127.0.0.1:\(filer)/buckets/\(bucket)/"],
-                environment: environment)
+            let curl = try ChildProcess("curl", ["-sS", "--noproxy", "*"] + request, environment: environment)
             if await curl.end() == .exited(0) { return true }
             try await Task.sleep(for: .milliseconds(200))
         }

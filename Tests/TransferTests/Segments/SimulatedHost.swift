@@ -1,8 +1,9 @@
 import TestSupport
+import Units
 
 @testable import Transfer
 
-/// A host, a link and a clock for a planner, in steps of 20 ms: which byte was fetched, how often, and by how many connections.
+/// A host or several, a link and a clock for a planner, in steps of 20 ms: which byte was fetched, how often, and by how many connections.
 ///
 /// Offsets are multiples of 1 KiB.
 struct SimulatedHost {
@@ -17,6 +18,13 @@ struct SimulatedHost {
         var cutsRanges = false
         /// The rates of single connections, where they differ: by the order of their starts.
         var slow: [Int: Int64] = [:]
+        /// The hosts, where there are several: bytes a second of all connections to one together, and of each.
+        var sites: [Site] = []
+    }
+
+    struct Site {
+        var capacity: Int64 = 1 << 40
+        var perConnection: Int64
     }
 
     private struct Request {
@@ -24,6 +32,7 @@ struct SimulatedHost {
         let end: Int64
         let begins: MonotonicTime
         let number: Int
+        let source: Int
         /// Bytes that the link has for it, and that are less than 1 KiB.
         var credit: Int64 = 0
     }
@@ -39,11 +48,18 @@ struct SimulatedHost {
     /// Bytes that came a second time, and were passed over.
     private(set) var passedOver: Int64 = 0
     private(set) var started: [Range<Int64>] = []
+    /// The source of each start, and the most connections to one.
+    private(set) var sources: [Int] = []
+    private(set) var mostToOne = 1
+    /// The bytes that each source has sent.
+    private(set) var sent: [Int: Int64] = [:]
+    /// The sources that were put aside, in order.
+    private(set) var aside: [Int] = []
     /// The missing bytes at each start that made more connections than ever before.
     private(set) var restAtGrowth: [Int64] = []
     private var requests: [SegmentPlanner.ID: Request] = [:]
-    /// The end of what readers have; nil: nobody reads.
-    var followedEnd: (@Sendable (SimulatedHost) -> Int64)?
+    /// The limit of what further connections get; nil: none.
+    var limit: (@Sendable (SimulatedHost) -> Int64)?
 
     init(_ total: Int64, _ link: Link, missing: [Range<Int64>]? = nil, rules: SegmentPlanner.Rules = .init()) {
         self.total = total
@@ -55,9 +71,9 @@ struct SimulatedHost {
         }
         planner = SegmentPlanner(
             missing: missing, stream: missing[0], requestedEnd: missing[0].upperBound, latency: link.latency,
-            rules: rules, at: now)
+            rules: rules, sources: link.sites.isEmpty ? nil : link.sites.map { _ in rules.mostConnections }, at: now)
         requests[SegmentPlanner.stream] = Request(
-            sent: missing[0].lowerBound, end: missing[0].upperBound, begins: now, number: 0)
+            sent: missing[0].lowerBound, end: missing[0].upperBound, begins: now, number: 0, source: 0)
     }
 
     /// The number of bytes from the start that have been fetched.
@@ -65,14 +81,21 @@ struct SimulatedHost {
 
     var running: [SegmentPlanner.ID] { requests.keys.sorted() }
 
+    func running(from source: Int) -> [SegmentPlanner.ID] {
+        requests.filter { $0.value.source == source }.keys.sorted()
+    }
+
     /// Runs one step.
     mutating func advance() {
         now = now + Self.step
-        let open = requests.values.count { $0.begins <= now }
+        let open = requests.values.filter { $0.begins <= now }
         for id in running {
             guard let request = requests[id], request.begins <= now else { continue }
-            let own = link.slow[request.number] ?? link.perConnection
-            let rate = min(own, link.capacity / Int64(max(1, open)))
+            let site = link.sites.isEmpty ? nil : link.sites[request.source]
+            let own = link.slow[request.number] ?? site?.perConnection ?? link.perConnection
+            let sameSite = Int64(open.count { $0.source == request.source })
+            let ofSite = (site?.capacity ?? 1 << 40) / max(1, sameSite)
+            let rate = min(own, ofSite, link.capacity / Int64(max(1, open.count)))
             // The steps since the connection began; bytes come in the first one of each second.
             let age = (now - request.begins).nanoseconds / Self.step.nanoseconds
             let share = link.isInBursts ? (age % 50 == 1 ? rate : 0) : rate / 50
@@ -80,7 +103,7 @@ struct SimulatedHost {
             requests[id]?.credit = credit % 1024
             deliver(credit - credit % 1024, to: id)
         }
-        perform(planner.actions(at: now, followedEnd: followedEnd?(self)))
+        perform(planner.actions(at: now, limit: limit?(self)))
     }
 
     private mutating func deliver(_ count: Int64, to id: SegmentPlanner.ID) {
@@ -88,6 +111,7 @@ struct SimulatedHost {
         let isCut = link.cutsRanges && id != SegmentPlanner.stream
         let bytes = min(count, request.end - (isCut ? 1024 : 0) - request.sent)
         guard bytes > 0 else { return isCut ? end(id, .failed) : () }
+        sent[request.source, default: 0] += bytes
         var left = bytes
         while left > 0 {
             guard let room = planner.room(for: id, wanting: left) else { return requests[id] = nil }
@@ -107,17 +131,22 @@ struct SimulatedHost {
     mutating func end(_ id: SegmentPlanner.ID, _ ending: SegmentPlanner.Ending) {
         requests[id] = nil
         perform(planner.ended(id, ending))
-        perform(planner.actions(at: now, followedEnd: followedEnd?(self)))
+        perform(planner.actions(at: now, limit: limit?(self)))
     }
 
     private mutating func perform(_ actions: [SegmentPlanner.Action]) {
         for action in actions {
             switch action {
             case .stop(let id): requests[id] = nil
+            case .putAside(let source, _): aside.append(source)
             case .start(let id, let range):
+                let source = planner.connections[id]?.source ?? 0
                 started.append(range)
+                sources.append(source)
                 requests[id] = Request(
-                    sent: range.lowerBound, end: range.upperBound, begins: now + link.latency, number: started.count)
+                    sent: range.lowerBound, end: range.upperBound, begins: now + link.latency, number: started.count,
+                    source: source)
+                mostToOne = max(mostToOne, requests.values.count { $0.source == source })
                 if requests.count > mostAtOnce {
                     mostAtOnce = requests.count
                     restAtGrowth.append(planner.rest)

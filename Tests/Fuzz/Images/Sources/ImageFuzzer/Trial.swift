@@ -16,6 +16,7 @@ struct Trial {
         decoder.allowTruncated = choices & 1 == 0
         decoder.usesLinearLight = choices & 2 == 0
         if choices & 4 == 0 { decoder.color = .keepProfile }
+        if choices & 8 == 0 { decoder.frame = Int(choices >> 4) }
     }
 
     func run() {

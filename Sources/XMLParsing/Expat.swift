@@ -1,8 +1,8 @@
 import Glibc
 
-/// The functions of libexpat that reading Metalink needs.
+/// The functions of libexpat that reading a document needs.
 ///
-/// libexpat is opened with `dlopen` when the first Metalink file is read, as the image libraries are: no other command pays for it.
+/// libexpat is opened with `dlopen` when the first document is read, as the image libraries are: no other command pays for it.
 struct Expat: Sendable {
     typealias Parser = OpaquePointer
     typealias StartElement =
@@ -27,6 +27,8 @@ struct Expat: Sendable {
     let errorCode: @convention(c) (Parser) -> Int32
     let errorText: @convention(c) (Int32) -> UnsafePointer<CChar>?
     let line: @convention(c) (Parser) -> UInt
+    let byteIndex: @convention(c) (Parser) -> Int
+    let byteCount: @convention(c) (Parser) -> Int32
 
     /// nil when it cannot be opened.
     static let shared = Expat()
@@ -47,7 +49,9 @@ struct Expat: Sendable {
             let stop: @convention(c) (Parser, UInt8) -> Int32 = symbol("XML_StopParser"),
             let errorCode: @convention(c) (Parser) -> Int32 = symbol("XML_GetErrorCode"),
             let errorText: @convention(c) (Int32) -> UnsafePointer<CChar>? = symbol("XML_ErrorString"),
-            let line: @convention(c) (Parser) -> UInt = symbol("XML_GetCurrentLineNumber")
+            let line: @convention(c) (Parser) -> UInt = symbol("XML_GetCurrentLineNumber"),
+            let byteIndex: @convention(c) (Parser) -> Int = symbol("XML_GetCurrentByteIndex"),
+            let byteCount: @convention(c) (Parser) -> Int32 = symbol("XML_GetCurrentByteCount")
         else { return nil }
         self.make = make
         self.free = free
@@ -60,5 +64,7 @@ struct Expat: Sendable {
         self.errorCode = errorCode
         self.errorText = errorText
         self.line = line
+        self.byteIndex = byteIndex
+        self.byteCount = byteCount
     }
 }

@@ -1,9 +1,8 @@
 package import HTTPTypes
 
 extension HTTPField.Name {
-    package static let forwarded = known("Forwarded")
-    package static let traceParent = known("traceparent")
-    static let xForwardedFor = known("X-Forwarded-For")
+    /// RFC 9211.
+    package static let cacheStatus = known("Cache-Status")
 
     /// A name known to be a token.
     package static func known(_ name: String) -> HTTPField.Name {

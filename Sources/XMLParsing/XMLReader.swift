@@ -1,8 +1,10 @@
 /// Reads an XML document as a sequence of events. A document type declaration is refused: nothing that is read here has one, and
 /// entities that grow, or name files, are declared in one.
-final class XMLReader {
-    /// An event, with the line on which it stands.
-    enum Event {
+package final class XMLReader {
+    /// Between an element's namespace and its name.
+    package static let separator: Character = " "
+
+    package enum Event {
         /// An element begins: its name, after its namespace and a space where it has one, and its attributes.
         case start(String, [String: String])
         /// Text of the element; it may come in several pieces.
@@ -10,32 +12,40 @@ final class XMLReader {
         case end
     }
 
+    /// The place of an event in the document.
+    package struct Place {
+        package let line: Int
+        package let bytes: Range<Int>
+    }
+
     /// The reason why the document cannot be read.
-    struct Failure: Error {
-        let line: Int
-        let message: String
+    package struct Failure: Error {
+        package let line: Int
+        package let message: String
     }
 
     private let expat: Expat
     private let parser: Expat.Parser
-    private let handle: (Event, Int) -> String?
+    private let handle: (Event, Place) -> String?
     private var failure: Failure?
 
     /// Reads a document.
     ///
-    /// - Parameter handle: Gets each event and its line; what it returns ends the reading as the reason for a failure.
-    static func read(_ document: [UInt8], _ handle: @escaping (Event, Int) -> String?) throws(Failure) {
+    /// - Parameter handle: Gets each event and its place; what it returns ends the reading as the reason for a failure.
+    package static func read(
+        _ document: [UInt8], _ handle: @escaping (Event, Place) -> String?
+    ) throws(Failure) {
         guard let expat = Expat.shared else {
             throw Failure(
-                line: 1, message: "Metalink needs libexpat.so.1 (Debian package libexpat1), which cannot be opened")
+                line: 1, message: "XML needs libexpat.so.1 (Debian package libexpat1), which cannot be opened")
         }
-        guard let parser = expat.make(nil, CChar(bitPattern: UInt8(ascii: " "))) else {
+        guard let parser = expat.make(nil, CChar(Self.separator.asciiValue ?? 0)) else {
             throw Failure(line: 1, message: "there is no memory for it")
         }
         try XMLReader(expat, parser, handle).read(document)
     }
 
-    private init(_ expat: Expat, _ parser: Expat.Parser, _ handle: @escaping (Event, Int) -> String?) {
+    private init(_ expat: Expat, _ parser: Expat.Parser, _ handle: @escaping (Event, Place) -> String?) {
         self.expat = expat
         self.parser = parser
         self.handle = handle
@@ -56,7 +66,7 @@ final class XMLReader {
             XMLReader.of(reader)?.tell(.text(String(decoding: bytes, as: UTF8.self)))
         }
         expat.setDoctype(parser) { reader, _, _, _, _ in
-            XMLReader.of(reader)?.fail("a document type declaration is refused; Metalink has none")
+            XMLReader.of(reader)?.fail("a document type declaration is refused")
         }
         var rest = document[...]
         repeat {
@@ -75,6 +85,11 @@ final class XMLReader {
 
     private var line: Int { Int(expat.line(parser)) }
 
+    private var place: Place {
+        let start = expat.byteIndex(parser)
+        return Place(line: line, bytes: start..<start + Int(expat.byteCount(parser)))
+    }
+
     private static func of(_ pointer: UnsafeMutableRawPointer?) -> XMLReader? {
         pointer.map { Unmanaged<XMLReader>.fromOpaque($0).takeUnretainedValue() }
     }
@@ -91,7 +106,7 @@ final class XMLReader {
 
     private func tell(_ event: Event) {
         // Some calls may still come after the parser was told to stop.
-        guard failure == nil, let message = handle(event, line) else { return }
+        guard failure == nil, let message = handle(event, place) else { return }
         fail(message)
     }
 

@@ -1,0 +1,97 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "gif_internal.h"
+
+/// A part of the canvas.
+typedef struct {
+    uint32_t left, top, right, bottom;
+} area;
+
+/// The part of the canvas that a frame covers; empty where it lies outside.
+static area covered(const icodec_gif *gif) {
+    const gif_frame *frame = &gif->frame;
+    area part = {frame->left, frame->top, frame->left + frame->width, frame->top + frame->height};
+    if (part.right > gif->width) part.right = gif->width;
+    if (part.bottom > gif->height) part.bottom = gif->height;
+    if (part.left > part.right) part.left = part.right;
+    return part;
+}
+
+/// Copies a part of one canvas to another of the same size; clears it where `from` is NULL.
+static void copy(const icodec_gif *gif, area part, uint8_t *to, const uint8_t *from) {
+    size_t count = (size_t)(part.right - part.left) * 4;
+    for (uint32_t row = part.top; row < part.bottom; row++) {
+        size_t at = ((size_t)row * gif->width + part.left) * 4;
+        if (from) memcpy(to + at, from + at, count);
+        else memset(to + at, 0, count);
+    }
+}
+
+/// Draws the frame whose header was read: pixels that are transparent leave the canvas as it is.
+static bool draw(icodec_gif *gif, uint8_t *canvas, icodec_error *error) {
+    const gif_frame *frame = &gif->frame;
+    area part = covered(gif);
+    uint32_t between = icodec_watch_step / (frame->width + 1) + 1;
+    for (uint32_t number = 0; number < frame->height; number++) {
+        if (number % between == 0 && !icodec_watch_allows(&gif->watch, error)) return false;
+        if (!icodec_gif_read_row(gif, gif->indices, error)) return false;
+        uint32_t row = frame->top + icodec_gif_row_position(frame, number);
+        if (row >= part.bottom) continue;
+        uint8_t *out = canvas + ((size_t)row * gif->width + part.left) * 4;
+        for (uint32_t column = 0; column < part.right - part.left; column++) {
+            const uint8_t *color = frame->colors[gif->indices[column]];
+            if (color[3]) memcpy(out + (size_t)column * 4, color, 4);
+        }
+    }
+    return true;
+}
+
+/// Disposes of the frame that is on the canvas, and reads the header of the next one: as `icodec_gif_next_header`.
+static int advance(icodec_gif *gif, uint8_t *canvas, icodec_error *error) {
+    if (gif->is_restored) copy(gif, covered(gif), canvas, gif->saved);
+    else if (gif->frame.disposal == DISPOSE_BACKGROUND) copy(gif, covered(gif), canvas, NULL);
+    return icodec_gif_next_header(gif, error);
+}
+
+/// Draws the frame whose header was read.
+static bool show(icodec_gif *gif, uint8_t *canvas, icodec_error *error) {
+    const gif_frame *frame = &gif->frame;
+    // A row of the widest frame that a GIF can have.
+    if (!gif->indices && !(gif->indices = malloc(UINT16_MAX)))
+        return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+    gif->is_restored = frame->disposal == DISPOSE_PREVIOUS;
+    if (gif->is_restored) {
+        if (!gif->saved && !(gif->saved = malloc((size_t)gif->width * gif->height * 4)))
+            return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+        copy(gif, covered(gif), gif->saved, canvas);
+    }
+    if (frame->width && frame->height) return draw(gif, canvas, error);
+    return icodec_gif_skip_pixels(gif, error);
+}
+
+bool icodec_gif_draw_next(
+    icodec_gif *gif, uint8_t *canvas, bool *is_there, uint32_t *milliseconds, icodec_error *error) {
+    *is_there = false;
+    if (gif->damage.code) return true;
+    if (gif->shown) {
+        int next = advance(gif, canvas, error);
+        if (next != gif_found) return next == gif_end;
+    }
+    gif->shown++;
+    if (!show(gif, canvas, error) && !icodec_gif_pass_over(gif, error)) return false;
+    *is_there = true;
+    *milliseconds = icodec_gif_milliseconds(&gif->frame);
+    return true;
+}
+
+bool icodec_gif_compose(icodec_gif *gif, uint32_t wanted, uint8_t *canvas, bool *is_there, icodec_error *error) {
+    *is_there = false;
+    for (uint32_t number = 0;; number++) {
+        if (!show(gif, canvas, error)) return false;
+        *is_there = number == wanted;
+        if (*is_there) return true;
+        int next = advance(gif, canvas, error);
+        if (next != gif_found) return next == gif_end;
+    }
+}

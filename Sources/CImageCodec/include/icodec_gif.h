@@ -1,0 +1,38 @@
+#ifndef ICODEC_GIF_H
+#define ICODEC_GIF_H
+
+#include "icodec_common.h"
+
+typedef struct icodec_gif icodec_gif;
+
+/// Opens a GIF and reads it as far as the header of its first frame. The canvas holds the logical screen and the first frame, as in
+/// browsers.
+icodec_gif *icodec_gif_open(const icodec_source *source, const icodec_limits *limits, icodec_error *error);
+
+void icodec_gif_describe(const icodec_gif *gif, icodec_description *description);
+
+/// The watch is checked between rows, and between blocks that are skipped.
+void icodec_gif_set_watch(icodec_gif *gif, const icodec_watch *watch);
+
+/// Counts the frames whose headers can be read, and their time, in a description of the GIF. Reads the rest of the file without decoding:
+/// the GIF may only be closed afterwards.
+bool icodec_gif_count(icodec_gif *gif, icodec_description *description, icodec_error *error);
+
+/// Reads up to `count` rows of the canvas with the first frame alone: R, G, B, A, transparent outside the frame. Fewer rows are
+/// delivered from damaged data, if the limits allow that.
+bool icodec_gif_rows(icodec_gif *gif, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error);
+
+/// Draws all frames to the wanted one, counted from 0, on a canvas of zeros as browsers do. `*is_there` is false when there are fewer.
+bool icodec_gif_compose(icodec_gif *gif, uint32_t wanted, uint8_t *canvas, bool *is_there, icodec_error *error);
+
+/// Draws the next frame on a canvas of zeros, then on what the previous call has left there. `*is_there` is false after the last one.
+/// A frame with a defect that the limits allow is the last.
+bool icodec_gif_draw_next(
+    icodec_gif *gif, uint8_t *canvas, bool *is_there, uint32_t *milliseconds, icodec_error *error);
+
+/// The first defect of an image that is shown in part; the code is 0 if there is none.
+icodec_error icodec_gif_damage(const icodec_gif *gif);
+
+void icodec_gif_close(icodec_gif *gif);
+
+#endif

@@ -1,0 +1,106 @@
+import ConcurrencyPrimitives
+import Digests
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import ImageCodec
+import Transfer
+
+/// Derived images in the store that several machines share: rendered by one of them.
+extension ImagePipeline {
+    /// Fulfils those jobs whose images another machine has rendered from this very original.
+    ///
+    /// - Returns: The jobs to render.
+    func fromRemote(_ jobs: [RenderJob], _ file: CachedFile, _ header: ImageHeader) async -> [RenderJob] {
+        // Of what has just come from the origin nobody has rendered anything, as far as can be known.
+        guard fetcher.remote != nil, file.source != .network, file.source != .networkResumed else { return jobs }
+        let mayBeShared = jobs.map { job in
+            !job.cancellation.isCancelled && mayUseRemote(job, file) && isWithinLimits(job, file, header)
+        }
+        guard mayBeShared.contains(true), let original = await blocking.run({ Self.sha256(of: file) }) else {
+            return jobs
+        }
+        return await withTaskGroup(of: RenderJob?.self) { group in
+            for (job, mayBeShared) in zip(jobs, mayBeShared) {
+                group.addTask { [self] in
+                    guard mayBeShared, let image = await remoteImage(job, file, header, original) else { return job }
+                    keep(image, for: job.key)
+                    job.fulfill(.success(RenderedImage(image: image, source: .remote)))
+                    return nil
+                }
+            }
+            return await group.reduce(into: []) { rest, job in if let job { rest.append(job) } }
+        }
+    }
+
+    /// Uploads an image that was rendered here, behind the response.
+    func share(_ image: DerivedImage, _ planned: PlannedJob) {
+        guard let remote = fetcher.remote, case .encoded(let bytes, let format, let width, let height) = image.content,
+            mayUseRemote(planned.job, planned.file), let original = Self.sha256(of: planned.file)
+        else { return }
+        let response = ResponseRecord(url: planned.file.body.entry.url, response: planned.file.response)
+        let record = DerivedImageRecord(
+            original: 0, width: width, height: height, format: format, damage: image.damage, response: response)
+        let identity = identity(planned.job, planned.file, planned.header, original)
+        remote.upload(RemoteImage(identity, record, bytes), in: image.generation)
+    }
+
+    private func identity(
+        _ job: RenderJob, _ file: CachedFile, _ header: ImageHeader, _ original: [UInt8]
+    ) -> RemoteImage.Identity {
+        RemoteImage.Identity(
+            key: file.body.entry.key, original: original, recipe: job.recipe.text(decoder: header.decoderIdentity))
+    }
+
+    /// The image of a job from the remote store, which from then on is on the disk, too.
+    private func remoteImage(
+        _ job: RenderJob, _ file: CachedFile, _ header: ImageHeader, _ original: [UInt8]
+    ) async -> DerivedImage? {
+        guard let found = await fetcher.remote?.image(identity(job, file, header, original)),
+            let format = job.recipe.output.format(of: found.bytes),
+            let image = derived(found, format, job, file)
+        else { return nil }
+        if job.request.storing != .originalOnly {
+            let record = DerivedImageRecord(
+                original: file.body.entry.id, width: found.record.width, height: found.record.height, format: format,
+                damage: found.record.damage,
+                response: ResponseRecord(url: file.body.entry.url, response: file.response))
+            let recipe = job.recipe.text(decoder: header.decoderIdentity)
+            _ = await blocking.run { [self] in store(found.bytes, record, recipe, file, image.generation) }
+        }
+        return image
+    }
+
+    private func derived(
+        _ found: RemoteImage, _ format: ImageFormat, _ job: RenderJob, _ file: CachedFile
+    ) -> DerivedImage? {
+        if case .encoded(let encoder) = job.recipe.output, encoder.format != format { return nil }
+        let time = fetcher.now()
+        return DerivedImage(
+            .encoded(found.bytes, format, width: found.record.width, height: found.record.height),
+            original: file.body.entry.id, generation: file.generation,
+            freshUntil: file.freshUntil(time, fetcher.rules, job.request.file.freshnessOverride),
+            response: DerivedImage.Response(file, rules: fetcher.rules, at: time), damage: found.record.damage)
+    }
+
+    // MARK: Rules
+
+    /// True if a job's image is one that machines share: a file, of an original that they share.
+    private func mayUseRemote(_ job: RenderJob, _ file: CachedFile) -> Bool {
+        guard job.recipe.output != .pixels, !file.body.entry.key.isOfSearch, job.request.file.policy.mayUseStored,
+            let resolved = try? ResolvedRequest(job.request.file, by: fetcher.rules)
+        else { return false }
+        return fetcher.mayShareImages(of: file, resolved)
+    }
+
+    /// True if the job may be done here: an image beyond its limits is not served because another machine has higher ones.
+    private func isWithinLimits(_ job: RenderJob, _ file: CachedFile, _ header: ImageHeader) -> Bool {
+        (try? PlannedJob(job, file, header)) != nil
+    }
+
+    /// SHA-256 of a file's bytes as they are on the disk now: whatever has happened to them there, no other machine takes an image
+    /// that was derived from them for one of the original.
+    private static func sha256(of file: CachedFile) -> [UInt8]? {
+        try? BodyDigest.digest(.sha256, ofFile: file.body.descriptor, size: file.size)
+    }
+}

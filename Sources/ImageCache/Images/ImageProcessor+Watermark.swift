@@ -1,0 +1,79 @@
+import CXXHash
+import Digests
+public import ImageCodec
+
+/// An image that is laid over others.
+public struct ImageWatermark: Sendable, Hashable {
+    /// The pixels of the mark.
+    public let image: DecodedImage
+    /// The part of the image where it stands: as for ``ImageSizing``, but that `entropy` and `attention` are the centre. Default: the lower
+    /// right corner.
+    public var position = ImageSizing.Position.bottomRight
+    /// The mark's width, 0 to 1, in widths of the image; it is never higher than the image. Default 0.25.
+    public var scale = 0.25
+    /// 0 to 1, a factor of the mark's own. Default 1.
+    public var opacity = 1.0
+    /// A hash of the pixels.
+    private let digest: String
+
+    public init(_ image: DecodedImage) {
+        self.image = image
+        let hash = image.withUnsafeBytes { cxxhash_128bits($0.baseAddress, $0.count) }
+        let text = withUnsafeBytes(of: (hash.high64.bigEndian, hash.low64.bigEndian)) { Array($0).hexadecimal }
+        digest = "\(image.width)x\(image.height)-\(text)"
+    }
+
+    /// All that changes the result.
+    var identity: String { "watermark(\(digest),\(position),\(scale),\(opacity))" }
+
+    public static func == (left: Self, right: Self) -> Bool { left.identity == right.identity }
+    public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
+}
+
+/// Lays a mark over an image.
+private struct WatermarkProcessing: ImageProcessing {
+    let mark: ImageWatermark
+
+    var identity: String { mark.identity }
+
+    func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+        let width = max(1, Int((Double(image.width) * min(max(mark.scale, 0), 1)).rounded()))
+        var sizing = ImageSizing.fit(width, image.height)
+        sizing.allowsEnlargement = true
+        let resized = try mark.image.resized(to: sizing, within: budget)
+        let place = mark.position.shares
+        return try image.overlaid(
+            with: resized, x: Int((Double(image.width - resized.width) * place.x).rounded()),
+            y: Int((Double(image.height - resized.height) * place.y).rounded()), opacity: mark.opacity, within: budget)
+    }
+
+    func memory(width: Int, height: Int) -> Int { width * height * 12 + mark.image.cost }
+}
+
+extension ImageProcessor {
+    /// Lays a mark over the image.
+    public static func watermark(_ mark: ImageWatermark) -> ImageProcessor {
+        ImageProcessor(WatermarkProcessing(mark: mark))
+    }
+
+    /// Removes a border of one colour, that of the upper left pixel.
+    ///
+    /// - Parameter tolerance: The greatest difference of a channel, 0 to 255, of a pixel that belongs to the border.
+    public static func trim(tolerance: Int) -> ImageProcessor {
+        ImageProcessor(TrimProcessing(tolerance: tolerance))
+    }
+}
+
+/// Removes a border.
+private struct TrimProcessing: ImageProcessing {
+    let tolerance: Int
+
+    var identity: String { "trim(\(tolerance))" }
+    var hasOneSize: Bool { false }
+
+    func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+        try image.trimmed(tolerance: tolerance, within: budget)
+    }
+
+    func memory(width: Int, height: Int) -> Int { width * height * 4 }
+}

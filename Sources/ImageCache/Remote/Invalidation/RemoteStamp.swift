@@ -1,0 +1,38 @@
+import FoundationEssentials
+
+/// The end of an object: the generation that its response belongs to, and the time of its upload by the clock of who uploaded it.
+struct RemoteStamp: Sendable, Hashable {
+    private static let mark = Array("IMGCST01".utf8)
+    private static let size = RemoteGeneration.size + 8 + mark.count
+    /// Seconds by which clocks are taken for equal: the store's times are whole seconds, and an upload takes time.
+    private static let tolerance = 3.0
+
+    var generation: RemoteGeneration
+    var uploaded: Date
+
+    /// The bytes that stand behind the object's content.
+    var encoded: [UInt8] {
+        var writer = FieldWriter()
+        writer.write(uploaded.timeIntervalSince1970)
+        return generation.bytes + writer.bytes + Self.mark
+    }
+
+    /// Separates an object's content from its stamp; one without was made before there were invalidations, at an unknown time.
+    static func split(_ object: [UInt8]) -> (content: [UInt8], stamp: RemoteStamp?) {
+        guard object.count >= size, object.suffix(mark.count).elementsEqual(mark) else { return (object, nil) }
+        let stamp = object.suffix(size)
+        var reader = FieldReader(Array(stamp.dropFirst(RemoteGeneration.size)))
+        guard let generation = RemoteGeneration(stamp.prefix(RemoteGeneration.size)),
+            let uploaded = reader.readDouble(), uploaded.isFinite
+        else { return (object, nil) }
+        let time = Date(timeIntervalSince1970: uploaded)
+        return (Array(object.dropLast(size)), RemoteStamp(generation: generation, uploaded: time))
+    }
+
+    /// The seconds to add to times by the uploader's clock to have them by this machine's, when the store says that the object is so old.
+    func shift(now: Date, age: Duration?) -> Double {
+        guard let age else { return 0 }
+        let shift = now.timeIntervalSince(uploaded) - Double(age.components.seconds)
+        return abs(shift) <= Self.tolerance ? 0 : shift
+    }
+}

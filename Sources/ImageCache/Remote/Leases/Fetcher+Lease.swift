@@ -1,0 +1,101 @@
+import ConcurrencyPrimitives
+import DiskStore
+import RemoteStore
+import Transfer
+
+/// One request to the origin for the whole fleet: the machine that has the key's lease sends it, the others wait for its object.
+///
+/// A lease saves work and guards nothing: whatever fails here, the origin is asked.
+extension Fetcher {
+    /// Stores what the remote store has for a request; where it has nothing, gets the key's lease, or waits for its holder.
+    func lookInRemote(_ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
+        let resolved = look.resolved
+        let finding = await storeFromRemote(look)
+        // Another machine is at it, or was when it ended.
+        if finding.entry == nil, look.task.context.partsFound > 0 { return try await followParts(finding, look) }
+        guard finding.entry == nil, let remote, look.conditional.candidates.isEmpty, mayUseRemote(resolved),
+            remote.usesLease(for: resolved.key), let limit = leasePatience(of: look.consumer, resolved, remote)
+        else { return finding }
+        switch await remote.lease(for: resolved.key) {
+        case .unavailable: return finding
+        case .held(let lease): return await lookOnceMore(look, holding: lease)
+        case .refused:
+            look.task.context.report { $0.phase = .waitingForOther }
+            remote.noteLeaseWait()
+            let wait = RemoteLeaseWait(leaseTime: remote.configuration.leaseTime, limit: limit, at: .now)
+            return try await awaitHolder(wait, finding, look, remote)
+        }
+    }
+
+    /// Looks for an object between two pauses, until it is there or the holder is given up.
+    private func awaitHolder(
+        _ wait: RemoteLeaseWait, _ finding: RemoteFinding, _ look: RemoteLook, _ remote: RemoteCache
+    ) async throws(ImageCacheError) -> RemoteFinding {
+        var (wait, finding) = (wait, finding)
+        let key = look.resolved.key
+        while true {
+            // In this order: the holder stores the object before it deletes the lease.
+            guard let lease = await remote.readLease(of: key) else { return finding }
+            finding = await storeFromRemote(look, isAgain: true)
+            if finding.entry != nil { return finding }
+            switch wait.next(lease, at: .now) {
+            case .goOn: return finding
+            case .look(let pause):
+                do { try await Task.sleep(for: pause) } catch { throw .cancelled }
+            case .takeOver(let tag):
+                switch await remote.takeOver(key, tag: tag) {
+                case .unavailable: return finding
+                case .held(let lease): return await lookOnceMore(look, holding: lease)
+                case .refused: wait.refused(at: .now)
+                }
+            }
+        }
+    }
+
+    /// Somebody may have stored the object between the look that missed and the lease.
+    private func lookOnceMore(_ look: RemoteLook, holding lease: RemoteLease) async -> RemoteFinding {
+        var finding = await storeFromRemote(look, isAgain: true)
+        if finding.entry == nil { finding.fill.lease = lease } else { lease.release() }
+        return finding
+    }
+
+    /// The time to wait for a holder; nil: the consumer waits for nobody.
+    private func leasePatience(
+        of consumer: Consumer, _ resolved: ResolvedRequest, _ remote: RemoteCache
+    ) -> Duration? {
+        switch consumer.waiting {
+        case .none: return nil
+        // An attempt of its own would have that long for a first byte.
+        case .untilStalled:
+            let options = resolved.request.transfer
+            return min(max(options.connectTimeout, options.stallTimeout), options.maxTime ?? .seconds(3600))
+        // A client waits: long enough for a dead holder's lease to expire, and not for a slow one.
+        case .atMost: return remote.configuration.leaseTime * 3 / 2
+        }
+    }
+
+    // MARK: The origin
+
+    /// Asks the origin and shares its response, under a lease if there is one: that lasts until the response is uploaded, or turns out to be
+    /// of no use to others.
+    func askOrigin(
+        _ request: OriginRequest, filling fill: RemoteFill
+    ) async throws(ImageCacheError) -> CachedFile {
+        let (key, lease) = (request.resolved.key, fill.lease)
+        lease?.keep(during: request.fetch)
+        request.fetch.shared.withLock { $0.fill = fill.withoutLease }
+        do throws(ImageCacheError) {
+            let file = try await askOrigin(request)
+            let isShared = share(file, request.resolved, request.fetch, fill)
+            if !isShared, let lease {
+                if file.source == .network { remote?.noteUnshareable(key) }
+                lease.release()
+            }
+            return file
+        } catch {
+            if error.code == .notStorable, lease != nil { remote?.noteUnshareable(key) }
+            lease?.release()
+            throw error
+        }
+    }
+}

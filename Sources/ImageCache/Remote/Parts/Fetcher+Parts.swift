@@ -1,0 +1,207 @@
+import ConcurrencyPrimitives
+import DiskStore
+import HTTPCaching
+import Transfer
+
+/// Large bodies from the remote store: the parts that are there become a partial on this machine's disk, as if it had received them
+/// from the origin itself. What is missing comes from there, by an ordinary resume.
+extension Fetcher {
+    /// The time between two looks for further parts.
+    private static let longestPause = Duration.milliseconds(500)
+
+    /// Takes the parts of a large body as another machine uploads them, until none has come for the time of a lease.
+    func followParts(
+        _ finding: RemoteFinding, _ look: RemoteLook
+    ) async throws(ImageCacheError) -> RemoteFinding {
+        // A client waits for a response's head, which is not passed on before the body is known to be complete.
+        guard let leaseTime = remote?.configuration.leaseTime, look.consumer.waiting == .untilStalled else {
+            return finding
+        }
+        var finding = finding
+        var count = look.task.context.partsFound
+        var grown = ContinuousClock.now
+        while .now - grown < leaseTime {
+            do { try await Task.sleep(for: min(leaseTime / 10, Self.longestPause)) } catch { throw .cancelled }
+            finding = await storeFromRemote(look, isAgain: true)
+            if finding.entry != nil { return finding }
+            guard look.task.context.partsFound > count else { continue }
+            (count, grown) = (look.task.context.partsFound, .now)
+        }
+        return finding
+    }
+
+    /// Stores the parts of a body. If all of them came, and the list is complete, it is stored as a whole.
+    ///
+    /// - Returns: The number of the new entry; `nil`: there is none, but perhaps a partial.
+    func storeParts(
+        _ list: PartList, of record: ResponseRecord, _ remote: RemoteCache, for look: RemoteLook, isAgain: Bool
+    ) async -> Int64? {
+        guard mayContinue(list, of: record, look.resolved),
+            let filling = await fill(list, of: record, remote, for: look)
+        else {
+            if !isAgain { remote.noteUse(false) }
+            return nil
+        }
+        if list.digests != nil, let entry = await commit(filling, list, record, look) { return entry }
+        // Failing here costs bytes fetched again, nothing else.
+        try? filling.writer.keep()
+        if !isAgain { remote.noteUse(filling.isOfUse) }
+        look.task.context.shared.withLock { shared in
+            var digests = filling.digests
+            if let former = shared.found, former.identity == list.identity {
+                digests = zip(digests, former.digests).map { $0 ?? $1 }
+            }
+            shared.found = FoundParts(identity: list.identity, digests: digests)
+        }
+        return nil
+    }
+
+    /// True if the parts of a list may stand for a request's response.
+    private func mayContinue(_ list: PartList, of record: ResponseRecord, _ resolved: ResolvedRequest) -> Bool {
+        resolved.partialKey == resolved.key && resolved.request.resumes && record.validator != nil
+            && isUsable(record, for: resolved) && record.mayBeContinued(by: resolved.cacheRequest.fields, rules: rules)
+            && rules.variantKey(of: record.response) != nil
+    }
+
+    /// A body that is being put together.
+    private struct Filling {
+        var writer: BodyWriter
+        /// Of the parts that are in the store.
+        var digests: [[UInt8]?]
+        /// Bytes came from the store.
+        var isOfUse = false
+    }
+
+    private func fill(
+        _ list: PartList, of record: ResponseRecord, _ remote: RemoteCache, for look: RemoteLook
+    ) async -> Filling? {
+        guard let writer = try? beginBody(look.resolved.partialKey, look.generation) else { return nil }
+        do throws(StoreError) {
+            guard try start(writer, list, record) else {
+                try writer.keep()
+                return nil
+            }
+        } catch {
+            warnings.note(ImageCacheError(error))
+            try? writer.discard()
+            return nil
+        }
+        if list.digests != nil { announce(record, list, to: look) }
+        return await receive(list, into: writer, remote, look.task.context)
+    }
+
+    /// Begins a body, or goes on with the partial that is there, if it is of the same representation.
+    ///
+    /// - Returns: False if what is there is of a later one.
+    private func start(_ writer: BodyWriter, _ list: PartList, _ record: ResponseRecord) throws(StoreError) -> Bool {
+        if let held = writer.held, let own = ResponseRecord(decoding: held.header) {
+            let isSame =
+                held.total == list.total && own.validator == record.validator
+                && rules.signatures.isSameResource(own.finalURL, record.finalURL)
+                && rules.variantKey(of: own.response) == rules.variantKey(of: record.response)
+            if isSame { return true }
+            if own.validator != nil, own.response.requestTime > record.response.requestTime { return false }
+        }
+        try writer.start(header: record.encoded, total: list.total)
+        return true
+    }
+
+    /// Writes the parts that are missing, each as it comes; a few are on their way at a time.
+    private func receive(
+        _ list: PartList, into writer: BodyWriter, _ remote: RemoteCache, _ fetch: Fetch
+    ) async -> Filling {
+        var filling = Filling(
+            writer: writer,
+            digests: list.digests.map { $0.map(Optional.some) } ?? [[UInt8]?](repeating: nil, count: list.count))
+        let missing = writer.held?.missing ?? [0..<list.total]
+        var rest = (0..<list.count).filter { index in missing.contains { $0.overlaps(list.range(of: index)) } }[...]
+        if list.digests == nil, !rest.isEmpty, let there = await remote.partsThere(of: list) {
+            rest = rest.filter(there.contains)[...]
+        }
+        fetch.report { progress in
+            progress.phase = .transferring
+            progress.total = list.total
+            progress.received = writer.bytesHeld
+        }
+        await withTaskGroup(of: (Int, PartReading).self) { group in
+            func add() {
+                guard let index = rest.popFirst() else { return }
+                group.addTask { (index, await remote.part(index, of: list)) }
+            }
+            for _ in 0..<PartList.readsAtOnce { add() }
+            while let (index, reading) = await group.next() {
+                switch reading {
+                case .object(let object, let content, let digest):
+                    guard write(object, content, list.range(of: index), missing, to: writer) else {
+                        rest = []
+                        continue
+                    }
+                    filling.digests[index] = digest
+                    filling.isOfUse = true
+                    fetch.growth.advance(by: writer)
+                    fetch.report { $0.received = writer.bytesHeld }
+                case .missing: filling.digests[index] = nil
+                case .failed: rest = []
+                }
+                add()
+            }
+        }
+        return filling
+    }
+
+    /// Writes the bytes of a part that are missing; returns false if that failed.
+    private func write(
+        _ object: [UInt8], _ content: Range<Int>, _ part: Range<Int64>, _ missing: [Range<Int64>],
+        to writer: BodyWriter
+    ) -> Bool {
+        object.withUnsafeBytes { object in
+            let bytes = UnsafeRawBufferPointer(rebasing: object[content])
+            for range in missing where range.overlaps(part) {
+                let range = range.clamped(to: part)
+                let start = Int(range.lowerBound - part.lowerBound)
+                do throws(StoreError) {
+                    try writer.write(
+                        UnsafeRawBufferPointer(rebasing: bytes[start..<start + range.count]), at: range.lowerBound)
+                } catch {
+                    warnings.note(ImageCacheError(error))
+                    return false
+                }
+            }
+            return true
+        }
+    }
+
+    private func commit(
+        _ filling: Filling, _ list: PartList, _ record: ResponseRecord, _ look: RemoteLook
+    ) async -> Int64? {
+        guard let variant = rules.variantKey(of: record.response), filling.writer.held?.missing.isEmpty == true else {
+            return nil
+        }
+        do throws(StoreError) {
+            let new = newEntry(for: record, variant: variant, look.resolved, look.generation)
+            return try await commit(new, record, filling.writer)?.entry.id
+        } catch {
+            warnings.note(ImageCacheError(error))
+            return nil
+        }
+    }
+
+    /// Tells those who wait of the response, if it is fresh: they follow the body as it comes.
+    private func announce(_ record: ResponseRecord, _ list: PartList, to look: RemoteLook) {
+        let (request, fetch) = (look.resolved, look.task.context)
+        var response = record.response
+        response.extent = .complete(length: list.total)
+        let decision = rules.decide(request.cacheRequest, stored: [response], now: now())
+        guard case .serve(let served) = decision, !served.isStale, request.request.expectedDigest == nil else {
+            return
+        }
+        if response.redirects.isEmpty {
+            fetch.followable.fulfill(FollowableResponse(response: response, version: fetch.growth.version))
+        }
+        guard case .response(_, let publishing) = look.consumer else { return }
+        if let publishing { pool.publish(look.task, under: publishing) }
+        var status = decision.cacheStatus()
+        status.detail = "REMOTE"
+        fetch.start.fulfill(.growing(response, status, version: fetch.growth.version, fetch.growth))
+    }
+}

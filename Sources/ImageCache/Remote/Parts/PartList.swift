@@ -1,0 +1,69 @@
+/// The list of a shared body's parts: complete when each part's SHA-256 is known, else of a body of which parts are being uploaded.
+struct PartList: Hashable, Sendable {
+    let identity: PartIdentity
+    /// The body's length in bytes.
+    let total: Int64
+    /// The length in bytes of each part but the last.
+    let partSize: Int64
+    /// The SHA-256 of each part's bytes; nil while not all of them are there.
+    let digests: [[UInt8]]?
+
+    /// The parts of a body that are on their way at a time: each is in memory until it is verified and written.
+    static let readsAtOnce = 4
+    private static let maxCount: Int64 = 1 << 20
+    private static let sizes: ClosedRange<Int64> = (256 << 10)...(64 << 20)
+
+    init(_ identity: PartIdentity, total: Int64, partSize: Int64, digests: [[UInt8]]? = nil) {
+        self.identity = identity
+        self.total = total
+        self.partSize = partSize
+        self.digests = digests
+    }
+
+    var count: Int { Int((total + partSize - 1) / partSize) }
+
+    /// The bytes of the body that a part has.
+    func range(of index: Int) -> Range<Int64> {
+        let start = Int64(index) * partSize
+        return start..<min(total, start + partSize)
+    }
+
+    /// The parts that a range of the body touches.
+    func parts(touching range: Range<Int64>) -> Range<Int> {
+        let range = range.clamped(to: 0..<total)
+        if range.isEmpty { return 0..<0 }
+        return Int(range.lowerBound / partSize)..<Int((range.upperBound - 1) / partSize) + 1
+    }
+
+    // MARK: Coding
+
+    var encoded: [UInt8] {
+        var writer = FieldWriter()
+        for byte in identity.digest { writer.write(byte) }
+        writer.write(total)
+        writer.write(partSize)
+        writer.write(UInt8(digests == nil ? 0 : 1))
+        return writer.bytes + (digests ?? []).joined()
+    }
+
+    /// `nil` for bytes that are something else.
+    init?(decoding bytes: [UInt8]) {
+        let size = PartIdentity.byteCount
+        guard bytes.count > size else { return nil }
+        var reader = FieldReader(Array(bytes.dropFirst(size)))
+        guard let total = reader.readInt64(), let partSize = reader.readInt64(), let isComplete = reader.readByte(),
+            Self.sizes.contains(partSize), partSize % Self.sizes.lowerBound == 0, total > 0,
+            total / partSize < Self.maxCount, isComplete <= 1
+        else { return nil }
+        self.init(
+            PartIdentity(digest: Array(bytes.prefix(size))), total: total, partSize: partSize,
+            digests: isComplete == 1 ? reader.rest.split(every: size) : nil)
+        guard reader.rest.count == (digests == nil ? 0 : count * size) else { return nil }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func split(every size: Int) -> [[UInt8]] {
+        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+    }
+}

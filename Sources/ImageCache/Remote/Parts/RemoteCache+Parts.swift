@@ -1,0 +1,154 @@
+import ConcurrencyPrimitives
+import Digests
+import DiskStore
+import Logging
+import RemoteStore
+
+/// A change of the remote store that has to do with parts.
+enum PartChange: Sendable {
+    case part(PartUpload.Ticket)
+    case list(PartUpload)
+    /// A confirmation by the origin: the list gets the file's head.
+    case head(CachedFile, url: String, EntryKey, PartIdentity, RemoteFill)
+}
+
+/// A part that was looked for.
+enum PartReading: Sendable {
+    /// The object, verified, and the place of the part's bytes in it.
+    case object([UInt8], content: Range<Int>, digest: [UInt8])
+    /// There is none of use.
+    case missing
+    /// The store does not respond: it is not asked for others.
+    case failed
+}
+
+/// Bodies in parts (<doc:PartsOfLargeBodies>).
+extension RemoteCache {
+    // MARK: Reading
+
+    /// A part of a list; of a complete one with its digest.
+    func part(_ index: Int, of list: PartList) async -> PartReading {
+        guard !Task.isCancelled, mayAsk() else { return .failed }
+        let began = ContinuousClock.now
+        let key = list.identity.remoteKey(ofPart: index)
+        let object: [UInt8]?
+        do throws(RemoteError) {
+            object = try await whileClosed { [tier] () throws(RemoteError) in try await tier.get(key) }
+        } catch {
+            note(error, after: .now - began)
+            if case .damaged(let reason) = error { return damaged(key, reason) }
+            return error == .tooLong ? .missing : .failed
+        }
+        // Several come at once and share the network's pace, which says nothing of the store.
+        responded(after: .zero)
+        guard let object else { return .missing }
+        guard let content = PartObject.content(of: object, index, list),
+            let digest = try? PartObject.digest(content, of: object)
+        else { return damaged(key, "it is not this part of this body") }
+        if let expected = list.digests?[index], expected != digest {
+            return damaged(key, "its list has another SHA-256")
+        }
+        return .object(object, content: content, digest: digest)
+    }
+
+    /// The parts of a list that are in the store now; `nil`: it cannot be listed.
+    func partsThere(of list: PartList) async -> Set<Int>? {
+        let prefix = list.identity.partsPrefix
+        var found: Set<Int> = []
+        var last: String?
+        repeat {
+            let position = last
+            let answer = await asking { (tier) async throws(RemoteError) -> [RemoteListing]? in
+                do throws(RemoteError) { return try await tier.list(prefix, after: position) } catch {
+                    // Keys that may read need not be allowed to list: a refusal says nothing of the store.
+                    if error.refusal == .credentials { return nil }
+                    throw error
+                }
+            }
+            guard let page = answer ?? nil else { return nil }
+            found.formUnion(page.compactMap { Int($0.key.dropFirst(prefix.count)) })
+            last = page.last?.key
+        } while last != nil && found.count < list.count
+        return found
+    }
+
+    private func damaged(_ key: String, _ reason: String) -> PartReading {
+        deleteDamaged(key, reason)
+        return .missing
+    }
+
+    // MARK: Writing
+
+    /// Uploads what has been offered, a few parts at a time.
+    func advance(_ upload: PartUpload) {
+        for ticket in upload.begin() {
+            let key = upload.list.identity.remoteKey(ofPart: ticket.index)
+            add(.init(key: key, size: 0, work: .parts(.part(ticket))))
+        }
+        if upload.takesList() { add(.init(key: upload.key.remoteKey, size: 0, work: .parts(.list(upload)))) }
+    }
+
+    func make(_ change: PartChange) async {
+        switch change {
+        case .part(let ticket): await uploadPart(ticket)
+        case .list(let upload): await uploadList(upload)
+        case .head(let file, let url, let key, let identity, let fill):
+            await updateHead(file, url, key, identity, fill)
+        }
+    }
+
+    private func uploadPart(_ ticket: PartUpload.Ticket) async {
+        let (upload, index) = (ticket.upload, ticket.index)
+        // Invalidated meanwhile, or changed on the disk: there is nothing to share.
+        guard store.isCurrent(upload.currentEpoch), let (bytes, content) = upload.object(ofPart: index),
+            let digest = try? PartObject.digest(content, of: bytes)
+        else { return }
+        let key = upload.list.identity.remoteKey(ofPart: index)
+        let isDone = await changing { (tier) async throws(RemoteError) in
+            if upload.mayBeThere(index), try await tier.head(key) == Int64(bytes.count) { return false }
+            return try await tier.put(bytes, at: key, .none)
+        }
+        guard isDone else { return retryLater(upload) }
+        upload.finished(index, digest: digest)
+        advance(upload)
+    }
+
+    /// A transfer that waits offers nothing that would begin the next attempt.
+    private func retryLater(_ upload: PartUpload) {
+        guard let pause = upload.pauseAfterFailure() else { return }
+        Task { [weak self, weak upload] in
+            try? await Task.sleep(for: pause)
+            guard let upload else { return }
+            upload.endPause()
+            self?.advance(upload)
+        }
+    }
+
+    private func uploadList(_ upload: PartUpload) async {
+        guard let generation = await generation(of: upload.fill, upload.url), store.isCurrent(upload.currentEpoch)
+        else {
+            return upload.listFailed()
+        }
+        let object = upload.listObject() + RemoteStamp(generation: generation, uploaded: now()).encoded
+        let isDone = await changing { (tier) async throws(RemoteError) in
+            try await tier.put(object, at: upload.key.remoteKey, .none)
+        }
+        if !isDone { upload.listFailed() }
+    }
+
+    private func updateHead(
+        _ file: CachedFile, _ url: String, _ key: EntryKey, _ identity: PartIdentity, _ fill: RemoteFill
+    ) async {
+        guard let generation = await generation(of: fill, url), store.isCurrent(file.generation.epoch) else { return }
+        let stamp = RemoteStamp(generation: generation, uploaded: now()).encoded
+        let head = ResponseRecord(url: url, response: file.response).encoded
+        _ = await changing { (tier) async throws(RemoteError) in
+            guard let bytes = try await tier.get(key.remoteKey),
+                let parts = RemoteObject(decoding: RemoteStamp.split(bytes).content, key: key)?.parts,
+                parts.identity == identity
+            else { return false }
+            return try await tier.put(
+                RemoteObject.encode(head: head, parts: parts, key: key) + stamp, at: key.remoteKey, .none)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import ConcurrencyPrimitives
+import Digests
+import DiskStore
+import RemoteStore
+
+/// A derived image as one object of a remote store.
+///
+/// Its key is made of the original's key, the SHA-256 of the original's bytes, and the recipe: an image is found only by who has the
+/// very original that it was derived from, and a later original has other images.
+struct RemoteImage: Sendable {
+    /// The original of an image, and the recipe.
+    struct Identity: Sendable, Hashable {
+        private static let version = "v1"
+
+        /// SHA-256 of all of it.
+        let digest: [UInt8]
+        /// The key in the remote store.
+        var remoteKey: String { ObjectClass.images.key(of: digest) }
+
+        /// - Parameters:
+        ///   - original: SHA-256 of the original's bytes.
+        ///   - recipe: ``ImageRecipe/text(decoder:)``
+        init(key: EntryKey, original: [UInt8], recipe: String) {
+            var writer = FieldWriter()
+            writer.write(Self.version)
+            writer.write(key.value)
+            writer.write(original.hexadecimal)
+            writer.write(recipe)
+            digest = ShortSHA256.digest(of: writer.bytes)
+        }
+    }
+
+    private static let formatVersion: UInt8 = 1
+    static let maxHeadSize = 1 << 20
+
+    let identity: Identity
+    let record: DerivedImageRecord
+    let bytes: [UInt8]
+
+    init(_ identity: Identity, _ record: DerivedImageRecord, _ bytes: [UInt8]) {
+        self.identity = identity
+        self.record = record
+        self.bytes = bytes
+    }
+
+    var encoded: [UInt8] {
+        let head = record.encoded
+        var writer = FieldWriter()
+        writer.write(Self.formatVersion)
+        for byte in identity.digest { writer.write(byte) }
+        writer.write(length: head.count)
+        return writer.bytes + head + bytes
+    }
+
+    /// `nil` for bytes that are something else, also another image.
+    init?(decoding object: [UInt8], _ identity: Identity) {
+        var reader = FieldReader(object)
+        guard reader.readByte() == Self.formatVersion else { return nil }
+        for byte in identity.digest where reader.readByte() != byte { return nil }
+        guard let head = reader.readBytes(), head.count <= Self.maxHeadSize,
+            let record = DerivedImageRecord(decoding: Array(head)), record.width > 0, record.height > 0
+        else { return nil }
+        self.identity = identity
+        self.record = record
+        bytes = reader.rest
+        guard !bytes.isEmpty else { return nil }
+    }
+}
+
+extension RemoteCache {
+    /// The derived image with an identity, verified; `nil`: there is none, or none that can be had now.
+    func image(_ identity: RemoteImage.Identity) async -> RemoteImage? {
+        let image = await storedImage(identity)
+        state.withLock { state in
+            if image == nil { state.counts.imageMisses += 1 } else { state.counts.imageHits += 1 }
+        }
+        return image
+    }
+
+    private func storedImage(_ identity: RemoteImage.Identity) async -> RemoteImage? {
+        guard mayAsk() else { return nil }
+        let began = ContinuousClock.now
+        do throws(RemoteError) {
+            let name = identity.remoteKey
+            let object = try await whileClosed { [tier] () throws(RemoteError) in try await tier.get(name) }
+            responded(after: .now - began - Self.time(for: object?.count))
+            guard let object else { return nil }
+            if let image = RemoteImage(decoding: object, identity) { return image }
+            deleteDamaged(identity.remoteKey, "it is not the image of this key")
+        } catch {
+            note(error, after: .now - began)
+            if case .damaged(let reason) = error { deleteDamaged(identity.remoteKey, reason) }
+        }
+        return nil
+    }
+
+    /// Stores a derived image for other machines, after what waits already.
+    func upload(_ image: RemoteImage, in generation: Generation) {
+        guard Int64(image.bytes.count) <= configuration.maxBodySize else { return }
+        add(
+            .init(key: image.identity.remoteKey, size: Int64(image.bytes.count), work: .image(image, generation)))
+    }
+}

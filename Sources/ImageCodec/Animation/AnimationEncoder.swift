@@ -1,0 +1,134 @@
+internal import CImageCodec
+
+/// Encodes the frames of an animation, one after another, into the bytes of a file.
+///
+/// Encoding blocks the calling thread; an encoder is used by one thread at a time.
+public final class AnimationEncoder {
+    private let file: any AnimationEncoding
+    private let width: Int
+    private let height: Int
+    /// Of the first frame.
+    private var (profile, exif): ([UInt8]?, [UInt8]?) = (nil, nil)
+    private var count = 0
+
+    /// - Parameters:
+    ///   - encoder: The format and its options. Formats that hold an animation: WebP.
+    ///   - width: The width of all frames in pixels.
+    ///   - loopCount: The number of times that the animation is shown; 0: for ever.
+    ///   - budget: The budget of all frames together. Default: unlimited.
+    /// - Throws: `invalidArgument` for another format and for sizes and options that the format cannot hold, `outOfMemory`, and the
+    ///   errors of `budget`.
+    public init(
+        _ encoder: ImageEncoder, width: Int, height: Int, loopCount: Int = 0, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) {
+        guard let encoding = encoder.options.encoding as? any AnimatedFormatEncoding else {
+            throw ImageCodecError(.invalidArgument, format: encoder.format, "\(encoder.format) holds one image")
+        }
+        guard width > 0, height > 0, loopCount >= 0 else {
+            throw ImageCodecError(.invalidArgument, "\(width) x \(height) pixels, shown \(loopCount) times")
+        }
+        (self.width, self.height) = (width, height)
+        let needed = encoder.memory(width: width, height: height, isOpaque: false) + width * height * 20
+        try budget.check(memory: needed, format: encoder.format)
+        file = try encoding.animation(
+            width: width, height: height, loops: loopCount, within: budget,
+            memory: (budget.limits.memory - needed) / 3)
+    }
+
+    /// Adds a frame.
+    ///
+    /// - Throws: `invalidArgument` for a frame of another size.
+    public func add(_ image: DecodedImage, for duration: Duration) throws(ImageCodecError) {
+        guard image.width == width, image.height == height else {
+            throw ImageCodecError(
+                .invalidArgument, "a frame of \(image.width) x \(image.height) pixels, not \(width) x \(height)")
+        }
+        if count == 0 { (profile, exif) = (image.profile, image.exif) }
+        count += 1
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = min(max(0, seconds), 1 << 30) * 1000 + max(0, attoseconds) / 1_000_000_000_000_000
+        try file.add(image, milliseconds: Int(milliseconds))
+    }
+
+    /// The file. The encoder is not used afterwards.
+    ///
+    /// - Throws: `invalidArgument` if no frame was added.
+    public func finish() throws(ImageCodecError) -> [UInt8] {
+        guard count > 0 else { throw ImageCodecError(.invalidArgument, "no frames") }
+        return try file.finish(profile: profile, exif: exif)
+    }
+}
+
+/// A format that holds animations.
+protocol AnimatedFormatEncoding: FormatEncoding {
+    func animation(
+        width: Int, height: Int, loops: Int, within budget: ImageBudget, memory: Int
+    ) throws(ImageCodecError) -> any AnimationEncoding
+
+    /// Bytes that a frame of so many pixels takes in a file: more than was measured, of noise.
+    func fileSize(pixels: Int) -> Int
+}
+
+/// An encoded file, its size in pixels, and the tolerated defect of its original.
+package struct EncodedImage {
+    package let bytes: [UInt8]
+    package let width: Int
+    package let height: Int
+    package let damage: ImageCodecError?
+}
+
+/// A file of several frames, of one format. Not Sendable: used by one thread at a time.
+protocol AnimationEncoding: AnyObject {
+    func add(_ image: DecodedImage, milliseconds: Int) throws(ImageCodecError)
+    func finish(profile: [UInt8]?, exif: [UInt8]?) throws(ImageCodecError) -> [UInt8]
+}
+
+extension ImageEncoder {
+    /// True if a file of the format may hold an animation.
+    public var holdsAnimations: Bool { options.encoding is any AnimatedFormatEncoding }
+
+    /// Bytes of memory that encoding an animation takes, with its file, beside the pixels of one frame.
+    package func memory(ofAnimation frames: Int, width: Int, height: Int) -> Int {
+        let pixels = width * height
+        let file = (options.encoding as? any AnimatedFormatEncoding)?.fileSize(pixels: pixels) ?? 0
+        // The canvases that frames are compared with, and the file, which is copied at the end.
+        return memory(width: width, height: height, isOpaque: false) + pixels * 20 + file * frames * 2
+    }
+
+    /// Encodes the frames that a reader has left.
+    ///
+    /// - Parameter change: An effect on each frame; all results have one size.
+    package func encode(
+        _ reader: AnimationReader, within budget: ImageBudget,
+        _ change: (DecodedImage) throws(ImageCodecError) -> DecodedImage = { (image) throws(ImageCodecError) in image }
+    ) throws(ImageCodecError) -> EncodedImage {
+        var encoder: AnimationEncoder?
+        var (width, height) = (0, 0)
+        while let frame = try reader.next() {
+            let image = try change(frame.image)
+            if encoder == nil {
+                (width, height) = (image.width, image.height)
+                encoder = try AnimationEncoder(
+                    self, width: width, height: height, loopCount: reader.loopCount, within: budget)
+            }
+            try encoder?.add(image, for: frame.duration)
+        }
+        guard let encoder else { throw ImageCodecError(.corrupt, format: format, "no frames") }
+        return EncodedImage(bytes: try encoder.finish(), width: width, height: height, damage: reader.damage)
+    }
+
+    /// Encodes a file in another size: all its frames, or the one that the decoder names.
+    ///
+    /// - Parameter keepsAnimation: True for all frames of an animation, if the format holds them.
+    package func thumbnail(
+        of source: ImageSource, _ sizing: ImageSizing?, _ decoder: ImageDecoder, keepsAnimation: Bool
+    ) throws(ImageCodecError) -> EncodedImage {
+        let budget = ImageBudget(limits: decoder.limits)
+        if keepsAnimation, decoder.frame == 0, holdsAnimations, try decoder.header(of: source).isAnimated {
+            return try encode(try decoder.frames(of: source, to: sizing, within: budget), within: budget)
+        }
+        let image = try decoder.decode(source, to: sizing, within: budget)
+        return EncodedImage(
+            bytes: try encode(image, within: budget), width: image.width, height: image.height, damage: image.damage)
+    }
+}

@@ -1,0 +1,95 @@
+internal import CImageCodec
+
+/// The frames of one file, composed one after another. Not Sendable: used by one thread at a time.
+protocol FrameComposing: AnyObject {
+    /// Composes the next frame.
+    ///
+    /// - Returns: The canvas, R, G, B, A, valid until the next call; `nil` after the last frame.
+    func next(_ watch: inout icodec_watch) throws(ImageCodecError) -> ComposedFrame?
+
+    /// The defect at which the frames end.
+    var damage: ImageCodecError? { get }
+}
+
+struct ComposedFrame {
+    let canvas: UnsafePointer<UInt8>
+    let milliseconds: Int
+}
+
+/// Composes the frames of a GIF on one canvas, as browsers do.
+final class GIFComposer: FrameComposing {
+    private let source: PinnedSource
+    private let reader: GIFReader
+    private let canvas: PixelBuffer
+
+    init(_ source: ImageSource, limits: icodec_limits) throws(ImageCodecError) {
+        self.source = try PinnedSource(source)
+        reader = try GIFReader(self.source.lent, limits: limits)
+        canvas = try PixelBuffer(byteCount: reader.width * reader.height * 4)
+    }
+
+    func next(_ watch: inout icodec_watch) throws(ImageCodecError) -> ComposedFrame? {
+        var error = icodec_error()
+        var isThere = false
+        var milliseconds: UInt32 = 0
+        icodec_gif_set_watch(reader.gif, &watch)
+        guard icodec_gif_draw_next(reader.gif, canvas.bytes, &isThere, &milliseconds, &error) else {
+            throw ImageCodecError(error, format: .gif)
+        }
+        return isThere ? ComposedFrame(canvas: canvas.bytes, milliseconds: Int(milliseconds)) : nil
+    }
+
+    var damage: ImageCodecError? { reader.damage }
+}
+
+/// The frames of a WebP as libwebp composes them.
+final class WebPComposer: FrameComposing {
+    private let source: PinnedSource
+    private let animation: OpaquePointer
+
+    init(_ source: ImageSource) throws(ImageCodecError) {
+        // libwebp wants all bytes at once.
+        self.source = try PinnedSource(source, inMemory: true)
+        var error = icodec_error()
+        let lent = self.source.lent
+        guard let animation = icodec_webp_animation_open(lent.bytes, lent.size, &error) else {
+            throw ImageCodecError(error, format: .webp)
+        }
+        self.animation = animation
+    }
+
+    deinit { icodec_webp_animation_close(animation) }
+
+    func next(_ watch: inout icodec_watch) throws(ImageCodecError) -> ComposedFrame? {
+        var error = icodec_error()
+        var canvas: UnsafePointer<UInt8>?
+        var milliseconds: UInt32 = 0
+        guard icodec_webp_animation_next(animation, &watch, &canvas, &milliseconds, &error) else {
+            throw ImageCodecError(error, format: .webp)
+        }
+        return canvas.map { ComposedFrame(canvas: $0, milliseconds: Int(milliseconds)) }
+    }
+
+    var damage: ImageCodecError? { nil }
+}
+
+/// A source that a decoder may use beyond one call: its bytes keep their address, its file stays open.
+final class PinnedSource {
+    let lent: icodec_source
+    private let source: ImageSource
+    private let copy: PixelBuffer?
+
+    /// - Parameter inMemory: True to have the bytes of a file, too.
+    init(_ source: ImageSource, inMemory: Bool = false) throws(ImageCodecError) {
+        self.source = source
+        let file = try source.lend { (lent) throws(ImageCodecError) in lent }
+        if file.bytes == nil, !inMemory {
+            (lent, copy) = (file, nil)
+            return
+        }
+        let buffer = try PixelBuffer(byteCount: source.byteCount)
+        try source.copy(into: UnsafeMutableRawBufferPointer(start: buffer.bytes, count: source.byteCount))
+        copy = buffer
+        lent = icodec_source(bytes: UnsafePointer(buffer.bytes), size: source.byteCount, fd: -1)
+    }
+}

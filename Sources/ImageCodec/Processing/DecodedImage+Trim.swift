@@ -1,0 +1,40 @@
+extension DecodedImage {
+    /// The image without a border of one colour: that of its upper left pixel.
+    ///
+    /// - Parameter tolerance: The greatest difference of a channel, 0 to 255, of a pixel that belongs to the border. Pixels without
+    ///   opacity are equal.
+    /// - Returns: The image itself if it is of one colour.
+    /// - Throws: `outOfMemory`, and the errors of `budget`.
+    public func trimmed(
+        tolerance: Int, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
+        guard let content = try contentBounds(tolerance, budget) else { return self }
+        return try cropped(
+            x: content.x.lowerBound, y: content.y.lowerBound, width: content.x.count, height: content.y.count,
+            within: budget)
+    }
+
+    /// The smallest rectangle with all pixels that differ from the border; nil: there are none.
+    private func contentBounds(
+        _ tolerance: Int, _ budget: ImageBudget
+    ) throws(ImageCodecError) -> (x: ClosedRange<Int>, y: ClosedRange<Int>)? {
+        let border = self[0, 0]
+        var (left, right, top, bottom) = (width, -1, height, -1)
+        try budget.eachRow(height, width) { y in
+            let row = pixels.bytes + y * bytesPerRow
+            func differs(_ x: Int) -> Bool { Self.differ(row + x * 4, border, tolerance) }
+            guard let first = (0..<width).first(where: differs), let last = (first..<width).last(where: differs) else {
+                return
+            }
+            (left, right) = (min(left, first), max(right, last))
+            (top, bottom) = (min(top, y), max(bottom, y))
+        }
+        return right < 0 ? nil : (left...right, top...bottom)
+    }
+
+    private static func differ(_ pixel: UnsafePointer<UInt8>, _ border: SIMD4<UInt8>, _ tolerance: Int) -> Bool {
+        if pixel[3] == 0, border.w == 0 { return false }
+        for channel in 0..<4 where abs(Int(pixel[channel]) - Int(border[channel])) > tolerance { return true }
+        return false
+    }
+}

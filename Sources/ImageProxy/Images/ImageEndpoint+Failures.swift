@@ -1,0 +1,48 @@
+import FoundationEssentials
+import HTTPServer
+import HTTPTypes
+import ImageCache
+
+extension ImageEndpoint {
+    /// The response after a failure that was found within the last seconds; nil: none is known.
+    func knownFailure(
+        of operation: ImageOperation, for incoming: Request, _ rules: ImageRules, at now: Date
+    ) -> Response? {
+        let known = negatives.known(for: operation, rules, at: now) { cache.isCurrent($0) }
+        guard let known else { return nil }
+        return response(
+            to: known.response, for: incoming, rules, "hit; ttl=\(known.seconds); detail=NEGATIVE", known.seconds)
+    }
+
+    /// The response after a failure, which is noted if it is likely to last.
+    ///
+    /// - Parameter before: The state of the original's resource when the request came.
+    func failure(
+        _ error: ImageCacheError, of operation: ImageOperation, for incoming: Request, _ rules: ImageRules,
+        since before: DownloadCache.ResourceState
+    ) -> Response {
+        let response = Response(imageFailure: error)
+        // The original that could not be decoded has itself just been stored, which is a change.
+        if !cache.isInvalidated(since: before) {
+            negatives.note(response, of: operation, rules, cache.state(of: operation.request), at: now())
+        }
+        return self.response(
+            to: response, for: incoming, rules, "fwd=uri-miss", Int(rules.negativeLifetime.rounded(.up)))
+    }
+
+    /// The failure as JSON, or as an image if the client asks for one and there is one for the status.
+    private func response(
+        to failure: Response, for incoming: Request, _ rules: ImageRules, _ cacheStatus: String, _ seconds: Int
+    ) -> Response {
+        var response = failure
+        response.head.headerFields[.cacheStatus] = "\(rules.name); \(cacheStatus)"
+        guard let file = rules.fallbacks.file(for: failure.head.status.code) else { return response }
+        response.head.headerFields[.vary] = "Accept"
+        guard FallbackImages.areAccepted(incoming.head.fields[.accept]) else { return response }
+        response.head.headerFields[.contentType] = file.format.mediaType
+        response.head.headerFields[.cacheControl] = "max-age=\(max(1, seconds))"
+        response.head.headerFields[.xContentTypeOptions] = "nosniff"
+        response.body = .bytes(file.bytes)
+        return response
+    }
+}

@@ -1,0 +1,105 @@
+/// The named options of the configuration, and the options of every URL that does not give them itself.
+///
+/// The options of a URL may begin with a preset's name: `card` or `card,dpr=2`, where the further ones replace the preset's.
+package struct ImagePresets: Sendable {
+    /// Options in a setting that cannot be used.
+    package struct Failure: Error, Equatable {
+        /// The preset; nil: the default options.
+        package let name: String?
+        package let problem: String
+    }
+
+    /// True if a URL's options must be a preset's name.
+    package var areRequired = false
+    private var defaults = ImageOptions()
+    private var presets: [String: Preset] = [:]
+
+    private struct Preset {
+        var options: ImageOptions
+        var given: Set<String>
+    }
+
+    /// No presets, and the documented defaults.
+    package init() {}
+
+    /// - Parameters:
+    ///   - named: Names and options; those of `defaults` apply where a preset does not give its own.
+    ///   - defaults: Options such as `q=70,format=auto`; nil: none.
+    ///   - takesHints: True if clients' hints may choose what a URL leaves open.
+    package init(
+        _ named: [(name: String, options: String)], defaults: String? = nil, takesHints: Bool = false
+    ) throws(Failure) {
+        self.defaults.takesHints = takesHints
+        if let text = defaults {
+            do throws(ImageOptionError) { try self.defaults.read(text) } catch {
+                throw Failure(name: nil, problem: error.message)
+            }
+        }
+        for (name, text) in named {
+            guard name != ImageRules.descriptionName else {
+                throw Failure(name: name, problem: "The name stands for the description of an image.")
+            }
+            guard Self.isName(name) else {
+                throw Failure(name: name, problem: "A name has 1 to 64 letters, digits, hyphens and underscores.")
+            }
+            guard presets[name] == nil else { throw Failure(name: name, problem: "It is specified more than once.") }
+            do throws(ImageOptionError) { presets[name] = try Self.preset(text, over: self.defaults) } catch {
+                throw Failure(name: name, problem: error.message)
+            }
+        }
+    }
+
+    private static func preset(_ text: some StringProtocol, over base: ImageOptions) throws(ImageOptionError) -> Preset
+    {
+        var preset = Preset(options: base, given: [])
+        preset.given = try preset.options.read(text)
+        try preset.options.checkTogether()
+        return preset
+    }
+
+    /// The options of a URL, and those that they stand on.
+    struct Reading {
+        var options: ImageOptions
+        /// The preset's, or the default ones: what the operator has allowed.
+        var base: ImageOptions
+        var isPreset: Bool
+        /// The long names of the options that the URL or its preset gives.
+        var given: Set<String>
+    }
+
+    func options(_ text: Substring) throws(ImageOptionError) -> Reading {
+        let first = text.prefix { $0 != "," }
+        guard !first.isEmpty, !first.contains("="), !presets.isEmpty else {
+            if areRequired { throw Self.required }
+            let read = try Self.preset(text, over: defaults)
+            return Reading(options: read.options, base: defaults, isPreset: false, given: read.given)
+        }
+        guard let preset = presets[String(first)] else {
+            throw ImageOptionError(
+                code: "bad-option", message: "There is no preset \"\(first.prefix(32))\", and an option is name=value.")
+        }
+        let rest = text[first.endIndex...]
+        if rest.isEmpty {
+            return Reading(options: preset.options, base: preset.options, isPreset: true, given: preset.given)
+        }
+        if areRequired { throw Self.required }
+        let read = try Self.preset(rest.dropFirst(), over: preset.options)
+        return Reading(
+            options: read.options, base: preset.options, isPreset: true, given: read.given.union(preset.given))
+    }
+
+    private static let required = ImageOptionError(
+        code: "preset-required", message: "The options of an image's URL must be the name of a preset.")
+
+    private static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+}

@@ -1,0 +1,76 @@
+/// The values that URLs may ask for, beside those of presets and default options.
+///
+/// With ``widths`` every option that multiplies the number or the size of images has values of its own: those without a list have the
+/// documented ones.
+package struct ImageRestrictions: Sendable {
+    /// In CSS pixels, like the heights; empty: any.
+    package var widths: Set<Int> = []
+    /// Empty: the widths.
+    package var heights: Set<Int> = []
+    /// Empty: with widths 1, 1.5, 2 and 3.
+    package var devicePixelRatios: Set<Double> = []
+    /// Empty: with widths the multiples of 5.
+    package var qualities: Set<Int> = []
+    /// Empty: with widths none.
+    package var blurs: Set<Int> = []
+
+    package init() {}
+
+    /// The longest side that follows from the proportions, in CSS pixels: four times the longest allowed one.
+    private var longestFollowing: Int? { widths.union(heights).max().map { $0 * 4 } }
+
+    private var isRestricted: Bool { !widths.isEmpty }
+
+    /// The options, within the bounds.
+    ///
+    /// - Throws: `width`, or an option whose value is not allowed, with the values that are.
+    func checked(_ reading: ImagePresets.Reading) throws(ImageRequestError) -> ImageOptions {
+        var (options, base) = (reading.options, reading.base)
+        // The preset's own are the operator's choice.
+        if options.isWidthAuto {
+            // One of the list is chosen for it.
+        } else if options.width != base.width || (options.width == nil && !reading.isPreset) {
+            if isRestricted, options.width.map(widths.contains) != true { throw .width(options.width) }
+        }
+        if let height = options.height, height != base.height {
+            try check("height", height, heights.isEmpty ? widths : heights)
+        }
+        if options.devicePixelRatio != base.devicePixelRatio {
+            try check("dpr", options.devicePixelRatio, allowed(devicePixelRatios, [1, 1.5, 2, 3]))
+        }
+        if options.quality != base.quality {
+            try check("quality", options.quality, allowed(qualities, Set(stride(from: 5, through: 100, by: 5))))
+        }
+        if options.blur != base.blur, options.blur != 0, isRestricted || !blurs.isEmpty {
+            guard blurs.contains(options.blur) else { throw Self.failure("blur", blurs) }
+        }
+        if isRestricted, options.effects != base.effects {
+            throw .invalidOption(
+                .option("trim, radius or watermark", "is allowed in presets alone where widths are restricted"))
+        }
+        if isRestricted, options.fit == .outside, base.fit != .outside {
+            throw .invalidOption(.option("fit", "must not be outside where widths are restricted"))
+        }
+        // The operator's presets may have longer sides.
+        if !reading.isPreset, let longest = longestFollowing { options.longestFollowing = longest }
+        return options
+    }
+
+    /// The list, or with widths the values without one.
+    private func allowed<Value: Hashable>(_ list: Set<Value>, _ others: Set<Value>) -> Set<Value> {
+        list.isEmpty && isRestricted ? others : list
+    }
+
+    /// - Parameter allowed: Empty: any.
+    private func check<Value: Hashable & Comparable>(
+        _ name: String, _ value: Value, _ allowed: Set<Value>
+    ) throws(ImageRequestError) {
+        guard allowed.isEmpty || allowed.contains(value) else { throw Self.failure(name, allowed) }
+    }
+
+    private static func failure<Value: Comparable>(_ name: String, _ allowed: Set<Value>) -> ImageRequestError {
+        guard !allowed.isEmpty else { return .invalidOption(.option(name, "is not allowed")) }
+        let list = allowed.sorted().map { "\($0)" }.joined(separator: ", ")
+        return .invalidOption(.option(name, "must be one of \(list)"))
+    }
+}

@@ -1,0 +1,22 @@
+import ImageCache
+
+extension ImageRules {
+    /// The word in place of options in the URL of an image's description: `/image/info/PATH`.
+    static let descriptionName = "info"
+
+    /// The operation for the description of an image; nil: the target asks for an image.
+    func description(_ verified: (target: String, expiry: Int64?)) throws(ImageRequestError) -> ImageOperation? {
+        let rest = verified.target[...].dropFirst(Router.imagePrefix.utf8.count)
+        guard rest.hasPrefix(Self.descriptionName + "/") else { return nil }
+        let parsed: ImageTarget
+        do throws(ImageOptionError) { parsed = try ImageTarget(rest) } catch { throw .invalidOption(error) }
+        var file = FileRequest(try url(of: parsed.original))
+        file.fields = fields
+        file.transfer = transfer
+        var request = ImageRequest(file, .placeholder)
+        request.decoder.limits = limits
+        return ImageOperation(
+            request: request, options: ImageOptions(), encoding: .description, variesOnAccept: false,
+            original: OriginalReference(parsed.original), expiry: verified.expiry)
+    }
+}

@@ -1,0 +1,101 @@
+import ConcurrencyPrimitives
+import FoundationEssentials
+import HTTPServer
+import ImageCache
+
+/// Failures of originals that are likely to last: 404, 410, 415 and 422, each for a short time and until the original changes or is
+/// invalidated.
+///
+/// `OriginalState` tells whether the original has changed.
+final class NegativeResponses<OriginalState: Sendable>: Sendable {
+    /// A failure that was found earlier.
+    struct Known {
+        let response: Response
+        /// The remaining lifetime in whole seconds.
+        let seconds: Int
+    }
+
+    private struct Entry {
+        let response: Response
+        let state: OriginalState
+        let begin: Date
+        let end: Date
+        /// The configuration in which the original failed.
+        let rules: ImageRules.Identity
+    }
+
+    private struct State {
+        var entries: [String: Entry] = [:]
+        /// The keys in the order of their entries; some may have been replaced.
+        var order: [String] = []
+    }
+
+    static var limit: Int { 4096 }
+    static var statuses: Set<Int> { [404, 410, 415, 422] }
+
+    private let state = Locked(State())
+
+    var count: Int { state.withLock { $0.entries.count } }
+
+    /// - Parameter isCurrent: Returns true if the original has not changed since.
+    func known(
+        for operation: ImageOperation, _ rules: ImageRules, at now: Date,
+        isCurrent: (OriginalState) -> Bool
+    ) -> Known? {
+        guard rules.negativeLifetime > 0 else { return nil }
+        let url = operation.request.file.url
+        return state.withLock { state in
+            guard !state.entries.isEmpty else { return nil }
+            for key in [url, operation.key] {
+                guard let entry = state.entries[key] else { continue }
+                // A clock that was set back must not lengthen a lifetime.
+                guard entry.begin <= now, now < entry.end, entry.rules === rules.identity, isCurrent(entry.state) else {
+                    state.entries[key] = nil
+                    continue
+                }
+                return Known(response: entry.response, seconds: Int(entry.end.timeIntervalSince(now).rounded(.up)))
+            }
+            return nil
+        }
+    }
+
+    /// Keeps a failure, if its status is one of ``statuses``.
+    func note(
+        _ response: Response, of operation: ImageOperation, _ rules: ImageRules, _ state: OriginalState,
+        at now: Date
+    ) {
+        guard rules.negativeLifetime > 0, Self.statuses.contains(response.head.status.code) else { return }
+        let entry = Entry(
+            response: response, state: state, begin: now, end: now.addingTimeInterval(rules.negativeLifetime),
+            rules: rules.identity)
+        let key = Self.dependsOnOptions(response) ? operation.key : operation.request.file.url
+        self.state.withLock { state in
+            if state.entries.updateValue(entry, forKey: key) == nil { state.order.append(key) }
+            if state.entries.count > Self.limit { Self.shorten(&state, at: now) }
+            if state.order.count > Self.limit * 2 { state.order = state.order.filter { state.entries[$0] != nil } }
+        }
+    }
+
+    /// Removes what has ended, and of the others the oldest ones, to three quarters.
+    private static func shorten(_ state: inout State, at now: Date) {
+        state.entries = state.entries.filter { now < $0.value.end }
+        var surplus = state.entries.count - limit / 4 * 3
+        state.order = state.order.filter { key in
+            guard state.entries[key] != nil else { return false }
+            guard surplus > 0 else { return true }
+            surplus -= 1
+            state.entries[key] = nil
+            return false
+        }
+    }
+
+    /// The size and the effects that are asked for may exceed limits that others do not.
+    private static func dependsOnOptions(_ response: Response) -> Bool {
+        response.error == "image-too-large" || response.error == "image-unfit"
+    }
+}
+
+extension ImageOperation {
+    /// The image among those of its original, as text.
+    fileprivate var key: String { "\(options) \(request.file.url)" }
+}

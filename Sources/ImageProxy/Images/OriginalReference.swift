@@ -1,0 +1,79 @@
+import HTTPSemantics
+import ImageCache
+
+/// The original of an image, as a response tells it to clients.
+struct OriginalReference: Sendable, Equatable {
+    /// The value of `Link` (RFC 8288): the original under the URL that clients know; nil: it cannot stand there.
+    let link: String?
+    /// The original's file name without its extension; nil: it has none.
+    private let stem: String?
+
+    /// The greatest number of characters of a name.
+    private static let longest = 100
+
+    init(_ original: ImageTarget.Original) {
+        let text: String
+        switch original {
+        case .path(let path): text = path
+        case .url(let url, _): text = url
+        case .invalidURL:
+            (link, stem) = (nil, nil)
+            return
+        }
+        link = text.utf8.allSatisfy(Self.isInReference) ? "<\(text)>; rel=\"canonical\"" : nil
+        stem = Self.stem(text)
+    }
+
+    /// The value of `Content-Disposition` (RFC 6266) for a file of a media type.
+    func disposition(_ mediaType: String) -> String {
+        guard let stem else { return "inline" }
+        let name = "\(stem).\(Self.fileExtension(mediaType))"
+        guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return "inline; filename=\"\(name)\"" }
+        let plain = String(name.map { $0.isASCII ? $0 : "_" })
+        return "inline; filename=\"\(plain)\"; filename*=UTF-8''\(Self.encoded(name))"
+    }
+
+    private static func stem(_ url: String) -> String? {
+        let path = url.prefix { $0 != "?" }
+        // The authority of a URL is no file name.
+        guard let segment = path.split(separator: "/", omittingEmptySubsequences: false).last, segment != path else {
+            return nil
+        }
+        var name = String(decoding: PercentEncoding.decoded(segment.utf8), as: UTF8.self)
+        if let dot = name.lastIndex(of: "."), dot != name.startIndex, name[dot...].utf8.count <= 6 {
+            name = String(name[..<dot])
+        }
+        name.removeAll { character in
+            character.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
+                || "\"\\/".contains(character)
+        }
+        return name.isEmpty ? nil : String(name.prefix(longest))
+    }
+
+    private static func fileExtension(_ mediaType: String) -> Substring {
+        let type = mediaType.prefix { $0 != ";" }
+        switch type {
+        case "image/jpeg": return "jpg"
+        case "text/plain": return "txt"
+        default: return type.split(separator: "/").last?.prefix { $0 != "+" } ?? "bin"
+        }
+    }
+
+    /// RFC 8187 section 3.2.1.
+    private static func encoded(_ text: String) -> String {
+        let bytes = text.utf8.reduce(into: [UInt8]()) { result, byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                result.append(byte)
+            default: PercentEncoding.append(byte, to: &result)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Visible ASCII without what RFC 3986 leaves out of URLs.
+    private static func isInReference(_ byte: UInt8) -> Bool {
+        (0x21...0x7E).contains(byte) && !"<>\"\\^`{|}".utf8.contains(byte)
+    }
+}

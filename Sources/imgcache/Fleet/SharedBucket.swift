@@ -1,0 +1,114 @@
+import ArgumentParser
+import Foundation
+import ImageCache
+import RemoteStore
+import Transfer
+
+/// The place of the objects that machines share.
+struct BucketOptions: ParsableArguments {
+    @Argument(help: ArgumentHelp("The bucket and prefix, as for --remote.", valueName: "s3://bucket/prefix"))
+    var place: String
+
+    func validate() throws {
+        do { _ = try S3Location(place) } catch { throw ValidationError("\(error)") }
+    }
+}
+
+/// A bucket as a person works on it: with more patience than a cache has.
+struct SharedBucket: Sendable {
+    let place: String
+    let location: S3Location
+    let tier: any RemoteTier
+    private let transport: TransferEngine
+
+    /// Bytes of an object that is read at most: those of the greatest body that is stored, and of its head.
+    private static let sizeLimit = 66 << 20
+
+    init(_ place: String) throws(Failure) {
+        var configuration: RemoteStoreConfiguration
+        do { configuration = try RemoteStoreConfiguration(place) } catch {
+            throw Failure(.usage, "\(place): \(error)")
+        }
+        configuration.connectTimeout = .seconds(5)
+        configuration.firstByteTimeout = .seconds(30)
+        configuration.readTimeout = .seconds(120)
+        self.place = place
+        location = configuration.location
+        transport = TransferEngine()
+        tier = S3Tier(configuration, over: transport, sizeLimit: Self.sizeLimit, now: { Date() })
+    }
+
+    func close() async { await transport.shutDown() }
+
+    /// Runs requests to the store; its failure ends the command.
+    func run<Value>(_ work: () async throws(RemoteError) -> Value) async throws(Failure) -> Value {
+        do throws(RemoteError) { return try await work() } catch {
+            let status: ExitStatus =
+                switch error {
+                case .status: .serverError
+                case .damaged, .tooLong: .wrongBytes
+                case .cancelled: .interrupted
+                case .unreachable, .timeout, .digestUnavailable: .unreachable
+                }
+            throw Failure(status, "\(place): \(error)")
+        }
+    }
+
+    /// Calls with each page of the listing of all objects of this package's, in the order of their keys.
+    func pages(_ visit: ([(RemoteListing, ObjectClass)]) async throws(Failure) -> Void) async throws(Failure) {
+        var after: String?
+        while true {
+            let page = try await run { () async throws(RemoteError) in
+                try await tier.list(ObjectClass.others.prefix, after: after)
+            }
+            guard let last = page.last else { return }
+            guard after.map({ last.key > $0 }) ?? true else {
+                throw Failure(.wrongBytes, "\(place): the store's listing does not go on")
+            }
+            try await visit(page.compactMap { object in ObjectClass(key: object.key).map { (object, $0) } })
+            after = last.key
+        }
+    }
+}
+
+/// Opens a bucket, works on it, and closes it.
+func withBucket(_ options: BucketOptions, _ work: (SharedBucket) async throws -> Void) async throws {
+    do {
+        let bucket = try SharedBucket(options.place)
+        do {
+            try await work(bucket)
+            await bucket.close()
+        } catch {
+            await bucket.close()
+            throw error
+        }
+    } catch let failure as Failure {
+        Output.error(failure.message.forTerminal)
+        Output.exit(failure.status)
+    }
+}
+
+/// Objects and their bytes.
+struct ObjectCount: Encodable {
+    var objects = 0
+    var bytes: Int64 = 0
+
+    mutating func add(_ object: RemoteListing) {
+        objects += 1
+        bytes += object.size
+    }
+}
+
+extension ObjectClass {
+    /// The class in words.
+    var word: String {
+        switch self {
+        case .responses: "responses"
+        case .images: "images"
+        case .parts: "parts"
+        case .leases: "leases"
+        case .probes: "probes"
+        case .others: "others"
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import ConcurrencyPrimitives
+import Foundation
+import HTTPTypes
+import ImageCache
+import ImageCacheTesting
+import TestSupport
+import Testing
+
+/// An invalidation by one machine ends what the others have: at the next look-up in the store, and on their disks and in memory within the interval.
+@Suite("Invalidations in a store that machines share", .timeLimit(.minutes(20)))
+struct RemoteInvalidationTests {
+    private let store = FakeObjectStore()
+    /// The origin's present version, which a POST replaces by the next one.
+    private let version = Locked<UInt8>(1)
+
+    private func content(_ version: UInt8) -> ScriptedRepresentation {
+        ScriptedRepresentation(
+            ScriptedRepresentation.bytes(5000, seed: version), etag: "\"\(version)\"", [.cacheControl: "max-age=1000"])
+    }
+
+    private func machine(
+        in directory: TestDirectory? = nil, prefix: String = "ci", interval: Duration? = .milliseconds(10),
+        _ delay: @escaping @Sendable (ScriptedResponse) -> ScriptedResponse = { $0 }
+    ) throws -> Bench {
+        var remote = try store.configuration(prefix: prefix)
+        remote.invalidationInterval = interval
+        return try Bench(.shared, in: directory) { [remote] in
+            $0.remote = remote
+        } script: { [self] request in
+            guard request.method == .get else {
+                version.withLock { $0 += 1 }
+                return ScriptedResponse(.noContent)
+            }
+            return delay(content(version.withLock { $0 }).response(to: request))
+        }
+    }
+
+    private func body(_ machine: Bench, _ consumer: Bench.Consumer = .file) async throws -> Body {
+        try await machine.get(consumer).body
+    }
+
+    /// The ways to invalidate one URL.
+    enum Way: String, CaseIterable, Sendable {
+        case post, request, url, entry, prefix, host
+    }
+
+    private func invalidate(_ machine: Bench, _ way: Way) async throws {
+        if way != .post { version.withLock { $0 += 1 } }
+        switch way {
+        case .post: _ = try await machine.get(.proxied) { $0.method = .post }
+        case .request: _ = try await machine.cache.remove(FileRequest(Bench.url))
+        case .url: _ = try await machine.cache.remove(.url(Bench.url))
+        case .entry:
+            let id = try #require(try await machine.cache.entries().first?.id)
+            _ = try await machine.cache.remove(.entry(id))
+        case .prefix: _ = try await machine.cache.remove(.prefix("http://origin.example/"))
+        case .host: _ = try await machine.cache.remove(.host("origin.example"))
+        }
+    }
+
+    private func received(_ machine: Bench) -> Int { machine.cache.remoteStatistics?.receivedInvalidations ?? 0 }
+
+    // MARK: Disk and memory
+
+    @Test(arguments: Way.allCases, Bench.Consumer.allCases)
+    func `what another machine has on its disk and in memory ends`(
+        _ way: Way, _ consumer: Bench.Consumer
+    ) async throws {
+        let (one, other) = (try machine(), try machine())
+        for machine in [one, other] { #expect(try await body(machine, consumer) == content(1).content) }
+        _ = try await other.get(.proxied)
+        try await invalidate(one, way)
+        #expect(await eventually { received(other) >= 1 })
+        #expect(try await body(other, consumer) == content(2).content)
+        #expect(try await body(one, consumer) == content(2).content)
+    }
+
+    @Test func `a machine that was off learns of it when it is on again`() async throws {
+        let directory = try TestDirectory()
+        let (one, other) = (try machine(interval: nil), try machine(in: directory))
+        #expect(try await body(other) == content(1).content)
+        // It has looked at the log, and knows where it ends.
+        #expect(await eventually { store.count(.get, of: "bell") >= 2 })
+        await other.cache.close()
+        try await invalidate(one, .request)
+        await one.cache.close()
+        let again = try machine(in: directory)
+        #expect(await eventually { received(again) == 1 })
+        #expect(try await body(again) == content(2).content)
+        await again.cache.close()
+        let before = store.count(.get, of: "bell")
+        let third = try machine(in: directory)
+        #expect(await eventually { store.count(.get, of: "bell") >= before + 2 })
+        #expect(try await body(third) == content(2).content && received(third) == 0 && third.sent.isEmpty)
+    }
+
+    @Test func `many machines at once lose no invalidation`() async throws {
+        let watcher = try machine()
+        _ = try await body(watcher)
+        let machines = try (0..<6).map { _ in try machine(interval: nil) }
+        await withTaskGroup(of: Void.self) { group in
+            for (number, machine) in machines.enumerated() {
+                group.addTask {
+                    for url in 0..<5 {
+                        _ = try? await machine.cache.remove(FileRequest("http://origin.example/\(number)/\(url)"))
+                    }
+                    // Closing drops what a slow store has not taken within its time.
+                    #expect(await eventually { machine.cache.remoteStatistics?.waitingInvalidations == 0 })
+                    await machine.cache.close()
+                }
+            }
+        }
+        // One whose upload seemed to fail is told twice.
+        #expect(await eventually { received(watcher) >= 30 })
+    }
+
+    @Test func `fleets with other prefixes do not see each other`() async throws {
+        let (one, other, third) = (try machine(), try machine(prefix: "other"), try machine())
+        for machine in [one, other, third] { _ = try await body(machine) }
+        #expect(other.sent == ["GET"] && third.sent.isEmpty)
+        try await invalidate(one, .request)
+        #expect(await eventually { received(third) == 1 })
+        #expect(try await body(other) == content(1).content && received(other) == 0)
+    }
+
+    // MARK: Look-ups and fills
+
+    @Test func `a fill in flight elsewhere does not bring the old bytes back`() async throws {
+        let gate = AsyncGate()
+        // It does not hear of the invalidation before it uploads.
+        let filling = try machine(interval: nil) { $0.after(gate) }
+        async let late = body(filling)
+        #expect(await eventually { filling.sent.count == 1 })
+        let one = try machine()
+        try await invalidate(one, .post)
+        #expect(await eventually { one.cache.remoteStatistics?.invalidations == 1 })
+        gate.open()
+        #expect(try await late == content(1).content, "it was asked for before")
+        await filling.cache.close()
+        #expect(store.keys.count == 1, "it was uploaded, and is of an old generation")
+        let other = try machine()
+        #expect(try await body(other) == content(2).content && other.sent == ["GET"])
+        await other.cache.close()
+        let third = try machine()
+        #expect(try await body(third) == content(2).content && third.sent.isEmpty)
+    }
+
+    @Test func `a confirmation that was under way does not bring the old bytes back`() async throws {
+        let filled = try machine()
+        _ = try await body(filled)
+        await filled.cache.close()
+        let gate = AsyncGate(isOpen: true)
+        let stale = try machine(interval: nil) { $0.after(gate) }
+        #expect(try await body(stale) == content(1).content)
+        gate.close()
+        stale.advance(seconds: 2000)
+        async let confirmed = body(stale)
+        #expect(await eventually { stale.sent.count == 1 })
+        let one = try machine()
+        try await invalidate(one, .request)
+        #expect(await eventually { one.cache.remoteStatistics?.invalidations == 1 })
+        version.withLock { $0 = 1 }
+        gate.open()
+        #expect(try await confirmed == content(1).content)
+        await stale.cache.close()
+        version.withLock { $0 = 2 }
+        let other = try machine()
+        #expect(try await body(other) == content(2).content)
+    }
+
+    @Test func `a store that fails is told later, and until then the old object is not used here`() async throws {
+        let (one, other) = (try machine(), try machine())
+        for machine in [one, other] { _ = try await body(machine) }
+        store.fault = .status500
+        try await invalidate(one, .post)
+        #expect(try await body(one) == content(2).content)
+        #expect(one.cache.remoteStatistics?.waitingInvalidations == 1)
+        store.fault = nil
+        #expect(await eventually { received(other) == 1 })
+        #expect(try await body(other) == content(2).content)
+    }
+
+    @Test func `what is never told is counted`() async throws {
+        let one = try machine()
+        store.fault = .status500
+        try await invalidate(one, .request)
+        #expect(await one.cache.tellFleet(within: .milliseconds(10)) == 1)
+        #expect(one.cache.remoteStatistics?.lostInvalidations == 1)
+    }
+
+    @Test func `what is fetched after an invalidation is shared, by the machine that made it too`() async throws {
+        let (one, other) = (try machine(), try machine())
+        _ = try await body(one)
+        try await invalidate(one, .post)
+        #expect(try await body(one) == content(2).content)
+        await one.cache.close()
+        #expect(try await body(other) == content(2).content && other.sent.isEmpty)
+    }
+}

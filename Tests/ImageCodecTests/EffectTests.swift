@@ -1,0 +1,86 @@
+import Testing
+
+@testable import ImageCodec
+
+@Suite("Trimming, laying over, and focal points")
+struct EffectTests {
+    /// White with a red rectangle.
+    private func framed(_ border: SIMD4<UInt8> = SIMD4(255, 255, 255, 255)) throws -> DecodedImage {
+        try DecodedImage(width: 20, height: 10) { memory in
+            for y in 0..<10 {
+                for x in 0..<20 {
+                    let color = (3..<9).contains(x) && (2..<8).contains(y) ? SIMD4<UInt8>(200, 0, 0, 255) : border
+                    for channel in 0..<4 { memory[(y * 20 + x) * 4 + channel] = color[channel] }
+                }
+            }
+        }
+    }
+
+    @Test func `a border of one colour is removed, within the tolerance`() throws {
+        let image = try framed().trimmed(tolerance: 10)
+        #expect((image.width, image.height) == (6, 6) && image[0, 0] == SIMD4(200, 0, 0, 255))
+        #expect(try framed().trimmed(tolerance: 255).width == 20)
+        let near = try DecodedImage(width: 4, height: 1) { memory in
+            for index in 0..<4 {
+                memory[index * 4] = [100, 105, 106, 100][index]
+                memory[index * 4 + 3] = 255
+            }
+        }
+        #expect(try near.trimmed(tolerance: 5).width == 1)
+        #expect(try near.trimmed(tolerance: 4).width == 2)
+        #expect(try near.trimmed(tolerance: 6).width == 4)
+    }
+
+    @Test func `a border without opacity is one colour, whatever stands in it`() throws {
+        let image = try DecodedImage(width: 5, height: 5) { memory in
+            for index in 0..<25 { memory[index * 4] = UInt8(index * 10) }
+            memory[12 * 4 + 3] = 255
+        }
+        let trimmed = try image.trimmed(tolerance: 0)
+        #expect((trimmed.width, trimmed.height) == (1, 1) && trimmed[0, 0] == SIMD4(120, 0, 0, 255))
+    }
+
+    @Test func `an image of one colour stays as it is`() throws {
+        let image = try DecodedImage(width: 7, height: 3) { memory in for index in 0..<84 { memory[index] = 9 } }
+        #expect(try image.trimmed(tolerance: 0).width == 7)
+    }
+
+    @Test func `an image over another is mixed by its opacity, and cut off at the edges`() throws {
+        let base = try DecodedImage(width: 4, height: 2) { memory in
+            for index in 0..<8 {
+                memory[index * 4 + 2] = 200
+                memory[index * 4 + 3] = 255
+            }
+        }
+        let mark = try DecodedImage(width: 3, height: 3) { memory in
+            for index in 0..<9 {
+                memory[index * 4] = 100
+                memory[index * 4 + 3] = 255
+            }
+        }
+        let whole = try base.overlaid(with: mark, x: 2, y: -2)
+        #expect(whole[1, 0] == SIMD4(0, 0, 200, 255) && whole[2, 0] == SIMD4(100, 0, 0, 255))
+        #expect(whole[3, 0] == SIMD4(100, 0, 0, 255) && whole[2, 1] == SIMD4(0, 0, 200, 255))
+        let half = try base.overlaid(with: mark, x: 0, y: 0, opacity: 0.5)
+        #expect(half[0, 0] == SIMD4(50, 0, 100, 255))
+        #expect(try base.overlaid(with: mark, x: 0, y: 0, opacity: 0)[0, 0] == SIMD4(0, 0, 200, 255))
+        #expect(try base.overlaid(with: mark, x: 9, y: 9)[3, 1] == SIMD4(0, 0, 200, 255))
+        let clear = try DecodedImage(width: 1, height: 1) { _ in }
+        #expect(try clear.overlaid(with: mark, x: 0, y: 0)[0, 0] == SIMD4(100, 0, 0, 255))
+        #expect(try clear.overlaid(with: mark, x: 0, y: 0, opacity: 0.25)[0, 0] == SIMD4(100, 0, 0, 64))
+    }
+
+    @Test(arguments: [
+        (0.5, 0.5, 50, 0), (0.0, 0.0, 0, 0), (1.0, 1.0, 100, 0), (0.3, 0.9, 10, 0), (0.25, 0.5, 0, 0),
+        (0.6, 0.5, 70, 0),
+    ])
+    func `a focal point is in the middle of the crop, as far as the edges allow`(
+        x: Double, y: Double, left: Int, top: Int
+    )
+        throws
+    {
+        let plan = try ResizePlan(.cover(100, 100, position: .focus(x: x, y: y)), of: .init(width: 200, height: 100))
+        #expect((plan.window.x, plan.window.y) == (left, top))
+        #expect((plan.window.width, plan.window.height) == (100, 100))
+    }
+}

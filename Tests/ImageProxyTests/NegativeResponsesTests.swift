@@ -1,0 +1,85 @@
+import FoundationEssentials
+import HTTPServer
+import ImageCache
+import Testing
+
+@testable import ImageProxy
+
+@Suite("Failures that are remembered")
+struct NegativeResponsesTests {
+    private let rules = ImageRules(origin: "https://a.example")
+    private let begin = Date(timeIntervalSince1970: 1_000_000)
+
+    private func operation(_ options: String = "w=9", _ path: String = "x.jpg") throws -> ImageOperation {
+        try rules.operation(target: "/image/\(options)/\(path)", accept: [], now: 0)
+    }
+
+    private func failure(_ code: ImageCacheError.Code) -> Response {
+        Response(imageFailure: ImageCacheError(code, url: "https://a.example/x.jpg", message: ""))
+    }
+
+    private func seconds(
+        _ responses: NegativeResponses<Int>, _ operation: ImageOperation, after time: Double,
+        isCurrent: (Int) -> Bool = { _ in true }
+    ) -> Int? {
+        responses.known(for: operation, rules, at: begin.addingTimeInterval(time), isCurrent: isCurrent)?.seconds
+    }
+
+    @Test func `hold for the time, for all images of the original, and not when the clock is set back`() throws {
+        let responses = NegativeResponses<Int>()
+        responses.note(failure(.status(404)), of: try operation(), rules, 1, at: begin)
+        #expect(seconds(responses, try operation(), after: 0) == 10)
+        #expect(seconds(responses, try operation("w=10,f=png"), after: 9.5) == 1)
+        #expect(seconds(responses, try operation("w=9", "y.jpg"), after: 1) == nil)
+        #expect(seconds(responses, try operation(), after: 10) == nil)
+        responses.note(failure(.status(410)), of: try operation(), rules, 1, at: begin)
+        #expect(seconds(responses, try operation(), after: -1) == nil)
+    }
+
+    @Test func `end with the state of the original, and with the rules`() throws {
+        let responses = NegativeResponses<Int>()
+        responses.note(failure(.undecodable(.corrupt)), of: try operation(), rules, 7, at: begin)
+        #expect(seconds(responses, try operation(), after: 1) { $0 == 7 } == 9)
+        #expect(seconds(responses, try operation(), after: 1) { $0 == 8 } == nil)
+        #expect(responses.count == 0)
+        responses.note(failure(.undecodable(.corrupt)), of: try operation(), rules, 7, at: begin)
+        let others = ImageRules(origin: "https://a.example")
+        #expect(responses.known(for: try operation(), others, at: begin) { _ in true } == nil)
+    }
+
+    @Test func `are those that are likely to last, and where the options matter those of one image`() throws {
+        for (code, isKept) in [
+            (ImageCacheError.Code.status(404), true), (.undecodable(.unsupportedFormat), true),
+            (.undecodable(.truncated), true), (.store(.tooLarge), true), (.status(500), false), (.status(403), false),
+            (.unreachable, false), (.undecodable(.outOfMemory), false), (.cancelled, false),
+        ] {
+            let responses = NegativeResponses<Int>()
+            responses.note(failure(code), of: try operation(), rules, 1, at: begin)
+            #expect((seconds(responses, try operation(), after: 1) != nil) == isKept, "\(code)")
+        }
+        let responses = NegativeResponses<Int>()
+        responses.note(failure(.undecodable(.limitExceeded)), of: try operation(), rules, 1, at: begin)
+        #expect(seconds(responses, try operation(), after: 1) == 9)
+        #expect(seconds(responses, try operation("w=10"), after: 1) == nil)
+    }
+
+    @Test func `are bounded in number, the oldest leave first`() throws {
+        let responses = NegativeResponses<Int>()
+        let limit = NegativeResponses<Int>.limit
+        for number in 0...limit * 2 {
+            let operation = try operation("w=9", "\(number).jpg")
+            responses.note(failure(.status(404)), of: operation, rules, 1, at: begin)
+            #expect(responses.count <= limit)
+        }
+        #expect(seconds(responses, try operation("w=9", "\(limit * 2).jpg"), after: 1) == 9)
+        #expect(seconds(responses, try operation("w=9", "0.jpg"), after: 1) == nil)
+    }
+
+    @Test func `are none where the lifetime is zero`() throws {
+        var rules = rules
+        rules.negativeLifetime = 0
+        let responses = NegativeResponses<Int>()
+        responses.note(failure(.status(404)), of: try operation(), rules, 1, at: begin)
+        #expect(responses.count == 0)
+    }
+}

@@ -1,0 +1,140 @@
+import ConcurrencyPrimitives
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Machines, which are cache directories, that share a large download through a real object store: 160 MiB, or 1 GiB in the long form.
+@Suite(
+    .fewAtATime, .timeLimit(.minutes(60)),
+    .enabled(if: SeaweedFS.unavailableReason == nil, "\(SeaweedFS.unavailableReason ?? "")"))
+struct SharedPartsDownloadTests {
+    private static let size: Int64 = Soak.isOn ? 1 << 30 : 160 << 20
+    private static let place = "s3://\(SeaweedFS.bucket)/ci"
+    private let representation = Representation(seed: 73, size: size + 12345)
+    private var size: Int64 { representation.size }
+
+    /// A store that responds: it may say 500 at first.
+    private func startedStore() async throws -> SeaweedFS {
+        let store = try await SeaweedFS()
+        let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 1000))
+        for number in 1...80 {
+            for _ in 0..<2 {
+                let answer = try await TestWorkspace(sharing: store).fetchJSON(
+                    "--remote", Self.place, origin.url("/\(number)")
+                ).answer
+                if answer.source == "remote" { return store }
+            }
+            try await Task.sleep(for: .milliseconds(250))
+        }
+        throw TestSetupFailure("no machine got a file from the store")
+    }
+
+    /// Downloads two fifths with a machine that is then killed, after it has uploaded them.
+    private func downloadSome(_ url: String, _ store: SeaweedFS) async throws {
+        let before = store.storedBytes
+        let machine = try TestWorkspace(sharing: store)
+        let process = try machine.command.start(["fetch", "--segments", "1", "--remote", Self.place, url])
+        let expected = size * 2 / 5 / (8 << 20) * (8 << 20)
+        let isUploaded = try await eventually(within: 120) {
+            // Looking at all files takes a while itself.
+            try await Task.sleep(for: .milliseconds(50))
+            return store.storedBytes - before >= expected
+        }
+        #expect(isUploaded, "\(store.storedBytes - before) bytes of \(expected) were uploaded")
+        process.send(signal: SIGKILL)
+        _ = await process.end()
+    }
+
+    @Test(arguments: [false, true])
+    func `what a killed machine has received another one continues, unless it has changed`(
+        _ hasChanged: Bool
+    ) async throws {
+        let store = try await startedStore()
+        let new = Representation(seed: 74, size: size, etag: "\"new\"")
+        // A busy computer may take longer to respond than a store is given.
+        for number in 1...5 {
+            let gate = Gate()
+            let origin = try ScriptedOrigin(sendBuffer: nil) { [representation, size] _ in
+                var behaviour = Behaviour(hasChanged && gate.isOpen ? new : representation)
+                if !gate.isOpen { behaviour.bodyGate = (size * 2 / 5, gate) }
+                return behaviour
+            }
+            let url = origin.url("/\(number)")
+            try await downloadSome(url, store)
+            gate.open()
+            let other = try TestWorkspace(sharing: store)
+            let (outcome, answer) = try await other.fetchJSON("--remote", Self.place, url)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect((hasChanged ? new : representation).content.equalsFile(at: answer.path ?? ""))
+            if hasChanged { return #expect(answer.etag == "\"new\"" && answer.bytesTransferred == size) }
+            if origin.bodyBytesSent <= size + 16 << 20 { return }
+        }
+        Issue.record("the origin sent too much each time")
+    }
+
+    /// Ends a machine's download over several connections without warning, when two fifths have come.
+    private func downloadSomeAtOnce(_ url: String, _ origin: ScriptedOrigin, _ store: SeaweedFS) async throws {
+        let machine = try TestWorkspace(sharing: store)
+        let process = try machine.command.start(["fetch", "--remote", Self.place, url])
+        let hasCome = await eventually(within: 300) { origin.bodyBytesSent >= size * 2 / 5 }
+        #expect(hasCome, "\(origin.bodyBytesSent) bytes have come")
+        process.send(signal: SIGKILL)
+        _ = await process.end()
+    }
+
+    @Test func `a machine that is killed amid several connections leaves others all but two parts of what it had`()
+        async throws
+    {
+        let store = try await startedStore()
+        var sent: [Int64] = []
+        // A busy computer may take longer to upload than a part takes to come.
+        for number in 0..<5 {
+            let origin = try ScriptedOrigin(sendBuffer: nil) { [representation] _ in
+                var behaviour = Behaviour(representation)
+                behaviour.bytesPerSecond = 1 << 20
+                return behaviour
+            }
+            let url = origin.url("/\(number)")
+            try await downloadSomeAtOnce(url, origin, store)
+            let other = try TestWorkspace(sharing: store)
+            // At this rate the rest of the long form takes more than a minute.
+            let outcome = try await other.command.run(["fetch", "--json", "--remote", Self.place, url], within: 600)
+            let answer = try FetchReport(outcome)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect(representation.content.equalsFile(at: answer.path ?? ""))
+            #expect(origin.requests.count > 2)
+            sent.append(origin.bodyBytesSent - size)
+            if sent[number] <= 16 << 20 { return }
+        }
+        Issue.record("the origin sent too much each time: \(sent) bytes more")
+    }
+
+    @Test func `a machine gets a large file from the store, and right bytes when that is killed`() async throws {
+        let store = try await startedStore()
+        let origin = try ScriptedOrigin(sendBuffer: nil) { [representation] _ in Behaviour(representation) }
+        var shared: String?
+        for number in 1...5 where shared == nil {
+            let url = origin.url("/\(number)")
+            _ = try await TestWorkspace(sharing: store).fetchJSON("--remote", Self.place, url)
+            let count = origin.requests.count
+            let other = try TestWorkspace(sharing: store)
+            let (outcome, answer) = try await other.fetchJSON("--remote", Self.place, url)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect(representation.content.equalsFile(at: answer.path ?? ""))
+            if origin.requests.count == count {
+                #expect(answer.source == "remote")
+                try await other.expectSoundStore()
+                shared = url
+            }
+        }
+        let url = try #require(shared, "no machine got the file from the store")
+        let last = try TestWorkspace(sharing: store)
+        let process = try last.command.start(["fetch", "--json", "--remote", Self.place, url])
+        _ = await last.waitForBytes(size / 5, in: last.cache)
+        await store.kill()
+        let outcome = await CommandRunner.outcome(of: process)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(representation.content.equalsFile(at: try FetchReport(outcome).path ?? ""))
+    }
+}

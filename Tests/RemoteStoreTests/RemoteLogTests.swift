@@ -1,0 +1,124 @@
+import Testing
+
+@testable import RemoteStore
+
+@Suite("The log of a fleet")
+struct RemoteLogTests {
+    // MARK: Writing
+
+    @Test(arguments: [true, false])
+    func `entries get ascending numbers, and the bell names the last one`(_ honours: Bool) async throws {
+        let tier = MemoryTier(honoursConditions: honours)
+        let log = RemoteLog(tier, honoursConditions: honours)
+        let first = try await log.append([1])
+        let second = try await log.append([2])
+        #expect(first.entry == 1 && second.entry == 2 && first.log == second.log)
+        #expect(try await tier.get(second.name) == [2])
+        #expect(try await tier.get(RemoteLogPosition.bellName).flatMap { RemoteLogPosition(bell: $0) } == second)
+    }
+
+    @Test func `of many who write at once none is lost`() async throws {
+        let tier = MemoryTier()
+        let positions = try await withThrowingTaskGroup(of: RemoteLogPosition.self) { group in
+            for number in 0..<50 {
+                group.addTask { try await RemoteLog(tier, honoursConditions: true).append([UInt8(number)]) }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(positions.map(\.entry).sorted() == Array(1...50) && Set(positions.map(\.log)).count == 1)
+    }
+
+    @Test func `a bell that lags behind, and one that is no bell, lose nothing`() async throws {
+        let tier = MemoryTier()
+        let log = RemoteLog(tier, honoursConditions: true)
+        let first = try await log.append([1])
+        _ = try await log.append([2])
+        _ = try await tier.put(first.bell(), at: RemoteLogPosition.bellName, .none)
+        #expect(try await log.append([3]).entry == 3)
+        _ = try await tier.put(Array("garbage".utf8), at: RemoteLogPosition.bellName, .none)
+        let anew = try await log.append([4])
+        #expect(anew.entry == 1 && anew.log != first.log)
+    }
+
+    // MARK: Positions
+
+    @Test func `a position survives as a number and as a bell`() {
+        let position = RemoteLogPosition(log: 1 << 23 - 1, entry: 1 << 40 - 1)
+        #expect(RemoteLogPosition(number: position.number) == position && position.number > 0)
+        #expect(RemoteLogPosition(bell: position.bell()) == position && position.bell() != position.bell())
+    }
+
+    @Test(arguments: ["", "1", "1 2", "0 1 a", "1 -1 a", "8388608 1 a", "1 1099511627776 a", "a b c", "1 1 a b"])
+    func `what is no bell is none`(text: String) { #expect(RemoteLogPosition(bell: Array(text.utf8)) == nil) }
+
+    // MARK: Reading
+
+    /// A cursor that expressions may change.
+    private final class Subject {
+        private var cursor: RemoteLogCursor
+
+        init(_ place: RemoteLogCursor.Place) { cursor = RemoteLogCursor(place) }
+
+        var place: RemoteLogCursor.Place { cursor.place }
+
+        /// Reads the log whose present entries are these; returns those read, and true if some were missed.
+        func read(bell: RemoteLogPosition?, _ entries: [Int64]) -> (read: [Int64], missed: Bool) {
+            var missed = cursor.rang(bell)
+            var read: [Int64] = []
+            while let next = cursor.next {
+                if next.log == bell?.log, entries.contains(next.entry) {
+                    read.append(next.entry)
+                    cursor.found()
+                } else if cursor.absent() {
+                    missed = true
+                } else {
+                    break
+                }
+            }
+            return (read, missed)
+        }
+    }
+
+    private func position(_ entry: Int64, log: UInt32 = 7) -> RemoteLogPosition {
+        RemoteLogPosition(log: log, entry: entry)
+    }
+
+    @Test func `a machine that is new begins at the end`() {
+        let subject = Subject(.unknown)
+        #expect(subject.read(bell: position(5), [3, 4, 5, 6]) == ([6], false))
+        #expect(subject.place == .at(position(6)))
+    }
+
+    @Test func `one that was there before the first entry reads all of them`() {
+        let subject = Subject(.unknown)
+        #expect(subject.read(bell: nil, []) == ([], false))
+        #expect(subject.read(bell: position(2), [1, 2, 3]) == ([1, 2, 3], false))
+    }
+
+    @Test func `one that was away reads what it has missed, also behind a bell that lags`() {
+        let subject = Subject(.at(position(2)))
+        #expect(subject.read(bell: position(4), [3, 4, 5]) == ([3, 4, 5], false))
+        #expect(subject.read(bell: position(3), [3, 4, 5]) == ([], false))
+    }
+
+    @Test func `entries that are deleted already were missed, and later ones are read`() {
+        let subject = Subject(.at(position(2)))
+        #expect(subject.read(bell: position(9), [8, 9, 10]) == ([10], true))
+        #expect(subject.place == .at(position(10)))
+    }
+
+    @Test func `a log that was begun anew was missed`() {
+        let subject = Subject(.at(position(2)))
+        #expect(subject.read(bell: position(1, log: 8), [1, 2]) == ([2], true))
+        let absent = Subject(.at(position(2)))
+        #expect(absent.read(bell: nil, []) == ([], false))
+        #expect(absent.read(bell: position(1, log: 8), [1, 2]) == ([1, 2], false), "not by one who saw its beginning")
+    }
+
+    @Test func `the place survives as a number`() {
+        for place in [RemoteLogCursor.Place.unknown, .beforeFirst, .at(position(3))] {
+            #expect(RemoteLogCursor(number: RemoteLogCursor(place).number).place == place)
+        }
+        #expect(RemoteLogCursor(number: -1).place == .unknown)
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import ImageCache
+import ImageCodec
+import TestSupport
+import Testing
+
+/// Animated originals of the image endpoint.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct AnimationTests {
+    private func origin() throws -> ScriptedOrigin {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../TestAssets/gif/Pillow__dispose_prev.gif")
+        let bytes = [UInt8](try Data(contentsOf: file))
+        return try ScriptedOrigin { _ in
+            [
+                .head(
+                    status: 200,
+                    fields: [
+                        ("ETag", "\"1\""), ("Cache-Control", "public, max-age=600"),
+                        ("Content-Length", "\(bytes.count)"),
+                        ("Date", httpDate(Date())),
+                    ]), .body(bytes),
+            ]
+        }
+    }
+
+    private func info(_ answer: Client.Response) throws -> ImageInfo { try ImageInfo.read(ImageSource(answer.body)) }
+
+    @Test func `stay animated for who takes WebP, unless a still is asked for`() async throws {
+        let origin = try origin()
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        let webP = "Accept: image/avif,image/webp,*/*;q=0.8"
+        let table: [(String, String, ImageFormat, Int)] = [
+            ("w=50", webP, .webp, 5), ("w=50,f=png", "Accept: */*", .png, 1), ("w=50,f=webp", "Accept: */*", .webp, 5),
+            ("w=50,f=webp,anim=0", webP, .webp, 1), ("w=50,frame=0", webP, .webp, 1), ("w=50,f=jpeg", webP, .jpeg, 1),
+            ("w=50,h=40,fit=cover,blur=2,f=webp", webP, .webp, 5), ("w=50,f=avif", webP, .avif, 1),
+            ("w=50,radius=5,f=webp", webP, .webp, 5),
+        ]
+        for (options, accept, format, frames) in table {
+            let answer = try #require(client.get("/image/\(options)/a.gif", accept))
+            #expect(answer.status == 200, "\(options): \(answer.text)")
+            let info = try info(answer)
+            #expect(info.format == format && info.frames == frames && info.width == 50, "\(options)")
+            // Kept like any other image.
+            let again = try #require(client.get("/image/\(options)/a.gif", accept))
+            #expect(again.body == answer.body && again["Cache-Status"] == "imgcache; hit")
+        }
+    }
+
+    @Test(arguments: [("--max-frames", "4"), ("--max-animation-pixels", "49999"), ("--max-animation-duration", "4s")])
+    func `beyond a limit are refused, while a still of them is not`(_ setting: String, _ value: String) async throws {
+        let origin = try origin()
+        let server = try await ServerProcess(origin: origin.url(""), setting, value)
+        let client = try Client(server.port)
+        let refused = try #require(client.get("/image/w=50,f=webp/a.gif"))
+        #expect(refused.status == 422 && refused.text.contains("image-too-large"), "\(refused.text)")
+        let still = try #require(client.get("/image/w=50,f=webp,anim=0/a.gif"))
+        #expect(still.status == 200, "\(still.text)")
+        #expect(try info(still).frames == 1)
+    }
+}

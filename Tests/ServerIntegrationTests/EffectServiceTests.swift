@@ -1,0 +1,86 @@
+import ConcurrencyPrimitives
+import Foundation
+import ImageCache
+import ImageCodec
+import TestSupport
+import Testing
+
+/// Trimmed, marked and rounded images through real sockets.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct EffectServiceTests {
+    /// Blue with a white border of 20 pixels; its right half is green.
+    private func origin() throws -> ScriptedOrigin {
+        let bytes = try ImageEncoder.png().encode(
+            DecodedImage(width: 240, height: 140) { memory in
+                for y in 0..<140 {
+                    for x in 0..<240 {
+                        let isInside = (20..<220).contains(x) && (20..<120).contains(y)
+                        let color: [UInt8] = !isInside ? [255, 255, 255] : x < 120 ? [0, 0, 255] : [0, 255, 0]
+                        for channel in 0..<3 { memory[(y * 240 + x) * 4 + channel] = color[channel] }
+                        memory[(y * 240 + x) * 4 + 3] = 255
+                    }
+                }
+            })
+        return try ScriptedOrigin { _ in
+            [
+                .head(status: 200, fields: [("Content-Length", "\(bytes.count)"), ("Cache-Control", "max-age=600")]),
+                .body(bytes),
+            ]
+        }
+    }
+
+    private func image(_ client: Client, _ path: String) throws -> DecodedImage {
+        let answer = try #require(client.get(path))
+        #expect(answer.status == 200, "\(path): \(answer.text)")
+        return try ImageDecoder().decode(ImageSource(answer.body))
+    }
+
+    @Test func `the border is removed before the size is made, and a focal point is kept`() async throws {
+        let origin = try origin()
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        let trimmed = try image(client, "/image/w=100,trim=10,f=png/a.png")
+        #expect((trimmed.width, trimmed.height) == (100, 50))
+        #expect(trimmed[10, 25] == SIMD4(0, 0, 255, 255) && trimmed[90, 25] == SIMD4(0, 255, 0, 255))
+        #expect(try image(client, "/image/trim=0,f=png/a.png").width == 200)
+        let left = try image(client, "/image/w=40,h=140,fit=crop,fp=0.2,0.5,f=png/a.png")
+        #expect(left[20, 70] == SIMD4(0, 0, 255, 255))
+        let right = try image(client, "/image/w=40,h=140,fit=crop,fp=0.8,0.5,f=png/a.png")
+        #expect(right[20, 70] == SIMD4(0, 255, 0, 255))
+    }
+
+    @Test func `corners are transparent, and a mark stands where it is asked for`() async throws {
+        let origin = try origin()
+        let files = try TestDirectory()
+        let mark = try DecodedImage(width: 10, height: 10) { memory in
+            for index in 0..<100 {
+                memory[index * 4] = 255
+                memory[index * 4 + 3] = 255
+            }
+        }
+        try Data(ImageEncoder.png().encode(mark)).write(to: URL(fileURLWithPath: files.path("logo.png")))
+        try files.write(#"{"watermarks": {"logo": "\#(files.path("logo.png"))"}}"#, to: "server.json")
+        let server = try await ServerProcess(origin: origin.url(""), "--config", files.path("server.json"))
+        let client = try Client(server.port)
+        let round = try image(client, "/image/w=120,radius=20,f=png/a.png")
+        #expect(round[0, 0].w == 0 && round[60, 35].w == 255)
+        let marked = try image(client, "/image/w=240,wm=logo,wm-scale=10,wm-position=top-left,f=png/a.png")
+        #expect(marked[5, 5] == SIMD4(255, 0, 0, 255) && marked[60, 60] == SIMD4(0, 0, 255, 255))
+        let faint = try image(client, "/image/w=240,wm=logo,wm-opacity=50,wm-scale=10,f=png/a.png")
+        #expect(faint[235, 135].x == 255 && (120...135).contains(faint[235, 135].y), "\(faint[235, 135])")
+        let unknown = try #require(client.get("/image/w=9,wm=other/a.png"))
+        #expect(unknown.status == 400 && unknown.text.contains("must be one of logo"), "\(unknown.text)")
+
+        // Another file under the name makes another image.
+        let green = try DecodedImage(width: 10, height: 10) { memory in
+            for index in 0..<100 {
+                memory[index * 4 + 1] = 128
+                memory[index * 4 + 3] = 255
+            }
+        }
+        try Data(ImageEncoder.png().encode(green)).write(to: URL(fileURLWithPath: files.path("logo.png")))
+        server.process.send(signal: SIGHUP)
+        #expect(await server.process.says("configuration reloaded"), "\(server.process.errorOutput)")
+        let again = try image(client, "/image/w=240,wm=logo,wm-scale=10,wm-position=top-left,f=png/a.png")
+        #expect(again[5, 5] == SIMD4(0, 128, 0, 255))
+    }
+}

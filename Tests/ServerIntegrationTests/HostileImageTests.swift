@@ -1,0 +1,42 @@
+import Foundation
+import ImageCache
+import ImageCodec
+import TestSupport
+import Testing
+
+/// The service on broken and malicious originals: `TestAssets`' or those of the folder that `IMGCACHE_IMAGES` names.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HostileImageTests {
+    private static let folder: String = {
+        let own = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TestAssets")
+        return (ProcessInfo.processInfo.environment["IMGCACHE_IMAGES"] ?? own.standardized.path) + "/hostile"
+    }()
+
+    @Test func `are images, all frames of them, or are refused, and the service lives`() async throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder).sorted()
+        #expect(names.count > 400)
+        let origin = try ScriptedOrigin { request in
+            let name = request.path.dropFirst()
+            let bytes = (try? Data(contentsOf: URL(filePath: "\(Self.folder)/\(name)"))).map { [UInt8]($0) } ?? []
+            return [
+                .head(status: 200, fields: [("Cache-Control", "max-age=600"), ("Content-Length", "\(bytes.count)")]),
+                .body(bytes),
+            ]
+        }
+        let server = try await ServerProcess(origin: origin.url(""))
+        var statuses: [Int: Int] = [:]
+        for name in names {
+            let client = try Client(server.port)
+            let path = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["_", ".", "-"])) ?? name
+            let answer = try #require(client.get("/image/w=64,h=64,f=webp/\(path)"), "\(name)")
+            statuses[answer.status, default: 0] += 1
+            switch answer.status {
+            case 200:
+                let info = try ImageInfo.read(ImageSource(answer.body))
+                #expect(info.format == .webp && info.width <= 64 && info.height <= 64, "\(name)")
+            case 415, 422: #expect(answer.text.hasPrefix("{\"error\":\""), "\(name): \(answer.text)")
+            default: Issue.record("\(name): \(answer.status) \(answer.text)")
+            }
+        }
+        #expect(statuses[200] ?? 0 > 50 && statuses[422] ?? 0 > 50 && statuses[415] ?? 0 > 5, "\(statuses)")
+    }
+}
