@@ -145,10 +145,18 @@ import Testing
     func `a kill in the middle costs unfinished blocks, and either mirror continues`(
         isFirstGone: Bool
     ) async throws {
-        let (one, other) = try Self.origins()
+        // Each answer before the kill stops half-way, so that the middle is reached however slow the machine is, and not passed.
+        let isKilled = Locked(false)
+        let stalling: @Sendable (inout Behaviour, ReceivedRequest) -> Void = { behaviour, _ in
+            if !isKilled.withLock({ $0 }) { behaviour.stallAfter = 1_500_000 }
+        }
+        let (one, other) = (try Self.origin(Self.first, stalling), try Self.origin(Self.second, stalling))
         let process = try work.command.start(["fetch"] + arguments(one, other))
-        #expect(await other.waits(upTo: 30) { $0.reduce(0) { $0 + $1.bodyBytesSent } > 6_000_000 })
+        for origin in [one, other] {
+            #expect(await origin.waits { $0.contains { $0.bodyBytesSent >= 1_500_000 } })
+        }
         process.send(signal: SIGKILL)
+        isKilled.withLock { $0 = true }
         _ = await CommandRunner.outcome(of: process)
         #expect(await one.waits { $0.allSatisfy { $0.ending != .underway } })
         #expect(await other.waits { $0.allSatisfy { $0.ending != .underway } })
