@@ -5,19 +5,19 @@ import Testing
 /// `imgcache fleet` on a real object store.
 @Suite(
     .fewAtATime, .timeLimit(.minutes(60)),
-    .enabled(if: SeaweedFS.unavailableReason == nil, "\(SeaweedFS.unavailableReason ?? "")"))
+    .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct FleetCommandTests {
-    private let place = "s3://\(SeaweedFS.bucket)/a b/ci"
+    private let place = "s3://\(ObjectStore.bucket)/a b/ci"
 
     /// Puts bytes past the command, as somebody else with the keys could.
-    private func put(_ text: String, at key: String, _ store: SeaweedFS) async throws {
+    private func put(_ text: String, at key: String, _ store: ObjectStore) async throws {
         let curl = try ChildProcess(
             "curl",
             [
                 "-fsS", "--noproxy", "*", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user",
-                "\(SeaweedFS.accessKeyID):\(SeaweedFS.secretAccessKey)", "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
+                "\(ObjectStore.accessKeyID):\(ObjectStore.secretAccessKey)", "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
                 "-X", "PUT", "--data-binary", text,
-                "\(store.endpoint)/\(SeaweedFS.bucket)/\(key)",
+                "\(store.endpoint)/\(ObjectStore.bucket)/\(key)",
             ], environment: ProcessInfo.processInfo.environment)
         guard await curl.end() == .exited(0) else { throw TestSetupFailure(curl.errorOutput) }
     }
@@ -25,7 +25,7 @@ struct FleetCommandTests {
     @Test func `a bucket is tried, counted, verified and tidied`() async throws {
         let representation = Representation(seed: 5, size: 20_000)
         let origin = try ScriptedOrigin { _ in Behaviour(representation) }
-        let store = try await SeaweedFS()
+        let store = try await ObjectStore()
         let machine = try TestWorkspace(sharing: store)
         // The store may respond 500 at first.
         var status = try await machine.run("fleet", "status", place)
@@ -53,7 +53,7 @@ struct FleetCommandTests {
         let kept = try await machine.run("fleet", "gc", place, "--older-than", "1h")
         #expect(kept.ending == .exited(0) && kept.output.contains("deleted 0 objects"), "\(kept)")
         #expect(kept.output.contains("kept 3"), "\(kept)")
-        let other = try await machine.run("fleet", "status", "s3://\(SeaweedFS.bucket)/other")
+        let other = try await machine.run("fleet", "status", "s3://\(ObjectStore.bucket)/other")
         #expect(other.ending == .exited(0) && other.output.contains("objects     none"), "\(other)")
         let missing = try await machine.run("fleet", "status", "s3://missing-bucket/x")
         #expect(missing.ending == .exited(4), "\(missing)")

@@ -11,16 +11,16 @@ import Testing
 /// Machines, which are caches with directories of their own, on one bucket of a real object store.
 @Suite(
     .serialized, .fewAtATime, .timeLimit(.minutes(60)),
-    .enabled(if: SeaweedFS.unavailableReason == nil, "\(SeaweedFS.unavailableReason ?? "")"))
+    .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct FleetTests {
     private static let size: Int64 = 200_000
 
     private let folder: TestDirectory
-    private let store: SeaweedFS
+    private let store: ObjectStore
 
     init() async throws {
         folder = try TestDirectory()
-        store = try await SeaweedFS()
+        store = try await ObjectStore()
         // It may respond 500 at first: it is ready when an object gets there.
         let origin = try ScriptedOrigin { _ in Behaviour(Representation(seed: 1, size: 1000)) }
         let probe = try machine("probe", prefix: "probe")
@@ -39,9 +39,9 @@ struct FleetTests {
         leaseTime: Duration = .seconds(3), logger: Logger? = nil
     ) throws -> DownloadCache {
         var remote = RemoteStoreConfiguration(
-            location: try S3Location(endpoint: store.endpoint, bucket: SeaweedFS.bucket, prefix: prefix),
+            location: try S3Location(endpoint: store.endpoint, bucket: ObjectStore.bucket, prefix: prefix),
             credentials: S3Credentials(
-                accessKeyID: SeaweedFS.accessKeyID, secretKey: secret ?? SeaweedFS.secretAccessKey))
+                accessKeyID: ObjectStore.accessKeyID, secretKey: secret ?? ObjectStore.secretAccessKey))
         remote.connectTimeout = .seconds(20)
         remote.firstByteTimeout = .seconds(20)
         remote.readTimeout = .seconds(30)
@@ -119,7 +119,7 @@ struct FleetTests {
             let url = origin.url("/\(number)")
             let before = (waits: count(\.leaseWaits), taken: count(\.leasesTakenOver))
             let work = try TestWorkspace(sharing: store)
-            let owner = try work.command.start(["fetch", "--remote", "s3://\(SeaweedFS.bucket)/killed", url])
+            let owner = try work.command.start(["fetch", "--remote", "s3://\(ObjectStore.bucket)/killed", url])
             #expect(await origin.waits { $0.contains { $0.request.path == "/\(number)" } })
             let all = Task {
                 try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -211,7 +211,7 @@ struct FleetTests {
         #expect(await eventually { machine.remoteStatistics?.uploads == 1 })
         let work = try TestWorkspace(sharing: store)
         // On a busy computer a request may take longer than it is given; it is tried again until it has succeeded.
-        let outcome = try await work.run("rm", "--fleet", "s3://\(SeaweedFS.bucket)/rm", origin.url("/a"))
+        let outcome = try await work.run("rm", "--fleet", "s3://\(ObjectStore.bucket)/rm", origin.url("/a"))
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(await eventually { machine.remoteStatistics?.receivedInvalidations == 1 })
         _ = try await machine.file(for: origin.url("/a"))

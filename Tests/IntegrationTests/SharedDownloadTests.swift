@@ -5,7 +5,7 @@ import Testing
 /// Machines, which are cache directories, that share downloads through a real object store.
 @Suite(
     .fewAtATime, .timeLimit(.minutes(60)),
-    .enabled(if: SeaweedFS.unavailableReason == nil, "\(SeaweedFS.unavailableReason ?? "")"))
+    .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct SharedDownloadTests {
     private let representation = Representation(seed: 72, size: 500_000)
 
@@ -13,8 +13,8 @@ struct SharedDownloadTests {
         async throws
     {
         let origin = try ScriptedOrigin { [representation] _ in Behaviour(representation) }
-        let store = try await SeaweedFS()
-        let place = "s3://\(SeaweedFS.bucket)/a+b (c)!*'/ci"
+        let store = try await ObjectStore()
+        let place = "s3://\(ObjectStore.bucket)/a+b (c)!*'/ci"
         var shared: String?
         // The store may respond 500 at first, and on a busy computer later than it is given.
         for number in 1...40 where shared == nil {

@@ -7,16 +7,16 @@ import Testing
 /// Machines, which are cache directories, that share a large download through a real object store: 160 MiB, or 1 GiB in the long form.
 @Suite(
     .fewAtATime, .timeLimit(.minutes(60)),
-    .enabled(if: SeaweedFS.unavailableReason == nil, "\(SeaweedFS.unavailableReason ?? "")"))
+    .enabled(if: ObjectStore.seaweedUnavailableReason == nil, "\(ObjectStore.seaweedUnavailableReason ?? "")"))
 struct SharedPartsDownloadTests {
     private static let size: Int64 = Soak.isOn ? 1 << 30 : 160 << 20
-    private static let place = "s3://\(SeaweedFS.bucket)/ci"
+    private static let place = "s3://\(ObjectStore.bucket)/ci"
     private let representation = Representation(seed: 73, size: size + 12345)
     private var size: Int64 { representation.size }
 
     /// A store that responds: it may say 500 at first.
-    private func startedStore() async throws -> SeaweedFS {
-        let store = try await SeaweedFS()
+    private func startedStore() async throws -> ObjectStore {
+        let store = try await ObjectStore()
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 1000))
         for number in 1...80 {
             for _ in 0..<2 {
@@ -31,7 +31,7 @@ struct SharedPartsDownloadTests {
     }
 
     /// Downloads two fifths with a machine that is then killed, after it has uploaded them.
-    private func downloadSome(_ url: String, _ store: SeaweedFS) async throws {
+    private func downloadSome(_ url: String, _ store: ObjectStore) async throws {
         let before = store.storedBytes
         let machine = try TestWorkspace(sharing: store)
         let process = try machine.command.start(["fetch", "--segments", "1", "--remote", Self.place, url])
@@ -74,7 +74,7 @@ struct SharedPartsDownloadTests {
     }
 
     /// Ends a machine's download over several connections without warning, when two fifths have come.
-    private func downloadSomeAtOnce(_ url: String, _ origin: ScriptedOrigin, _ store: SeaweedFS) async throws {
+    private func downloadSomeAtOnce(_ url: String, _ origin: ScriptedOrigin, _ store: ObjectStore) async throws {
         let machine = try TestWorkspace(sharing: store)
         let process = try machine.command.start(["fetch", "--remote", Self.place, url])
         let hasCome = await eventually(within: 300) { origin.bodyBytesSent >= size * 2 / 5 }

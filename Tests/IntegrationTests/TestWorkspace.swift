@@ -18,9 +18,9 @@ struct TestWorkspace {
     }
 
     /// The folders of a machine that shares a store.
-    init(sharing store: SeaweedFS) throws {
+    init(sharing store: ObjectStore) throws {
         try self.init()
-        command.environment.merge(SeaweedFS.environment(store.endpoint)) { $1 }
+        command.environment.merge(ObjectStore.environment(store.endpoint)) { $1 }
     }
 
     var cache: String { command.cacheDirectory }

@@ -6,7 +6,7 @@ import Testing
 /// Services that share originals and thumbnails through a real object store.
 @Suite(
     .fewAtATime, .timeLimit(.minutes(60)),
-    .enabled(if: SeaweedFS.unavailableReason == nil, "\(SeaweedFS.unavailableReason ?? "")"))
+    .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct SharedStoreTests {
     private static let picture: [UInt8] = {
         let image = try? DecodedImage(width: 400, height: 300) { memory in
@@ -30,11 +30,11 @@ struct SharedStoreTests {
 
     private func server(
         _ origin: ScriptedOrigin, _ endpoint: String, prefix: String = "services",
-        secret: String = SeaweedFS.secretAccessKey
+        secret: String = ObjectStore.secretAccessKey
     ) async throws -> ServerProcess {
         try await ServerProcess(
-            origin: origin.url(""), "--remote", "s3://\(SeaweedFS.bucket)/\(prefix)", "--admin", "127.0.0.1:0",
-            environment: SeaweedFS.environment(endpoint, secret: secret))
+            origin: origin.url(""), "--remote", "s3://\(ObjectStore.bucket)/\(prefix)", "--admin", "127.0.0.1:0",
+            environment: ObjectStore.environment(endpoint, secret: secret))
     }
 
     /// Ends a service, which uploads what waits.
@@ -44,8 +44,8 @@ struct SharedStoreTests {
     }
 
     /// A store that has answered: it may respond 500 for a moment after its start.
-    private func store() async throws -> SeaweedFS {
-        let store = try await SeaweedFS()
+    private func store() async throws -> ObjectStore {
+        let store = try await ObjectStore()
         let origin = try origin()
         for number in 1...60 {
             for _ in 1...2 {

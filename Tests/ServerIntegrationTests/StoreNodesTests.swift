@@ -6,15 +6,15 @@ import Testing
 /// Services on an object store of several nodes, behind one address.
 @Suite(
     .fewAtATime, .timeLimit(.minutes(60)),
-    .enabled(if: SeaweedFS.unavailableReason == nil, "\(SeaweedFS.unavailableReason ?? "")"),
+    .enabled(if: ObjectStore.seaweedUnavailableReason == nil, "\(ObjectStore.seaweedUnavailableReason ?? "")"),
     .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
 struct StoreNodesTests {
-    private static let place = "s3://\(SeaweedFS.bucket)/nodes"
+    private static let place = "s3://\(ObjectStore.bucket)/nodes"
     private static let count = 40
 
     private func service(_ origin: ScriptedOrigin, _ store: SeaweedCluster) async throws -> ServerProcess {
         try await ServerProcess(
-            origin: origin.url(""), "--remote", Self.place, environment: SeaweedFS.environment(store.endpoint))
+            origin: origin.url(""), "--remote", Self.place, environment: ObjectStore.environment(store.endpoint))
     }
 
     private static func paths(_ name: String) -> [String] {
@@ -40,7 +40,7 @@ struct StoreNodesTests {
             #expect(await service.process.end() == .exited(0))
             let command = try ChildProcess(
                 CommandRunner.executable, ["fleet", "status", Self.place],
-                environment: ProcessInfo.processInfo.environment.merging(SeaweedFS.environment(store.endpoint)) { $1 })
+                environment: ProcessInfo.processInfo.environment.merging(ObjectStore.environment(store.endpoint)) { $1 })
             _ = await command.end()
             status = command.output
             if status.contains("responses   \(Self.count) objects"), status.contains(" \(Self.count) objects") {

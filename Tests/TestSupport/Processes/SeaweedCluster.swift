@@ -32,7 +32,7 @@ public final class SeaweedCluster: Sendable {
             let filers = try (0..<2).map { try start.filer($0) }
             let hasBucket = try await SeaweedFS.makeBucket(filer: ports.filers[0], filers[0])
             // The other filer gets it from the first one.
-            let bucket = "http://127.0.0.1:\(ports.filers[1])/buckets/\(SeaweedFS.bucket)/"
+            let bucket = "http://127.0.0.1:\(ports.filers[1])/buckets/\(ObjectStore.bucket)/"
             var areReady = hasBucket
             if areReady {
                 areReady = try await SeaweedFS.succeeds(["-f", "-o", "/dev/null", bucket], while: filers[1])

@@ -1,25 +1,10 @@
 import Foundation
 import Glibc
 
-/// A real S3-compatible store, SeaweedFS on ephemeral ports of 127.0.0.1, with a folder of its own; killed when released.
+/// SeaweedFS on ephemeral ports of 127.0.0.1, with a folder of its own. `scripts/seaweedfs` installs it.
 ///
-/// `scripts/seaweedfs` installs it. Stopping it takes it 16 seconds, so it is killed.
-public final class SeaweedFS: Sendable {
-    public static let accessKeyID = "fleet"
-    public static let secretAccessKey = "a secret of the tests"
-    /// The bucket that is there from the beginning.
-    public static let bucket = "fleet"
-
-    /// The environment of programs that share a store: the URL of its S3 API, and the keys.
-    public static func environment(_ endpoint: String, secret: String = secretAccessKey) -> [String: String] {
-        ["AWS_ENDPOINT_URL_S3": endpoint, "AWS_ACCESS_KEY_ID": accessKeyID, "AWS_SECRET_ACCESS_KEY": secret]
-    }
-
-    /// The URL of its S3 API.
-    public let endpoint: String
-    private let directory: TestDirectory
-    private let process: ChildProcess
-
+/// Stopping it takes it 16 seconds, so it is killed.
+enum SeaweedFS {
     static let executable: String = {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["IMGCACHE_TEST_WEED"] { return path }
@@ -27,44 +12,12 @@ public final class SeaweedFS: Sendable {
         return caches + "/imgcache-tests/seaweedfs-4.48/bin/weed"
     }()
 
-    /// The reason why it is unavailable here, or nil: for `.enabled(if:)`.
-    public static let unavailableReason: String? =
-        access(executable, X_OK) == 0 ? nil : "SeaweedFS is not installed (scripts/seaweedfs)"
-
-    /// Starts it, and makes the bucket. The S3 API may respond 500 for a moment still.
-    public init() async throws {
-        directory = try TestDirectory()
-        var failure = ""
-        // The ports are free when they are looked for, and another process may take one before the server does.
-        for attempt in 0..<5 {
-            let ports = try Self.freePorts(8)
-            let folder = directory.path("\(attempt)")
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            let process = try Self.start(ports, in: folder)
-            if try await Self.makeBucket(filer: ports[4], process) {
-                self.process = process
-                endpoint = "http://127.0.0.1:\(ports[6])"
-                return
-            }
-            process.send(signal: SIGKILL)
-            failure = process.errorOutput
-        }
-        throw TestSetupFailure("SeaweedFS does not start: \(failure.suffix(2000))")
-    }
-
-    /// The bytes that its files have on the disk.
-    public var storedBytes: Int64 { DiskUsage.bytes(at: directory.path) }
-
-    /// Stops it in the middle of whatever it does; connections stay open, and nothing is answered.
-    public func hang() { process.send(signal: SIGSTOP) }
-
-    /// Lets it go on after ``hang()``.
-    public func goOn() { process.send(signal: SIGCONT) }
-
-    /// Ends it at once.
-    public func kill() async {
-        process.send(signal: SIGKILL)
-        _ = await process.end()
+    /// Starts it in an empty folder, and makes the bucket. The S3 API may respond 500 for a moment still.
+    static func start(in folder: String) async throws -> ObjectStore.Running {
+        let ports = try freePorts(8)
+        let process = try start(ports, in: folder)
+        let isReady = try await makeBucket(filer: ports[4], process)
+        return ObjectStore.Running(process: process, endpoint: "http://127.0.0.1:\(ports[6])", isReady: isReady)
     }
 
     /// Free ports, all held until the last one is known.
@@ -78,7 +31,7 @@ public final class SeaweedFS: Sendable {
     static func start(_ arguments: [String], in folder: String) throws -> ChildProcess {
         let identities = """
             {"identities": [{"name": "fleet",
-              "credentials": [{"accessKey": "\(accessKeyID)", "secretKey": "\(secretAccessKey)"}],
+              "credentials": [{"accessKey": "\(ObjectStore.accessKeyID)", "secretKey": "\(ObjectStore.secretAccessKey)"}],
               "actions": ["Admin", "Read", "Write", "List"]}]}
             """
         try identities.write(toFile: folder + "/s3.json", atomically: false, encoding: .utf8)
@@ -104,7 +57,8 @@ public final class SeaweedFS: Sendable {
 
     /// Makes the bucket, which is a folder of the filer, as soon as that responds; false when the server ends before.
     static func makeBucket(filer: UInt16, _ process: ChildProcess) async throws -> Bool {
-        try await succeeds(["-f", "-X", "POST", "http://127.0.0.1:\(filer)/buckets/\(bucket)/"], while: process)
+        try await succeeds(
+            ["-f", "-X", "POST", "http://127.0.0.1:\(filer)/buckets/\(ObjectStore.bucket)/"], while: process)
     }
 
     /// Repeats a request of curl until it succeeds; false when the process that it asks ends before.

@@ -1,0 +1,27 @@
+import Foundation
+import Glibc
+
+/// A small Ceph with its S3 gateway, as `scripts/radosgw` installs and runs it: stricter about requests than SeaweedFS.
+enum RadosGateway {
+    private static let script = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../scripts/radosgw").standardized.path
+
+    /// Starts it in an empty folder, and makes the bucket.
+    static func start(in folder: String) async throws -> ObjectStore.Running {
+        // It takes the ports that follow, too.
+        let port = try SeaweedFS.freePorts(1)[0] % 40_000 + 20_000
+        var environment = ProcessInfo.processInfo.environment
+        environment.merge(ObjectStore.environment("")) { $1 }
+        let process = try ChildProcess(
+            "bash", ["-c", #"exec bash "$0" "$@" >&2"#, script, folder, "\(port)"], environment: environment)
+        let endpoint = "http://127.0.0.1:\(port + 2)"
+        var isReady = await process.says(endpoint, within: 300)
+        if isReady {
+            let keys = "\(ObjectStore.accessKeyID):\(ObjectStore.secretAccessKey)"
+            let bucket = "\(endpoint)/\(ObjectStore.bucket)"
+            isReady = try await SeaweedFS.succeeds(
+                ["-f", "-X", "PUT", "--aws-sigv4", "aws:amz:us-east-1:s3", "-u", keys, bucket], while: process)
+        }
+        return ObjectStore.Running(process: process, endpoint: endpoint, isReady: isReady)
+    }
+}
