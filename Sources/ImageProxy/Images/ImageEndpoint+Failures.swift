@@ -38,7 +38,7 @@ extension ImageEndpoint {
         response.head.headerFields[.cacheStatus] = "\(rules.name); \(cacheStatus)"
         guard let file = rules.fallbacks.file(for: failure.head.status.code) else { return response }
         response.head.headerFields[.vary] = "Accept"
-        guard FallbackImages.areAccepted(incoming.head.fields[.accept]) else { return response }
+        guard AcceptedFormats(incoming.head.fields[values: .accept]).isImage else { return response }
         response.head.headerFields[.contentType] = file.format.mediaType
         response.head.headerFields[.cacheControl] = "max-age=\(max(1, seconds))"
         response.head.headerFields[.xContentTypeOptions] = "nosniff"
