@@ -21,7 +21,7 @@ extension ImageEndpoint {
         _ error: ImageCacheError, of operation: ImageOperation, for incoming: Request, _ rules: ImageRules,
         since before: DownloadCache.ResourceState
     ) -> Response {
-        let response = Response(imageFailure: error)
+        let response = error.isSVGOtherwise(rules) ? .svgOtherwise(error) : Response(imageFailure: error)
         // The original that could not be decoded has itself just been stored, which is a change.
         if !cache.isInvalidated(since: before) {
             negatives.note(response, of: operation, rules, cache.state(of: operation.request), at: now())
