@@ -28,6 +28,13 @@ static void copy(const icodec_gif *gif, area part, uint8_t *to, const uint8_t *f
     }
 }
 
+static void paint(const gif_frame *frame, const uint8_t *indices, uint32_t count, uint8_t *to) {
+    for (uint32_t column = 0; column < count; column++, to += 4) {
+        const uint8_t *color = frame->colors[indices[column]];
+        if (!frame->is_transparent || color[3]) memcpy(to, color, 4);
+    }
+}
+
 /// Draws the frame whose header was read: pixels that are transparent leave the canvas as it is.
 static bool draw(icodec_gif *gif, uint8_t *canvas, icodec_error *error) {
     const gif_frame *frame = &gif->frame;
@@ -38,11 +45,7 @@ static bool draw(icodec_gif *gif, uint8_t *canvas, icodec_error *error) {
         if (!icodec_gif_read_row(gif, gif->indices, error)) return false;
         uint32_t row = frame->top + icodec_gif_row_position(frame, number);
         if (row >= part.bottom) continue;
-        uint8_t *out = canvas + ((size_t)row * gif->width + part.left) * 4;
-        for (uint32_t column = 0; column < part.right - part.left; column++) {
-            const uint8_t *color = frame->colors[gif->indices[column]];
-            if (color[3]) memcpy(out + (size_t)column * 4, color, 4);
-        }
+        paint(frame, gif->indices, part.right - part.left, canvas + ((size_t)row * gif->width + part.left) * 4);
     }
     return true;
 }
@@ -83,15 +86,4 @@ bool icodec_gif_draw_next(
     *is_there = true;
     *milliseconds = icodec_gif_milliseconds(&gif->frame);
     return true;
-}
-
-bool icodec_gif_compose(icodec_gif *gif, uint32_t wanted, uint8_t *canvas, bool *is_there, icodec_error *error) {
-    *is_there = false;
-    for (uint32_t number = 0;; number++) {
-        if (!show(gif, canvas, error)) return false;
-        *is_there = number == wanted;
-        if (*is_there) return true;
-        int next = advance(gif, canvas, error);
-        if (next != gif_found) return next == gif_end;
-    }
 }

@@ -3,7 +3,8 @@
 
 #include "gif_internal.h"
 
-// Reading a GIF's blocks with giflib. Its functions for whole files (DGifSlurp) would keep every frame in memory.
+// Reading a GIF's blocks with giflib, and the pixels in them with a decoder of our own. giflib's functions for whole files (DGifSlurp) would
+// keep every frame in memory.
 
 /// giflib's source of bytes. Single ones after the end of the file are zeros, which end each list of blocks: a file that is cut
 /// behind its last pixel is whole.
@@ -104,15 +105,20 @@ int icodec_gif_next_header(icodec_gif *gif, icodec_error *error) {
     return gif_end;
 }
 
-bool icodec_gif_skip_pixels(icodec_gif *gif, icodec_error *error) {
-    int size = 0;
-    GifByteType *block = NULL;
-    if (DGifGetCode(gif->file, &size, &block) != GIF_OK) return fail(gif, error);
+/// Passes over the blocks of data behind one.
+static bool skip_blocks(icodec_gif *gif, GifByteType *block, icodec_error *error) {
     for (uint32_t number = 1; block; number++) {
         if (DGifGetCodeNext(gif->file, &block) != GIF_OK) return fail(gif, error);
         if (number % 4096 == 0 && !icodec_watch_allows(&gif->watch, error)) return false;
     }
     return true;
+}
+
+bool icodec_gif_skip_pixels(icodec_gif *gif, icodec_error *error) {
+    int size = 0;
+    GifByteType *block = NULL;
+    if (DGifGetCode(gif->file, &size, &block) != GIF_OK) return fail(gif, error);
+    return skip_blocks(gif, block, error);
 }
 
 bool icodec_gif_count(icodec_gif *gif, icodec_description *description, icodec_error *error) {
@@ -144,10 +150,49 @@ uint32_t icodec_gif_row_position(const gif_frame *frame, uint32_t number) {
     return 0;
 }
 
-bool icodec_gif_read_row(icodec_gif *gif, uint8_t *indices, icodec_error *error) {
-    if (DGifGetLine(gif->file, indices, (int)gif->frame.width) != GIF_OK) return fail(gif, error);
-    gif->next++;
+/// Fails because of the data of a frame.
+static bool break_off(icodec_gif *gif, const char *reason, icodec_error *error) {
+    if (gif->has_failed || gif->has_ended) return fail(gif, error);
+    return icodec_fail(error, ICODEC_CORRUPT, -1, "%s", reason);
+}
+
+static bool take_block(icodec_gif *gif, const GifByteType *block, icodec_error *error) {
+    if (!block) return break_off(gif, "the data end before the image does", error);
+    gif->data = block + 1;
+    gif->data_end = gif->data + block[0];
     return true;
+}
+
+static bool start_pixels(icodec_gif *gif, icodec_error *error) {
+    int size = 0;
+    GifByteType *block = NULL;
+    if (!gif->lzw) gif->lzw = malloc(sizeof *gif->lzw);
+    if (!gif->decoded) gif->decoded = malloc(UINT16_MAX + lzw_longest);
+    if (!gif->lzw || !gif->decoded) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+    if (DGifGetCode(gif->file, &size, &block) != GIF_OK) return fail(gif, error);
+    if (size < 0 || size > 8) return break_off(gif, "pixels of more than 8 bits", error);
+    icodec_lzw_start(gif->lzw, (uint32_t)size);
+    return take_block(gif, block, error);
+}
+
+bool icodec_gif_read_row(icodec_gif *gif, uint8_t *indices, icodec_error *error) {
+    uint32_t width = gif->frame.width;
+    GifByteType *block = NULL;
+    if (!gif->next && !start_pixels(gif, error)) return false;
+    for (;;) {
+        lzw_state state = icodec_lzw_run(gif->lzw, &gif->data, gif->data_end, gif->decoded, width);
+        if (state == lzw_enough) break;
+        if (state != lzw_more)
+            return break_off(gif, state == lzw_end ? "the image ends early" : "an invalid code", error);
+        if (DGifGetCodeNext(gif->file, &block) != GIF_OK) return fail(gif, error);
+        if (!take_block(gif, block, error)) return false;
+    }
+    memcpy(indices, gif->decoded, width);
+    gif->lzw->count -= width;
+    memmove(gif->decoded, gif->decoded + width, gif->lzw->count);
+    gif->next++;
+    if (gif->next < gif->frame.height) return true;
+    return DGifGetCodeNext(gif->file, &block) == GIF_OK ? skip_blocks(gif, block, error) : fail(gif, error);
 }
 
 static bool start(icodec_gif *gif, icodec_error *error) {
@@ -193,5 +238,7 @@ void icodec_gif_close(icodec_gif *gif) {
     free(gif->indices);
     free(gif->are_read);
     free(gif->saved);
+    free(gif->lzw);
+    free(gif->decoded);
     free(gif);
 }

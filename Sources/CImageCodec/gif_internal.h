@@ -1,6 +1,7 @@
 #ifndef ICODEC_GIF_INTERNAL_H
 #define ICODEC_GIF_INTERNAL_H
 
+#include "gif_lzw.h"
 #include "icodec_gif.h"
 #include "internal.h"
 #include "libgif_calls.h"
@@ -34,6 +35,9 @@ struct icodec_gif {
     uint8_t *saved; // the canvas as it was before the frame
     bool is_restored; // to what is saved, after the frame
     uint32_t shown; // frames drawn
+    icodec_lzw *lzw; // of the frame
+    uint8_t *decoded; // indices that were not taken yet
+    const uint8_t *data, *data_end; // what is left of a block
     icodec_error damage;
 };
 

@@ -9,8 +9,7 @@
 
 #define ICODEC_GIF_CALLS(CALL) \
     CALL(DGifCloseFile) CALL(DGifExtensionToGCB) CALL(DGifGetCode) CALL(DGifGetCodeNext) CALL(DGifGetExtension) \
-    CALL(DGifGetExtensionNext) CALL(DGifGetImageHeader) CALL(DGifGetLine) CALL(DGifGetRecordType) CALL(DGifOpen) \
-    CALL(GifErrorString)
+    CALL(DGifGetExtensionNext) CALL(DGifGetImageHeader) CALL(DGifGetRecordType) CALL(DGifOpen) CALL(GifErrorString)
 
 typedef struct {
     ICODEC_GIF_CALLS(ICODEC_MEMBER)
@@ -28,7 +27,6 @@ bool icodec_open_libgif(icodec_error *error);
 #define DGifGetExtension icodec_libgif.DGifGetExtension
 #define DGifGetExtensionNext icodec_libgif.DGifGetExtensionNext
 #define DGifGetImageHeader icodec_libgif.DGifGetImageHeader
-#define DGifGetLine icodec_libgif.DGifGetLine
 #define DGifGetRecordType icodec_libgif.DGifGetRecordType
 #define DGifOpen icodec_libgif.DGifOpen
 #define GifErrorString icodec_libgif.GifErrorString

@@ -23,10 +23,17 @@ INLINE void widen(const uint8_t *row, float *to, uint32_t pixels) {
 }
 
 INLINE void premultiply(const uint8_t *row, float *to, uint32_t pixels) {
-    for (uint32_t index = 0; index < pixels; index++, row += 4, to += 4) {
-        float alpha = row[3] * (1.0f / 255);
-        floats4 pixel = {row[0], row[1], row[2], 255};
-        *(floats4 *)to = pixel * alpha;
+    const floats8 full = (floats8){0} + 255;
+    uint32_t count = pixels * 4, index = 0;
+    for (; index + 8 <= count; index += 8) {
+        ints8 values = __builtin_convertvector(*(const bytes8 *)(row + index), ints8);
+        floats8 pair = __builtin_convertvector(values, floats8);
+        floats8 alpha = __builtin_shufflevector(pair, pair, 3, 3, 3, 3, 7, 7, 7, 7) * (1.0f / 255);
+        *(floats8 *)(to + index) = __builtin_shufflevector(pair, full, 0, 1, 2, 8, 4, 5, 6, 8) * alpha;
+    }
+    for (; index < count; index += 4) {
+        floats4 pixel = {row[index], row[index + 1], row[index + 2], 255};
+        *(floats4 *)(to + index) = pixel * (row[index + 3] * (1.0f / 255));
     }
 }
 

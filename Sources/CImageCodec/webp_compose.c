@@ -51,20 +51,3 @@ void icodec_webp_animation_close(icodec_webp_animation *self) {
     WebPAnimDecoderDelete(self->decoder);
     free(self);
 }
-
-bool icodec_webp_compose(
-    const uint8_t *bytes, size_t count, uint32_t wanted, const icodec_watch *watch, uint8_t *canvas, size_t size,
-    bool *is_there, icodec_error *error) {
-    *is_there = false;
-    icodec_webp_animation *animation = icodec_webp_animation_open(bytes, count, error);
-    if (!animation) return false;
-    const uint8_t *frame = NULL;
-    uint32_t milliseconds;
-    bool done;
-    do done = icodec_webp_animation_next(animation, watch, &frame, &milliseconds, error);
-    while (done && frame && animation->number <= wanted);
-    *is_there = done && frame;
-    if (*is_there) memcpy(canvas, frame, size);
-    icodec_webp_animation_close(animation);
-    return done;
-}

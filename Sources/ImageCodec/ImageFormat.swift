@@ -53,7 +53,7 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
     public var isWritten: Bool { ImageEncoder.ownFormats.contains(self) }
 
     /// Bytes from the start of a file that are enough for ``detect(_:)``.
-    public static let signatureLength = 512
+    public static let signatureLength = 2048
 
     /// Identifies the format of a file by its first bytes; nil if no signature matches.
     ///
@@ -77,7 +77,7 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
         if bytes.starts(with: [0, 0, 1, 0]), bytes.count >= 6, bytes[4] != 0 { return .ico }
         if bytes.starts(with: [0xFF, 0x0A]) || has("JXL ", at: 4) { return .jpegXL }
         if has("jP  ", at: 4) || bytes.starts(with: [0xFF, 0x4F, 0xFF, 0x51]) { return .jpeg2000 }
-        return isSVG(bytes) ? .svg : nil
+        return SVGSignature.matches(bytes) ? .svg : nil
     }
 
     /// Distinguishes AVIF and HEIF by the brands in the file type box (ISO/IEC 14496-12).
@@ -91,16 +91,5 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
         if brands.contains("avif") || brands.contains("avis") { return .avif }
         let heif: Set = ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"]
         return brands.contains(where: heif.contains) ? .heif : nil
-    }
-
-    /// Returns true for text whose first element is `svg`, after a declaration, comments and a document type.
-    private static func isSVG(_ bytes: [UInt8]) -> Bool {
-        var text = Substring(String(decoding: bytes, as: UTF8.self))
-        if text.hasPrefix("\u{FEFF}") { text = text.dropFirst() }
-        text = text.drop(while: \.isWhitespace)
-        guard text.hasPrefix("<") else { return false }
-        if text.hasPrefix("<svg") { return true }
-        guard text.hasPrefix("<?xml") || text.hasPrefix("<!--") || text.hasPrefix("<!DOCTYPE svg") else { return false }
-        return text.split(separator: "<").contains { $0.hasPrefix("svg") || $0.hasPrefix("!DOCTYPE svg") }
     }
 }

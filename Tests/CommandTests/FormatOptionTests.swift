@@ -12,4 +12,14 @@ struct FormatOptionTests {
             #expect(written.contains(format), "EncodingOptions.Format of the command lacks \(format)")
         }
     }
+
+    @Test(arguments: ["#ff8000", "ff8000", "FF8000"])
+    func `a colour is six hexadecimal digits`(text: String) {
+        #expect(SizingOptions.Colour(argument: text)?.value == ImageSizing.Color(red: 255, green: 128, blue: 0))
+    }
+
+    @Test(arguments: [
+        "", "#", "+fffff", "#+fffff", "-00001", "##ff8000", "ff80", "ff80000", "ff800g", "\u{FF10}\u{FF10}",
+    ])
+    func `other text is no colour`(text: String) { #expect(SizingOptions.Colour(argument: text) == nil) }
 }

@@ -37,6 +37,29 @@ import Testing
         #expect(ImageFormat.detect([0, 0, 0, 4] + Array("ftyp".utf8)) == nil)
     }
 
+    @Test(arguments: [
+        "<svg/>", "<svg>", "  \n<svg xmlns='http://www.w3.org/2000/svg'>", "\u{FEFF}<svg >", "<svg:svg xmlns:svg='a'>",
+        "\u{FEFF}<?xml version=\"1.0\" encoding=\"utf-8\"?>\r\n<!-- <html> --><!-- -- ->--><?style a='?'?>\n<svg\n>",
+        "<!DOCTYPE svg PUBLIC \"-//W3C//DTD SVG 1.1//EN\" \"svg11.dtd\" [ <!ENTITY a \"b\">",
+        "<?xml version='1.0'?><!--" + String(repeating: "licence ", count: 200) + "--><svg ",
+    ])
+    func `an SVG is known behind all that XML allows before it`(_ start: String) {
+        #expect(ImageFormat.detect(Array(start.utf8)) == .svg)
+    }
+
+    @Test(arguments: [
+        "", "<", "<svg", "<svgs>", "<svg:a>", "<a:svgs >", "<!-- <svg> --><html>", "<!-- <svg>", "<?xml <svg>",
+        "<!DOCTYPE html><svg>", "<!DOCTYPEsvg >", "<!DOCTYPE svg", "<html><svg>", "text <svg>", "< svg>", "&<svg>",
+        "\u{1F}\u{8B}<svg>", "<p>" + String(repeating: " ", count: 3000) + "<svg>",
+        "<!--" + String(repeating: "-", count: 3000) + "--><svg>",
+    ])
+    func `other text is no SVG`(_ start: String) { #expect(ImageFormat.detect(Array(start.utf8)) == nil) }
+
+    @Test func `an SVG in UTF-16, or compressed, is not taken for one`() {
+        #expect(ImageFormat.detect([0xFF, 0xFE] + "<svg>".utf16.flatMap { [UInt8($0), 0] }) == nil)
+        #expect(ImageFormat.detect([0x1F, 0x8B, 8, 0] + Array("<svg>".utf8)) == nil)
+    }
+
     @Test(arguments: ImageFormat.allCases.filter(\.isSupported))
     func `each format that is read has files in TestAssets`(format: ImageFormat) {
         let folder = format.mediaType.split(separator: "/").last.map(String.init) ?? ""

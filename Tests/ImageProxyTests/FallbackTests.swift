@@ -7,15 +7,6 @@ import Testing
 
 @Suite("Fallback images")
 struct FallbackTests {
-    @Test(arguments: [
-        ("image/avif,image/webp,*/*;q=0.8", true), ("image/*", true), ("text/html, IMAGE/PNG ; q=0.1", true),
-        ("*/*", false), ("application/json", false), ("image/png;q=0", false), ("", false), ("text/image/png", false),
-    ])
-    func `are for clients that name an image's type`(accept: String, isAccepted: Bool) {
-        #expect(FallbackImages.areAccepted(accept) == isAccepted)
-        #expect(!FallbackImages.areAccepted(nil))
-    }
-
     @Test func `are images of formats that are read`() throws {
         let pixel = try DecodedImage(width: 1, height: 1) { $0[3] = 255 }
         let png = try ImageEncoder.png().encode(pixel)

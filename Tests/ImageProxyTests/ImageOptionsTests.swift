@@ -163,6 +163,16 @@ struct AcceptedFormatsTests {
         #expect(AcceptedFormats([line]).isAVIF == isAVIF)
     }
 
+    @Test(arguments: [
+        ("image/avif,image/webp,*/*;q=0.8", true), ("image/*", true), ("text/html, IMAGE/PNG ; q=0.1", true),
+        ("*/*", false), ("application/json", false), ("image/png;q=0", false), ("", false), ("text/image/png", false),
+        ("image/png;q=x", false), ("image/png;q=1.5", false), ("image/png; q=0, image/jpeg", true),
+    ])
+    func `asks for an image when it names an image's type`(line: String, isImage: Bool) {
+        #expect(AcceptedFormats([line]).isImage == isImage)
+        #expect(!AcceptedFormats([]).isImage)
+    }
+
     @Test func `may come in several lines`() {
         #expect(AcceptedFormats(["text/html", "image/webp"]).isWebP)
         #expect(!AcceptedFormats(["image/webp;q=0.1", "image/*"]).isWebP)

@@ -22,9 +22,6 @@ bool icodec_gif_count(icodec_gif *gif, icodec_description *description, icodec_e
 /// delivered from damaged data, if the limits allow that.
 bool icodec_gif_rows(icodec_gif *gif, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error);
 
-/// Draws all frames to the wanted one, counted from 0, on a canvas of zeros as browsers do. `*is_there` is false when there are fewer.
-bool icodec_gif_compose(icodec_gif *gif, uint32_t wanted, uint8_t *canvas, bool *is_there, icodec_error *error);
-
 /// Draws the next frame on a canvas of zeros, then on what the previous call has left there. `*is_there` is false after the last one.
 /// A frame with a defect that the limits allow is the last.
 bool icodec_gif_draw_next(

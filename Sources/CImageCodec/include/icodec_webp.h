@@ -22,12 +22,6 @@ bool icodec_webp_decode(
     const icodec_webp_frame *frame, const icodec_limits *limits, uint8_t *pixels, uint32_t width,
     uint32_t height, size_t stride, icodec_error *error);
 
-/// Draws all frames of an animation to the wanted one, counted from 0, on a canvas of `size` bytes. `*is_there` is false when there are
-/// fewer. The watch is checked before each frame.
-bool icodec_webp_compose(
-    const uint8_t *bytes, size_t count, uint32_t wanted, const icodec_watch *watch, uint8_t *canvas, size_t size,
-    bool *is_there, icodec_error *error);
-
 typedef struct icodec_webp_animation icodec_webp_animation;
 
 /// Opens a file for its frames, one after another. `bytes` are in use until it is closed.

@@ -12,7 +12,7 @@ struct ImageKey: MemoryCacheKey {
     private let freshnessOverride: FreshnessOverride?
     private let sha256: String?
     /// An image that exceeds one request's limits is not served because another request allowed it.
-    private let limits: DecodingLimits
+    let limits: DecodingLimits
     var recipe: ImageRecipe
 
     init(_ request: ImageRequest, _ output: ImageRecipe.Output, by rules: CacheRules) {

@@ -1,17 +1,19 @@
 import ImageCodec
 import MemoryCache
 
-/// Images in memory, and the decoded rows that some of them are made from.
+/// Images in memory, frames of animations, and the decoded rows that some images are made from.
 typealias ImageMemory = MemoryCache<ImageMemoryKey, ImageMemoryValue>
 
 enum ImageMemoryKey: MemoryCacheKey {
     case image(ImageKey)
     case rows(RowMemory.Key)
+    case frame(FrameKey)
 
     var original: ResourceKey {
         switch self {
         case .image(let key): key.original
         case .rows(let key): key.original
+        case .frame(let key): key.original
         }
     }
 }
@@ -19,6 +21,7 @@ enum ImageMemoryKey: MemoryCacheKey {
 enum ImageMemoryValue: Sendable {
     case image(DerivedImage)
     case rows(DecodedRows)
+    case frame(RenderedFrame)
 }
 
 extension WeakValues<ImageMemoryValue> {
@@ -28,9 +31,11 @@ extension WeakValues<ImageMemoryValue> {
             switch value {
             case .image(let image): image
             case .rows(let rows): rows
+            case .frame(let frame): frame
             }
         } value: { object in
             (object as? DerivedImage).map { .image($0) } ?? (object as? DecodedRows).map { .rows($0) }
+                ?? (object as? RenderedFrame).map { .frame($0) }
         }
     }
 }

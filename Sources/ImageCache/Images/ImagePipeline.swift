@@ -157,7 +157,7 @@ final class ImagePipeline: Sendable {
         return group.context.close()
     }
 
-    private func header(
+    func header(
         of file: CachedFile, _ decoder: ImageDecoder
     ) async throws(ImageCacheError) -> ImageHeader {
         try await blocking.run { () throws(ImageCacheError) in

@@ -5,8 +5,8 @@ public struct AnimationFrame: Sendable {
     /// The time for which it is shown. A GIF's of at most 10 ms is 100 ms, as browsers show it.
     public let duration: Duration
 
-    init(_ image: DecodedImage, milliseconds: Int) {
+    package init(_ image: DecodedImage, for duration: Duration) {
         self.image = image
-        duration = .milliseconds(milliseconds)
+        self.duration = duration
     }
 }

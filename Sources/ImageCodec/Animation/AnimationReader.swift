@@ -10,7 +10,7 @@ public final class AnimationReader {
     /// The width of a frame in pixels.
     public let width: Int
     public let height: Int
-    /// The number of frames by the file's header; 1 for a still image.
+    /// The number of frames by the file's header; 1 for a still image, and for an AVIF.
     public let frameCount: Int
     /// The number of times that the animation is shown; 0: for ever.
     public let loopCount: Int
@@ -44,23 +44,20 @@ public final class AnimationReader {
         try decoder.limits.check(framesOf: header)
         plan = try decoder.target(sizing, of: header).plan
         (width, height) = (plan.seen.result.width, plan.seen.result.height)
-        frameCount = header.frameCount
-        loopCount = Int(header.description.loops)
-        duration = .milliseconds(Int64(clamping: header.description.milliseconds))
+        frameCount = header.shownFrames
+        loopCount = header.loops
+        duration = header.duration
         conversion = try budget.measured { [color = decoder.color] (_) throws(ImageCodecError) in
             ColorConversion(header, color)
         }
-        frames = header.isAnimated ? .composed(try Self.composer(source, header, decoder, budget)) : .still(source)
-    }
-
-    private static func composer(
-        _ source: ImageSource, _ header: ImageHeader, _ decoder: ImageDecoder, _ budget: ImageBudget
-    ) throws(ImageCodecError) -> any FrameComposing {
-        guard header.format == .gif else { return try WebPComposer(source) }
-        return try budget.measured { (watch) throws(ImageCodecError) in
-            try GIFComposer(
-                source, limits: decoder.limits.lowered(allowTruncated: decoder.allowTruncated, watch))
+        guard header.isAnimated else {
+            frames = .still(source)
+            return
         }
+        frames = .composed(
+            try budget.measured { (watch) throws(ImageCodecError) in
+                try decoder.composer(of: source, header.format, watch)
+            })
     }
 
     /// The next frame; `nil` after the last.
@@ -73,24 +70,44 @@ public final class AnimationReader {
             frames = .ended
             let image = try decoder.decode(source, to: sizing, within: budget)
             damage = image.damage
-            return AnimationFrame(image, milliseconds: 0)
+            return AnimationFrame(image, for: .zero)
         case .composed(let composer):
-            do throws(ImageCodecError) {
-                return try budget.decoding { () throws(ImageCodecError) in try next(composer) }
-            } catch {
-                frames = .ended
-                throw error
-            }
+            return try step(composer) { (frame) throws(ImageCodecError) in try resized(frame) }
         }
     }
 
-    private func next(_ composer: any FrameComposing) throws(ImageCodecError) -> AnimationFrame? {
-        let frame = try budget.measured { (watch) throws(ImageCodecError) in try composer.next(&watch) }
-        damage = composer.damage
-        guard let frame else {
-            frames = .ended
-            return nil
+    /// Passes over the next frame: it is composed, for those after it, and not resized.
+    ///
+    /// - Returns: False after the last frame.
+    package func skip() throws(ImageCodecError) -> Bool {
+        // The first frame's content may select the part of all.
+        guard case .composed(let composer) = frames, plan.seen.cut == nil || place != nil else {
+            return try next() != nil
         }
+        return try step(composer) { (_) throws(ImageCodecError) in true } ?? false
+    }
+
+    /// Composes the next frame; the first error is the end.
+    private func step<Result>(
+        _ composer: any FrameComposing, _ work: (ComposedFrame) throws(ImageCodecError) -> Result
+    ) throws(ImageCodecError) -> Result? {
+        do throws(ImageCodecError) {
+            return try budget.decoding { () throws(ImageCodecError) in
+                let frame = try budget.measured { (watch) throws(ImageCodecError) in try composer.next(&watch) }
+                damage = composer.damage
+                guard let frame else {
+                    frames = .ended
+                    return nil
+                }
+                return try work(frame)
+            }
+        } catch {
+            frames = .ended
+            throw error
+        }
+    }
+
+    private func resized(_ frame: ComposedFrame) throws(ImageCodecError) -> AnimationFrame {
         let resizer = try RowResizer(
             Resizing(header, .whole, plan, hasAlpha: true, linear: decoder.usesLinearLight))
         try budget.measured { (watch) throws(ImageCodecError) in
@@ -105,7 +122,7 @@ public final class AnimationReader {
         image.damage = damage
         image = try image.oriented(plan.orientation, within: budget)
             .completed(plan.seen, sizing, at: &place, within: budget)
-        return AnimationFrame(image, milliseconds: frame.milliseconds)
+        return AnimationFrame(image, for: .milliseconds(frame.milliseconds))
     }
 }
 

@@ -2,7 +2,10 @@ internal import CImageCodec
 
 /// The frames of one file, composed one after another. Not Sendable: used by one thread at a time.
 protocol FrameComposing: AnyObject {
-    /// Composes the next frame.
+    /// The header of the first frame.
+    var header: ImageHeader { get }
+
+    /// Composes the next frame. The canvas is allocated with the first one.
     ///
     /// - Returns: The canvas, R, G, B, A, valid until the next call; `nil` after the last frame.
     func next(_ watch: inout icodec_watch) throws(ImageCodecError) -> ComposedFrame?
@@ -16,19 +19,33 @@ struct ComposedFrame {
     let milliseconds: Int
 }
 
+extension ImageDecoder {
+    /// The frames of a GIF or WebP.
+    func composer(
+        of source: ImageSource, _ format: ImageFormat, _ watch: icodec_watch
+    ) throws(ImageCodecError) -> any FrameComposing {
+        let limits = limits.lowered(allowTruncated: allowTruncated, watch)
+        return format == .gif
+            ? try GIFComposer(source, limits: limits) : try WebPComposer(source, limits: limits)
+    }
+}
+
 /// Composes the frames of a GIF on one canvas, as browsers do.
 final class GIFComposer: FrameComposing {
     private let source: PinnedSource
     private let reader: GIFReader
-    private let canvas: PixelBuffer
+    private var canvas: PixelBuffer?
 
     init(_ source: ImageSource, limits: icodec_limits) throws(ImageCodecError) {
         self.source = try PinnedSource(source)
         reader = try GIFReader(self.source.lent, limits: limits)
-        canvas = try PixelBuffer(byteCount: reader.width * reader.height * 4)
     }
 
+    var header: ImageHeader { reader.header }
+
     func next(_ watch: inout icodec_watch) throws(ImageCodecError) -> ComposedFrame? {
+        if canvas == nil { canvas = try PixelBuffer(byteCount: reader.width * reader.height * 4) }
+        guard let canvas else { return nil }
         var error = icodec_error()
         var isThere = false
         var milliseconds: UInt32 = 0
@@ -45,26 +62,24 @@ final class GIFComposer: FrameComposing {
 /// The frames of a WebP as libwebp composes them.
 final class WebPComposer: FrameComposing {
     private let source: PinnedSource
-    private let animation: OpaquePointer
+    private var animation: OpaquePointer?
+    let header: ImageHeader
 
-    init(_ source: ImageSource) throws(ImageCodecError) {
+    init(_ source: ImageSource, limits: icodec_limits) throws(ImageCodecError) {
         // libwebp wants all bytes at once.
         self.source = try PinnedSource(source, inMemory: true)
-        var error = icodec_error()
         let lent = self.source.lent
-        guard let animation = icodec_webp_animation_open(lent.bytes, lent.size, &error) else {
-            throw ImageCodecError(error, format: .webp)
-        }
-        self.animation = animation
+        header = try WebPReader(UnsafeBufferPointer(start: lent.bytes, count: lent.size), limits: limits).header
     }
 
     deinit { icodec_webp_animation_close(animation) }
 
     func next(_ watch: inout icodec_watch) throws(ImageCodecError) -> ComposedFrame? {
         var error = icodec_error()
+        if animation == nil { animation = icodec_webp_animation_open(source.lent.bytes, source.lent.size, &error) }
         var canvas: UnsafePointer<UInt8>?
         var milliseconds: UInt32 = 0
-        guard icodec_webp_animation_next(animation, &watch, &canvas, &milliseconds, &error) else {
+        guard let animation, icodec_webp_animation_next(animation, &watch, &canvas, &milliseconds, &error) else {
             throw ImageCodecError(error, format: .webp)
         }
         return canvas.map { ComposedFrame(canvas: $0, milliseconds: Int(milliseconds)) }

@@ -4,6 +4,15 @@ extension ImageHeader {
     /// The number of frames; 1 for a still image.
     package var frameCount: Int { max(1, Int(description.frames)) }
 
+    /// The number of frames that are read one after another.
+    package var shownFrames: Int { isAnimated ? frameCount : 1 }
+
+    /// The number of times that the frames are shown; 0: for ever.
+    package var loops: Int { isAnimated ? Int(description.loops) : 1 }
+
+    /// The time of all frames.
+    package var duration: Duration { isAnimated ? .milliseconds(Int64(clamping: description.milliseconds)) : .zero }
+
     /// True if the file has several frames that are read.
     package var isAnimated: Bool {
         registered == nil && frameCount > 1 && (format == .gif || format == .webp)

@@ -34,7 +34,7 @@ extension ImageDecoder {
             let isDirect = lanes.count == 1 && first.resizer.resizing.isIdentity
             let all = isDirect ? first.resizer.pixels : try PixelBuffer(byteCount: header.width * header.height * 4)
             try pass.shared { (watch) throws(ImageCodecError) in try reader.readAll(into: all, &watch) }
-            if !isDirect { feed.run(all, header.size) }
+            if !isDirect { feed.run(all.bytes, header.size) }
         }
         try pass.shared { (watch) throws(ImageCodecError) in try reader.finish(&watch) }
         let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }

@@ -35,7 +35,7 @@ extension ImageDecoder {
         }
         if let damage = image.damage, !allowTruncated { throw damage }
         header.profile = image.profile
-        RowFeed(lanes: lanes, pass: pass).run(image.pixels, header.size)
+        RowFeed(lanes: lanes, pass: pass).run(image.pixels.bytes, header.size)
         let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
         finish(lanes, header, conversion, mayHaveAlpha: header.mayHaveAlpha, damage: image.damage)
     }

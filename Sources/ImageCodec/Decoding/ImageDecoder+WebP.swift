@@ -51,7 +51,7 @@ extension ImageDecoder {
         let damage = try pass.shared { (watch) throws(ImageCodecError) in
             try reader.decode(into: all, size: decoded, watch)
         }
-        if !isDirect { RowFeed(lanes: lanes, pass: pass).run(all, decoded) }
+        if !isDirect { RowFeed(lanes: lanes, pass: pass).run(all.bytes, decoded) }
         let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
         finish(lanes, header, conversion, mayHaveAlpha: mayHaveAlpha, damage: damage)
     }

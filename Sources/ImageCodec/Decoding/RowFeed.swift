@@ -36,24 +36,24 @@ struct RowFeed {
             }
             if got == 0 { break }
             pass.collector?.add(rows.bytes, pixels: got * reader.width, of: reader.width * reader.height)
-            push(rows, count: got, step: stride)
+            push(rows.bytes, count: got, step: stride)
             seen += got
         }
         guard seen < reader.height else { return }
         memset(rows.bytes, 0, stride)
-        push(rows, count: reader.height - seen, step: 0)
+        push(rows.bytes, count: reader.height - seen, step: 0)
     }
 
     /// Processes complete pixels.
-    func run(_ pixels: PixelBuffer, _ size: ResizePlan.Size) {
+    func run(_ pixels: UnsafePointer<UInt8>, _ size: ResizePlan.Size) {
         push(pixels, count: size.height, step: size.width * 4)
     }
 
-    private func push(_ rows: PixelBuffer, count: Int, step: Int) {
+    private func push(_ rows: UnsafePointer<UInt8>, count: Int, step: Int) {
         for lane in lanes {
             lane.output.attempt { () throws(ImageCodecError) in
                 try lane.output.budget.measured { (watch) throws(ImageCodecError) in
-                    try lane.resizer.push(rows.bytes, count: count, step: step, &watch)
+                    try lane.resizer.push(rows, count: count, step: step, &watch)
                 }
             }
         }

@@ -10,6 +10,8 @@ struct AcceptedFormats {
     private(set) var isAVIF = false
     /// True if it prefers JSON to plain text: for placeholders.
     private(set) var isJSON = false
+    /// True if it names an image's type, or `image/*`: `*/*` is also sent by programs that want JSON.
+    private(set) var isImage = false
 
     /// No preference.
     init() {}
@@ -26,6 +28,7 @@ struct AcceptedFormats {
         }
         let json = weights["application/json"] ?? 0
         isJSON = json > 0 && json >= weights["text/plain"] ?? 0
+        isImage = weights.contains { $0.key.hasPrefix("image/") && $0.value > 0 }
         let rest = weights["image/*"] ?? weights["*/*"] ?? 0
         let others = max(weights["image/jpeg"] ?? rest, weights["image/png"] ?? rest)
         let (webP, avif) = (weights["image/webp"] ?? 0, weights["image/avif"] ?? 0)

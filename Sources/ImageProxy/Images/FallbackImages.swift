@@ -30,14 +30,4 @@ package struct FallbackImages: Sendable {
         guard Self.statuses.contains(status) else { return nil }
         return byStatus[status] ?? general
     }
-
-    /// True if the client's `Accept` (RFC 9110 section 12.5.1) names an image's type: `*/*` is also sent by programs that want JSON.
-    static func areAccepted(_ accept: String?) -> Bool {
-        guard let accept else { return false }
-        return accept.split(separator: ",").contains { member in
-            let parts = member.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            guard let type = parts.first, type.hasPrefix("image/") else { return false }
-            return !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
-        }
-    }
 }

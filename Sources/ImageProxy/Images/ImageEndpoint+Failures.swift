@@ -21,7 +21,7 @@ extension ImageEndpoint {
         _ error: ImageCacheError, of operation: ImageOperation, for incoming: Request, _ rules: ImageRules,
         since before: DownloadCache.ResourceState
     ) -> Response {
-        let response = Response(imageFailure: error)
+        let response = error.isSVGOtherwise(rules) ? .svgOtherwise(error) : Response(imageFailure: error)
         // The original that could not be decoded has itself just been stored, which is a change.
         if !cache.isInvalidated(since: before) {
             negatives.note(response, of: operation, rules, cache.state(of: operation.request), at: now())
@@ -38,7 +38,7 @@ extension ImageEndpoint {
         response.head.headerFields[.cacheStatus] = "\(rules.name); \(cacheStatus)"
         guard let file = rules.fallbacks.file(for: failure.head.status.code) else { return response }
         response.head.headerFields[.vary] = "Accept"
-        guard FallbackImages.areAccepted(incoming.head.fields[.accept]) else { return response }
+        guard AcceptedFormats(incoming.head.fields[values: .accept]).isImage else { return response }
         response.head.headerFields[.contentType] = file.format.mediaType
         response.head.headerFields[.cacheControl] = "max-age=\(max(1, seconds))"
         response.head.headerFields[.xContentTypeOptions] = "nosniff"

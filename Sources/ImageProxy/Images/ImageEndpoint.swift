@@ -14,6 +14,9 @@ package protocol ThumbnailRendering: Sendable {
     func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail
+    func unchanged(
+        _ request: ImageRequest, if format: ImageFormat, mostBytes: Int
+    ) async throws(ImageCacheError) -> Thumbnail?
 }
 
 extension DownloadCache: ThumbnailRendering {}
@@ -87,10 +90,21 @@ package final class ImageEndpoint: RequestHandler {
         var request = operation.request
         request.file.client = incoming.client.subscriber
         do throws(ImageCacheError) {
+            return try await image(operation, request, for: incoming, rules)
+        } catch {
+            return failure(error, of: operation, for: incoming, rules, since: before)
+        }
+    }
+
+    private func image(
+        _ operation: ImageOperation, _ request: ImageRequest, for incoming: Request, _ rules: ImageRules
+    ) async throws(ImageCacheError) -> Response {
+        do throws(ImageCacheError) {
             let thumbnail = try await cache.thumbnail(for: request, as: operation.encoding)
             return ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: now())
         } catch {
-            return failure(error, of: operation, for: incoming, rules, since: before)
+            if let svg = try await passedSVG(error, of: operation, request, for: incoming, rules) { return svg }
+            throw error
         }
     }
 

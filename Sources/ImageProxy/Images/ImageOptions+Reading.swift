@@ -184,7 +184,6 @@ extension ImageOptions {
         if text == "black" { return .black }
         var digits = text.hasPrefix("#") ? String(text.dropFirst()) : text
         if digits.utf8.count == 3 { digits = digits.reduce(into: "") { $0 += "\($1)\($1)" } }
-        guard digits.allSatisfy(\.isHexDigit) else { return nil }
         return ImageSizing.Color(hexadecimal: "#" + digits)
     }
 }

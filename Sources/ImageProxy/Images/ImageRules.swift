@@ -23,6 +23,8 @@ package struct ImageRules: Sendable {
     package var limits = DecodingLimits()
     /// The treatment of images whose original has damaged data.
     package var damaged = DamagedImages.serve
+    /// The treatment of originals that are SVGs.
+    package var svg = SVGHandling.refuse
     /// The marks of the option `watermark`, by name.
     package var watermarks: [String: ImageWatermark] = [:]
     /// True if clients' hints choose what URLs leave open; ``presets`` must take them, too.
@@ -50,6 +52,14 @@ package enum DamagedImages: String, Sendable, CaseIterable {
     case serve
     /// It is refused with 422 (Unprocessable Content).
     case refuse
+}
+
+/// The treatment of originals that are SVGs.
+package enum SVGHandling: String, Sendable, CaseIterable {
+    /// They are refused with 415 (Unsupported Media Type).
+    case refuse
+    /// They are sent unchanged to requests that ask for no other image than the original; others are refused.
+    case pass
 }
 
 /// The image that a URL and the client's fields request.

@@ -89,9 +89,9 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         }
     }
 
-    /// The size and the effects that are asked for may exceed limits that others do not.
+    /// The size and the effects that are asked for may exceed limits that others do not; an SVG may be passed through without them.
     private static func dependsOnOptions(_ response: Response) -> Bool {
-        response.error == "image-too-large" || response.error == "image-unfit"
+        ["image-too-large", "image-unfit", "svg-unchanged"].contains(response.error)
     }
 }
 

@@ -28,6 +28,7 @@ extension ServerConfiguration {
         rules.limits.bytes = Int(clamping: maxImageBytes)
         rules.limits.seconds = imageTimeout / .seconds(1)
         rules.damaged = damagedImages
+        rules.svg = svg
         rules.fallbacks = try fallbacks()
         rules.negativeLifetime = negativeLifetime / .seconds(1)
         rules.transfer = imageTransfer

@@ -73,6 +73,7 @@ struct ServerConfiguration: Sendable {
     var maxAnimationDuration: Duration = .seconds(600)
     var imageTimeout: Duration = .seconds(30)
     var damagedImages = DamagedImages.serve
+    var svg = SVGHandling.refuse
     /// `FILE` or `STATUS:FILE`: images in place of errors.
     var fallbackImages: [String] = []
     /// The time for which a failing original is not asked for again.

@@ -19,6 +19,16 @@ extension Setting {
             "negative-ttl", \.negativeLifetime, mayBeZero: true,
             "The time for which an original that is missing (404, 410) or no usable image (415, 422) is not asked for again; 0: none."
         ).reloadable,
+        Setting(
+            name: "svg", placeholder: "refuse|pass",
+            help:
+                "Originals that are SVGs: refused with 415, or sent as they are to requests without a size, effect or format.",
+            isReloadable: true,
+            read: { text, configuration in
+                guard let svg = SVGHandling(rawValue: text) else { return "must be refuse or pass" }
+                configuration.svg = svg
+                return nil
+            }, text: { $0.svg.rawValue }, copy: { $1.svg = $0.svg }),
     ]
 }
 

@@ -104,11 +104,10 @@ struct SizingOptions: ParsableArguments {
         var value: ImageSizing.Color
 
         init?(argument: String) {
-            let digits = argument.hasPrefix("#") ? argument.dropFirst() : Substring(argument)
-            guard digits.utf8.count == 6, let number = UInt32(digits, radix: 16) else { return nil }
-            value = .init(
-                red: UInt8(truncatingIfNeeded: number >> 16), green: UInt8(truncatingIfNeeded: number >> 8),
-                blue: UInt8(truncatingIfNeeded: number))
+            guard let value = ImageSizing.Color(hexadecimal: argument.hasPrefix("#") ? argument : "#" + argument) else {
+                return nil
+            }
+            self.value = value
         }
     }
 

@@ -65,9 +65,10 @@ extension ImageSizing.Color {
 
     /// Parses `#rrggbb`.
     package init?(hexadecimal text: String) {
-        guard text.utf8.count == 7, text.hasPrefix("#"), let number = UInt32(text.dropFirst(), radix: 16) else {
-            return nil
-        }
+        // Int's own parser takes a sign, too.
+        guard text.utf8.count == 7, text.hasPrefix("#"), text.dropFirst().allSatisfy(\.isHexDigit),
+            let number = UInt32(text.dropFirst(), radix: 16)
+        else { return nil }
         self.init(
             red: UInt8(truncatingIfNeeded: number >> 16), green: UInt8(truncatingIfNeeded: number >> 8),
             blue: UInt8(truncatingIfNeeded: number))

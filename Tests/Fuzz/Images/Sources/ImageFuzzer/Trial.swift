@@ -10,6 +10,8 @@ struct Trial {
         decoder.limits.pixels = 1 << 20
         decoder.limits.memory = 64 << 20
         decoder.limits.seconds = 1
+        decoder.limits.frames = 40
+        decoder.limits.animationPixels = 1 << 22
         decoder.keepsMetadata = true
         // Choices that depend on the input, so that an input always does the same.
         let choices = bytes.last ?? 0
@@ -30,6 +32,21 @@ struct Trial {
             }
         }
         if format == .jpeg { preview() }
+        if format == .gif || format == .webp { animation(source) }
+    }
+
+    /// All frames, resized and written again; of every second input the first ones are passed over, as those that a memory has.
+    private func animation(_ source: ImageSource) {
+        guard let reader = try? decoder.frames(of: source, to: .fit(24, 24)) else { return }
+        if bytes.count % 2 == 0 {
+            for _ in 0..<3 where (try? reader.skip()) != true { return }
+        }
+        let encoder = try? AnimationEncoder(.webp(), width: reader.width, height: reader.height)
+        while let frame = try? reader.next() {
+            check(frame.image)
+            try? encoder?.add(frame.image, for: frame.duration)
+        }
+        if let file = try? encoder?.finish() { _ = try? ImageInfo.read(ImageSource(file)) }
     }
 
     private func preview() {

@@ -1,0 +1,33 @@
+#ifndef ICODEC_GIF_LZW_H
+#define ICODEC_GIF_LZW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { lzw_codes = 4096, lzw_longest = lzw_codes };
+
+/// The state of GIF's variant of LZW (GIF89a, appendix F) in one frame. What it produces stands in `output` until it is taken.
+typedef struct {
+    uint16_t prefix[lzw_codes], length[lzw_codes];
+    uint8_t suffix[lzw_codes], first[lzw_codes];
+    uint32_t clear; // the code that empties the table; the next one ends the data
+    uint32_t next; // free code
+    uint32_t width; // of a code in bits
+    int32_t last; // code; -1 after a clear
+    uint64_t bits; // read and not used yet
+    uint32_t held; // of them
+    uint32_t count; // bytes in the output
+} icodec_lzw;
+
+typedef enum { lzw_more, lzw_enough, lzw_end, lzw_broken } lzw_state;
+
+/// - Parameter size: Of a pixel in bits, 1 to 8.
+void icodec_lzw_start(icodec_lzw *lzw, uint32_t size);
+
+/// Decodes until the output has `wanted` bytes: `lzw_more` when `*data` is used up before.
+///
+/// - Parameter output: `wanted` and `lzw_longest` bytes.
+lzw_state icodec_lzw_run(
+    icodec_lzw *lzw, const uint8_t **data, const uint8_t *end, uint8_t *output, uint32_t wanted);
+
+#endif

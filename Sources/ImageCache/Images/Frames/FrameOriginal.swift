@@ -1,0 +1,95 @@
+import ImageCodec
+import MemoryCache
+
+/// A file whose frames are rendered, and how: the part that all passes over them have in common.
+struct FrameOriginal: Sendable {
+    let file: CachedFile
+    let header: ImageHeader
+    let request: ImageRequest
+    let memory: ImageMemory
+    let renderer: ImageRenderer
+    private let key: FrameKey
+    /// Bytes that the rendering of a frame takes.
+    let bytes: Int
+    /// A measure of its work: pixels.
+    let pixels: Int
+
+    init(
+        _ file: CachedFile, _ header: ImageHeader, _ request: ImageRequest, _ key: ImageKey, _ pipeline: ImagePipeline
+    ) throws(ImageCodecError) {
+        try request.decoder.limits.check(framesOf: header)
+        let target = try request.decoder.target(request.sizing, of: header)
+        let footprint = key.recipe.footprint(of: target, mayHaveAlpha: header.mayHaveAlpha)
+        (self.file, self.header, self.request) = (file, header, request)
+        memory = pipeline.memory
+        renderer = pipeline.renderer
+        self.key = FrameKey(file, key)
+        bytes = header.memory(at: target.scale) + target.memory + footprint.memory
+        pixels = header.pixelCount + footprint.pixels
+    }
+
+    var turn: DecodingSlots.Turn {
+        DecodingSlots.Turn(
+            priority: request.file.priority, owner: key.original, cost: pixels, client: request.file.client)
+    }
+
+    /// The frame in memory. Bodies never change: whoever has this one may use what was made of it.
+    func frame(_ number: Int) -> AnimationFrame? {
+        guard case .frame(let frame) = memory.value(for: .frame(key.with(number: number))) else { return nil }
+        return frame.frame
+    }
+
+    func keep(_ frame: AnimationFrame, _ number: Int) {
+        guard file.isStored else { return }
+        memory.insert(.frame(RenderedFrame(frame)), for: .frame(key.with(number: number)), cost: frame.image.cost)
+    }
+}
+
+/// A frame in memory: of one stored body, by one recipe.
+struct FrameKey: MemoryCacheKey {
+    let original: ResourceKey
+    private let body: Int64
+    private let limits: DecodingLimits
+    private let recipe: ImageRecipe
+    private var number = 0
+
+    init(_ file: CachedFile, _ key: ImageKey) {
+        original = key.original
+        body = file.body.entry.id
+        limits = key.limits
+        recipe = key.recipe
+    }
+
+    func with(number: Int) -> FrameKey {
+        var key = self
+        key.number = number
+        return key
+    }
+}
+
+/// A frame as the memory cache holds it.
+final class RenderedFrame: Sendable {
+    let frame: AnimationFrame
+
+    init(_ frame: AnimationFrame) { self.frame = frame }
+}
+
+extension ImagePipeline {
+    /// The file for a request, whose frames are to be rendered.
+    func frames(for request: ImageRequest) async throws(ImageCacheError) -> FrameOriginal {
+        guard request.file.method == .get else {
+            throw ImageCacheError(.invalidRequest, message: "the method of a request for an image must be GET")
+        }
+        var request = request
+        request.decoder.registered = decoders
+        request.decoder.frame = 0
+        let subscription = fetcher.subscribe(to: request.file)
+        let file = try await subscription.value().sharing(!subscription.isFirst)
+        let header = try await header(of: file, request.decoder).showingFrames
+        do throws(ImageCodecError) {
+            return try FrameOriginal(file, header, request, ImageKey(request, .pixels, by: fetcher.rules), self)
+        } catch {
+            throw ImageCacheError(error, file)
+        }
+    }
+}
