@@ -137,8 +137,8 @@ let package = Package(
         .target(
             name: "ImageProxy",
             dependencies: [
-                "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ConcurrencyPrimitives", "Transfer",
-                "URLSigning",
+                "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ConcurrencyPrimitives",
+                "RemoteStore", "Transfer", "URLSigning",
                 httpTypes,
             ],
             swiftSettings: strict
@@ -161,7 +161,7 @@ let package = Package(
             name: "imgcache-server",
             dependencies: [
                 "CLinux", "Digests", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin",
-                "ConcurrencyPrimitives",
+                "ConcurrencyPrimitives", "RemoteStore", "Transfer",
                 "URLSigning", "Units", httpTypes,
                 logging,
                 product("Configuration", "swift-configuration", for: "Service"),
@@ -255,7 +255,9 @@ let package = Package(
         .testTarget(
             name: "ImageProxyTests",
             dependencies: [
-                "HTTPServer", "ImageCache", "ImageProxy", "TestSupport", "URLSigning", httpTypes,
+                "ConcurrencyPrimitives", "HTTPServer", "ImageCache", "ImageProxy", "TestSupport", "Transfer",
+                "URLSigning",
+                httpTypes,
                 nioCore,
             ],
             swiftSettings: strict),

@@ -113,7 +113,7 @@ public final class DownloadCache: Sendable {
     /// Removes the responses and images of an original from memory.
     func forgetImages(of request: FileRequest) {
         valuesIfUsed?.forget(ResourceKey(request, by: fetcher.rules))
-        fetcher.hotResponses.forget(fetcher.rules.keyURL(of: request.key ?? request.url))
+        fetcher.hotResponses.forget(fetcher.rules.keyURL(of: request.key ?? request.url), of: request.owner)
         images.withLock { $0 }?.memory.removeVariants(of: ResourceKey(request, by: fetcher.rules))
     }
 

@@ -1,35 +1,50 @@
+package import ConcurrencyPrimitives
 package import HTTPServer
 import HTTPTypes
 
-/// Routes requests: `/image/…` to the image endpoint, everything else to the proxy.
+/// Routes requests to the origin of their host and path: `/image/OPTIONS/PATH` to its images, by PATH, everything else to its proxy.
 package struct Router: RequestHandler {
-    let proxy: any RequestHandler
-    /// The handler of images; nil: images are disabled, and `/image/` belongs to the origin.
-    let images: (any RequestHandler)?
+    private let current: Locked<OriginSet>
 
-    package init(proxy: any RequestHandler, images: (any RequestHandler)?) {
-        self.proxy = proxy
-        self.images = images
-    }
+    package init(_ current: Locked<OriginSet>) { self.current = current }
 
     /// The path prefix of images.
     static let imagePrefix = "/image/"
 
     package func readyResponse(to incoming: Request) -> Response? {
-        guard let endpoint = endpoint(for: incoming.head) else { return nil }
+        guard case .endpoint(let endpoint) = destination(of: incoming.head) else { return nil }
         return endpoint.readyResponse(to: incoming)
     }
 
     package func response(to incoming: Request) async -> Response {
-        guard let endpoint = endpoint(for: incoming.head) else { return Self.ownResponse(to: incoming.head) }
-        return await endpoint.response(to: incoming)
+        switch destination(of: incoming.head) {
+        case .server: Self.ownResponse(to: incoming.head)
+        case .none: .failure(404, "no-origin", "No origin is configured for this host and path.")
+        case .endpoint(let endpoint): await endpoint.response(to: incoming)
+        }
     }
 
-    /// nil: the server responds itself.
-    private func endpoint(for head: RequestHead) -> (any RequestHandler)? {
-        guard case .path(let path) = head.target, head.method != .trace, !Self.isLastHop(head) else { return nil }
-        if let images, path.hasPrefix(Self.imagePrefix) { return images }
-        return proxy
+    private enum Destination {
+        /// The server responds itself.
+        case server
+        case none
+        case endpoint(any RequestHandler)
+    }
+
+    private func destination(of head: RequestHead) -> Destination {
+        guard case .path(let target) = head.target, head.method != .trace, !Self.isLastHop(head) else { return .server }
+        let table = current.withLock { $0 }.table
+        let isImage = target.hasPrefix(Self.imagePrefix)
+        let path = isImage ? Self.originalPath(of: target) : target
+        guard let handlers = table.value(authority: head.authority, target: path) else { return .none }
+        return .endpoint(isImage ? handlers.images : handlers.proxy)
+    }
+
+    /// The path behind the options of an image, or `/`, which has the error.
+    private static func originalPath(of target: String) -> String {
+        let rest = target.utf8.dropFirst(imagePrefix.utf8.count)
+        guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return "/" }
+        return String(target[slash...])
     }
 
     /// RFC 9110 section 7.6.2: with OPTIONS and TRACE, `Max-Forwards: 0` ends here.

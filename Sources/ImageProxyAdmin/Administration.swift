@@ -1,5 +1,6 @@
 package import HTTPServer
 package import ImageCache
+package import ImageProxy
 package import Logging
 package import Metrics
 import NIOCore
@@ -12,15 +13,15 @@ package struct Administration: Sendable {
         package var hosts: [String] = []
         /// The caching rules.
         package var rules = CacheRules()
-        /// The origin's URL without a trailing slash and without credentials.
-        package var origin: String
+        /// The present origins.
+        package var origins: @Sendable () -> OriginSet
         /// The program's version.
         package var version: String
         /// The present token for purging; nil: purging is disabled.
         package var token: @Sendable () -> String? = { nil }
 
-        package init(origin: String, version: String) {
-            self.origin = origin
+        package init(version: String, origins: @escaping @Sendable () -> OriginSet) {
+            self.origins = origins
             self.version = version
         }
     }
@@ -54,7 +55,7 @@ package struct Administration: Sendable {
         let routes = AdminRoutes(
             cache: cache, rules: options.rules, history: history, registry: registry, ranking: ranking,
             readiness: readiness, admission: AdminGuard(names: [address.host] + options.hosts, token: options.token),
-            origin: options.origin, version: options.version, logger: logger)
+            origins: options.origins, version: options.version, logger: logger)
         let listener = try await AdminListener.start(routes, on: address)
         if let bound = listener.address, let ip = bound.ipAddress, let port = bound.port {
             logger.notice("administered on \(ListenAddress(host: ip, port: port))")

@@ -77,7 +77,8 @@ public final class TransferEngine: HTTPTransport {
             throw TransferError(.libcurl, url: URLText.withoutUserinfo(request.url), String(cString: reason))
         }
         let prepared = try PreparedRequest(request)
-        if mailbox.configuration.addressPolicy.judges, request.options.proxy?.isEmpty == false {
+        let policy = request.options.gate?.gate.addressPolicy ?? mailbox.configuration.addressPolicy
+        if policy.judges, request.options.proxy?.isEmpty == false {
             throw TransferError(
                 .invalidRequest, url: prepared.url.text,
                 "a proxy would connect to whatever address it likes; this engine uses none")

@@ -35,6 +35,8 @@ public struct TransferError: Error, Sendable {
         public static let refusedBySink = Code("refusedBySink")
         /// The received bytes are not HTTP, contradict each other, or exceed all limits.
         public static let protocolViolation = Code("protocolViolation")
+        /// The origin is left alone for a while after failures; nothing was sent to it.
+        package static let leftAlone = Code("leftAlone")
         public static let cancelled = Code("cancelled")
     }
 

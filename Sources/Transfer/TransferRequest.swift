@@ -31,6 +31,8 @@ public struct TransferRequest: Sendable {
     public var conditions: StoredBodyConditions?
     /// Other hosts that may bring parts of the body. ``SegmentingTransport`` alone uses them.
     package var furtherSources: FurtherSources?
+    /// Fields in place of those of the same names, for the URL's own origin only (scheme, host and port): a service's keys.
+    package var originFields: HTTPFields = [:]
 
     public init(
         url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: [UInt8]? = nil,
@@ -142,6 +144,8 @@ public struct TransferOptions: Sendable, Hashable {
     package var isSegment = false
     /// True to report `TransferEvent.requestHead(_:)` and `TransferEvent.responseHead(_:)`.
     public var reportsHeads = false
+    /// The decisions of a service about the transfers for one of its origins; default none.
+    package var gate: GateReference?
 
     public init() {}
 }

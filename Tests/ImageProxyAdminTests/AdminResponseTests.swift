@@ -81,6 +81,7 @@ import Testing
             (#"{"url":"http://a/b"}"#, .target(.url("http://a/b"))),
             (#"{"prefix":"https://a/"}"#, .target(.prefix("https://a/"))),
             (#"{"host":"a.example"}"#, .target(.host("a.example"))), (#"{"all":true}"#, .everything),
+            (#"{"origin":"shop"}"#, .origin("shop")),
             (#"{"all":false,"host":"a"}"#, .target(.host("a"))),
         ] as [(String, PurgeCommand.Scope)])
     func `a purge names exactly one thing`(text: String, scope: PurgeCommand.Scope) throws {

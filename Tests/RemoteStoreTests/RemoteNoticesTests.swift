@@ -1,10 +1,11 @@
+import ConcurrencyPrimitives
 import Testing
 
 @testable import RemoteStore
 
 @Suite("What is told of a remote store's failures")
 struct RemoteNoticesTests {
-    private func notices(_ ends: [(isFailure: Bool, change: RemoteBreaker.Change?)]) -> [RemoteNotices.Notice] {
+    private func notices(_ ends: [(isFailure: Bool, change: CircuitBreaker.Change?)]) -> [RemoteNotices.Notice] {
         var notices = RemoteNotices()
         return ends.compactMap { notices.notice(isFailure: $0.isFailure, $0.change) }
     }

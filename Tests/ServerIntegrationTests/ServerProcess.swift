@@ -12,9 +12,11 @@ final class ServerProcess: Sendable {
 
     /// Starts it and waits until it listens.
     ///
-    /// - Parameter directory: with the store of an earlier one; `nil`: a new one.
+    /// - Parameters:
+    ///   - origin: nil: those of a configuration file.
+    ///   - directory: with the store of an earlier one; `nil`: a new one.
     init(
-        origin: String, _ options: String..., environment: [String: String] = [:],
+        origin: String?, _ options: String..., environment: [String: String] = [:],
         directory: TestDirectory? = nil, executable: String = ServerProcess.executable, leading: [String] = []
     ) async throws {
         let directory = try directory ?? TestDirectory()
@@ -25,7 +27,7 @@ final class ServerProcess: Sendable {
         variables["HOME"] = directory.path
         process = try ChildProcess(
             executable,
-            leading + ["--origin", origin, "--listen", "127.0.0.1:0"]
+            leading + (origin.map { ["--origin", $0] } ?? []) + ["--listen", "127.0.0.1:0"]
                 + Self.defaults(options, cache: directory.path("cache")) + options,
             environment: variables.merging(environment) { $1 })
         guard await process.says("listening on 127.0.0.1:") else {

@@ -3,8 +3,8 @@ package import HTTPSemantics
 /// `Host` (RFC 9110 section 7.2), or the authority of a request target: a host and an optional port.
 ///
 /// Stricter than RFC 3986: forms that resemble neither a name nor an address are interpreted differently by recipients.
-package struct HostField: Hashable {
-    package enum Host: Hashable {
+package struct HostField: Hashable, Sendable {
+    package enum Host: Hashable, Sendable {
         /// In lower case, without a trailing dot. Empty if the field is.
         case name(String)
         case address(NetworkAddress)

@@ -35,7 +35,7 @@ extension Fetcher {
         var generation = generation
         for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
-            hotResponses.forget(url)
+            hotResponses.forget(url, of: resolved.request.owner)
             let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofDerivedImages, $0.ofSearch] }
             remote?.invalidate(
                 resolved.keys(ofURL: url), url: rules.keyURL(of: url), allOwners: resolved.owner != nil)

@@ -44,7 +44,8 @@ struct Fetcher: Sendable {
                 $0, store: store, executor: executor, now: configuration.now, logger: configuration.logger)
         }
         transport = SegmentingTransport(
-            configuration.transport ?? TransferEngine(configuration: .init(configuration, store: store)))
+            GatedTransport(
+                configuration.transport ?? TransferEngine(configuration: .init(configuration, store: store))))
     }
 
     // MARK: Fetching

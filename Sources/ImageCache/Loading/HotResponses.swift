@@ -74,6 +74,8 @@ final class HotResponses: Sendable {
     private struct Key: MemoryCacheKey {
         /// Normalised.
         var url: String
+        /// As ``FileRequest/owner``.
+        var owner: String?
     }
 
     /// `nil`: nothing is kept, and a process that ends after one request does not set up a memory cache.
@@ -96,8 +98,9 @@ final class HotResponses: Sendable {
     // MARK: Serving
 
     func response(for request: FileRequest) -> HotResponse? {
-        guard request.owner == nil, request.transfer.credentials == nil, request.body == nil, request.key == nil,
-            let entry = memory?.value(for: Key(url: request.url)), .now - entry.lookedAt < Self.lookInterval,
+        guard request.transfer.credentials == nil, request.body == nil, request.key == nil,
+            let entry = memory?.value(for: Key(url: request.url, owner: request.owner)),
+            .now - entry.lookedAt < Self.lookInterval,
             store.isCurrent(entry.generation)
         else { return nil }
         switch Kind(request) {
@@ -194,7 +197,7 @@ final class HotResponses: Sendable {
     func keep(_ stored: CachedResponse, to resolved: ResolvedRequest) {
         let request = resolved.request
         guard let memory, let file = stored.file, file.source == .disk, file.size <= Self.sizeLimit,
-            request.url == resolved.url, request.owner == nil, request.transfer.credentials == nil,
+            request.url == resolved.url, request.transfer.credentials == nil,
             Kind(request) != .other, store.isCurrent(file.generation)
         else { return }
         var response = file.response
@@ -208,7 +211,7 @@ final class HotResponses: Sendable {
         var head = rules.head(of: served, from: response)
         guard let age = head.headerFields[.age].flatMap({ Double($0) }) else { return }
         head.headerFields[.age] = nil
-        let key = Key(url: request.url)
+        let key = Key(url: request.url, owner: request.owner)
         let older = memory.value(for: key)
         guard let body = older?.id == file.body.entry.id ? older?.body : file.bytes() else { return }
         let variant = rules.selectingText(of: request.fields, for: response.fields) ?? "*"
@@ -219,7 +222,7 @@ final class HotResponses: Sendable {
         memory.insert(entry, for: key, cost: body.count + 2048)
     }
 
-    func forget(_ url: String) { _ = memory?.remove(Key(url: url)) }
+    func forget(_ url: String, of owner: String?) { _ = memory?.remove(Key(url: url, owner: owner)) }
 
     func forgetAll() { memory?.removeAll() }
 

@@ -79,7 +79,7 @@ extension RemoteCache {
         }
     }
 
-    private func finished(_ outcome: RemoteBreaker.Outcome, _ error: RemoteError?) {
+    private func finished(_ outcome: CircuitBreaker.Outcome, _ error: RemoteError?) {
         let (notice, ended) = state.withLock { state in
             if error != nil { state.counts.errors += 1 }
             let change = state.breaker.finished(outcome, at: .now)

@@ -18,7 +18,7 @@ final class RemoteCache: Sendable {
     }
 
     struct State {
-        var breaker: RemoteBreaker
+        var breaker: CircuitBreaker
         var reads = PendingReads()
         var notices = RemoteNotices()
         /// The store's way with conditions of uploads; nil: not known yet.
@@ -63,12 +63,12 @@ final class RemoteCache: Sendable {
             configuration, over: transport,
             sizeLimit: Int(max(configuration.maxBodySize, configuration.partSize)) + RemoteObject.maxHeadSize,
             now: now)
-        var limits = RemoteBreaker.Limits()
+        var limits = CircuitBreaker.Limits()
         limits.failures = max(1, configuration.failureLimit)
         limits.slow = configuration.slowResponse
         state = Locked(
             State(
-                breaker: RemoteBreaker(limits),
+                breaker: CircuitBreaker(limits),
                 queue: RemoteQueue(
                     maxCount: configuration.maxWaitingUploads, maxBytes: configuration.maxWaitingBytes,
                     width: configuration.maxUploads)))

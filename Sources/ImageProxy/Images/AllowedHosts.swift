@@ -26,8 +26,14 @@ package struct AllowedHosts: Sendable {
 
     var isEmpty: Bool { patterns.isEmpty }
 
-    func contains(_ endpoint: Endpoint) -> Bool {
+    /// Returns true if a host is included by its own name, and not by that of a domain above it.
+    func names(_ endpoint: Endpoint) -> Bool { contains(endpoint) { !$0.isSuffix } }
+
+    func contains(_ endpoint: Endpoint) -> Bool { contains(endpoint) { _ in true } }
+
+    private func contains(_ endpoint: Endpoint, by isMeant: (Pattern) -> Bool) -> Bool {
         patterns.contains { pattern in
+            guard isMeant(pattern) else { return false }
             let isPort = pattern.port.map { $0 == endpoint.port } ?? (endpoint.port == 80 || endpoint.port == 443)
             guard isPort else { return false }
             guard pattern.isSuffix else { return endpoint.host == pattern.host }

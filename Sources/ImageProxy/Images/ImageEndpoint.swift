@@ -1,4 +1,3 @@
-package import ConcurrencyPrimitives
 package import FoundationEssentials
 package import HTTPServer
 import HTTPTypes
@@ -28,25 +27,25 @@ extension DownloadCache: ThumbnailRendering {}
 /// rendering.
 package final class ImageEndpoint: RequestHandler {
     let cache: any ThumbnailRendering
-    private let current: Locked<ImageRules>
+    private let rules: ImageRules
+    private let isCurrent: @Sendable () -> Bool
     let now: @Sendable () -> Date
     let negatives = NegativeResponses<DownloadCache.ResourceState>()
     private let known = ParsedTargets()
 
-    /// - Parameter rules: Returns the present rules for each request.
+    /// - Parameter isCurrent: Returns false when other rules have taken the place of these.
     package init(
-        rules: Locked<ImageRules>, cache: any ThumbnailRendering, now: @escaping @Sendable () -> Date = { Date() }
+        rules: ImageRules, cache: any ThumbnailRendering, isCurrent: @escaping @Sendable () -> Bool = { true },
+        now: @escaping @Sendable () -> Date = { Date() }
     ) {
+        self.rules = rules
         self.cache = cache
+        self.isCurrent = isCurrent
         self.now = now
-        current = rules
     }
-
-    private var rules: ImageRules { current.withLock { $0 } }
 
     package func readyResponse(to incoming: Request) -> Response? {
         guard incoming.method == .get || incoming.method == .head else { return nil }
-        let rules = rules
         let time = now()
         do throws(ImageRequestError) {
             let operation = try operation(incoming, rules, time)
@@ -55,7 +54,7 @@ package final class ImageEndpoint: RequestHandler {
             }
             var response = ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: time)
             if response.error == nil, !rules.tellsTiming {
-                response.reuse = reuse(thumbnail, operation, rules.identity, at: time)
+                response.reuse = reuse(thumbnail, operation, at: time)
             }
             return response
         } catch {
@@ -63,24 +62,19 @@ package final class ImageEndpoint: RequestHandler {
         }
     }
 
-    private func reuse(
-        _ thumbnail: Thumbnail, _ operation: ImageOperation, _ rules: ImageRules.Identity, at time: Date
-    ) -> ResponseReuse {
+    private func reuse(_ thumbnail: Thumbnail, _ operation: ImageOperation, at time: Date) -> ResponseReuse {
         // With the second, in which the server's own Date changes, every reuse ends: what is left of a signature's time does so too.
         let left = min(thumbnail.freshUntil.timeIntervalSince(time), thumbnail.freshness.timeToNextChange(after: time))
         return ResponseReuse(
             selectingNames: (operation.variesOnAccept ? ["accept"] : []) + operation.hintNames.map { $0.lowercased() },
             lifetime: .seconds(min(1, max(0, left)))
-        ) { [cache, current] in
-            current.withLock { $0.identity === rules } && cache.useAgain(thumbnail)
-        }
+        ) { [cache, isCurrent] in isCurrent() && cache.useAgain(thumbnail) }
     }
 
     package func response(to incoming: Request) async -> Response {
         guard incoming.method == .get || incoming.method == .head else {
             return Self.response(toOther: incoming.method)
         }
-        let rules = rules
         let operation: ImageOperation
         do throws(ImageRequestError) { operation = try self.operation(incoming, rules, now()) } catch {
             return Response(error)

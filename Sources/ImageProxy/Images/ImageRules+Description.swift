@@ -9,14 +9,17 @@ extension ImageRules {
         let rest = verified.target[...].dropFirst(Router.imagePrefix.utf8.count)
         guard rest.hasPrefix(Self.descriptionName + "/") else { return nil }
         let parsed: ImageTarget
-        do throws(ImageOptionError) { parsed = try ImageTarget(rest) } catch { throw .invalidOption(error) }
+        do throws(ImageOptionError) { parsed = try ImageTarget(rest, below: prefix) } catch {
+            throw .invalidOption(error)
+        }
         var file = FileRequest(try url(of: parsed.original))
         file.fields = fields
         file.transfer = transfer
+        file.owner = namespace(of: parsed.original)
         var request = ImageRequest(file, .placeholder)
         request.decoder.limits = limits
         return ImageOperation(
             request: request, options: ImageOptions(), encoding: .description, variesOnAccept: false,
-            original: OriginalReference(parsed.original), expiry: verified.expiry)
+            original: OriginalReference(parsed.original, below: prefix), expiry: verified.expiry)
     }
 }

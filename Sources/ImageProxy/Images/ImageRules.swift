@@ -10,8 +10,14 @@ package struct ImageRules: Sendable {
 
     let identity = Identity()
     let origin: OriginBase
+    /// The beginning of originals' paths in place of which the origin's base stands.
+    package var prefix = PathPrefix.root
+    /// The namespace in which the origin's files are stored; nil: the common one (``OriginGate/namespace``).
+    package var namespace: String?
     /// The host and port that `origin` connects to.
     package var originEndpoint: AllowedHosts.Endpoint?
+    /// Those of the service's other origins: no pattern of ``allowedHosts`` includes them, only their names do.
+    package var otherOrigins: Set<AllowedHosts.Endpoint> = []
     package var allowedHosts = AllowedHosts([])
     /// The values that are allowed in URLs.
     package var restrictions = ImageRestrictions()
@@ -43,7 +49,9 @@ package struct ImageRules: Sendable {
     package var tellsTiming = false
 
     /// - Parameter origin: The origin's URL without a trailing slash.
-    package init(origin: String) { self.origin = OriginBase(origin) }
+    package init(origin: String) { self.init(origin: OriginBase(origin)) }
+
+    package init(origin: OriginBase) { self.origin = origin }
 }
 
 /// The treatment of an image whose original has damaged data.
@@ -99,7 +107,7 @@ extension ImageRules {
         if let description = try description(verified) { return description }
         let reading: ImagePresets.Reading
         do throws(ImageOptionError) {
-            parsed = try ImageTarget(verified.target[...].dropFirst(Router.imagePrefix.utf8.count))
+            parsed = try ImageTarget(verified.target[...].dropFirst(Router.imagePrefix.utf8.count), below: prefix)
             reading = try presets.options(parsed.options)
         } catch {
             throw .invalidOption(error)
@@ -110,6 +118,7 @@ extension ImageRules {
         var file = FileRequest(try url(of: parsed.original))
         file.fields = fields
         file.transfer = transfer
+        file.owner = namespace(of: parsed.original)
         var request = ImageRequest(file, options.decodedSizing)
         do throws(ImageOptionError) { request.processors = try options.processors(watermarks) } catch {
             throw .invalidOption(error)
@@ -122,7 +131,7 @@ extension ImageRules {
         return ImageOperation(
             request: request, options: options,
             encoding: options.encoding(for: varies ? AcceptedFormats(accept) : AcceptedFormats()),
-            variesOnAccept: varies, hintNames: hintNames, original: OriginalReference(parsed.original),
+            variesOnAccept: varies, hintNames: hintNames, original: OriginalReference(parsed.original, below: prefix),
             expiry: verified.expiry)
     }
 
@@ -155,8 +164,19 @@ extension ImageRules {
     private static let badPath = ImageOptionError(
         code: "bad-target", message: "A path must be percent-encoded, and stay below the origin's.")
 
+    /// The namespace of an original: files of other hosts are the same for all origins.
+    func namespace(of original: ImageTarget.Original) -> String? {
+        if case .url(_, let endpoint) = original, endpoint != originEndpoint { return nil }
+        return namespace
+    }
+
     /// Returns true if originals of that host are allowed.
-    package func allows(_ endpoint: AllowedHosts.Endpoint) -> Bool {
-        endpoint == originEndpoint || allowedHosts.contains(endpoint)
+    package func allows(_ endpoint: AllowedHosts.Endpoint) -> Bool { verdict(on: endpoint) != .refused }
+
+    /// The verdict on an endpoint: those of origins may be at any address.
+    package func verdict(on endpoint: AllowedHosts.Endpoint) -> AddressPolicy.Verdict {
+        if endpoint == originEndpoint { return .anyAddress }
+        if otherOrigins.contains(endpoint) { return allowedHosts.names(endpoint) ? .anyAddress : .refused }
+        return allowedHosts.contains(endpoint) ? .publicAddress : .refused
     }
 }

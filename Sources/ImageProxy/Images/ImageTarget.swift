@@ -14,8 +14,10 @@ struct ImageTarget: Equatable {
     var options: Substring
     var original: Original
 
-    /// - Parameter target: The part after `/image/`.
-    init(_ target: Substring) throws(ImageOptionError) {
+    /// - Parameters:
+    ///   - target: The part after `/image/`.
+    ///   - prefix: The beginning of the path that selects the origin.
+    init(_ target: Substring, below prefix: PathPrefix = .root) throws(ImageOptionError) {
         let bytes = target.utf8
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash > bytes.startIndex,
             bytes.index(after: slash) < bytes.endIndex,
@@ -30,7 +32,10 @@ struct ImageTarget: Equatable {
         guard !DotSegments.occur(in: path) else {
             throw ImageOptionError(code: "bad-target", message: "A path must not contain the segments . and ..")
         }
-        original = Self.absolute(rest.dropFirst()) ?? .path(String(rest))
+        guard let below = prefix.rest(of: String(rest)) else {
+            throw ImageOptionError(code: "bad-target", message: "The path cannot be interpreted.")
+        }
+        original = Self.absolute(below.dropFirst()) ?? .path(below)
     }
 
     /// Parses a URL; proxies and browsers may have merged its two slashes.

@@ -11,10 +11,11 @@ struct OriginalReference: Sendable, Equatable {
     /// The greatest number of characters of a name.
     private static let longest = 100
 
-    init(_ original: ImageTarget.Original) {
+    /// - Parameter prefix: The beginning of clients' paths that selects the origin.
+    init(_ original: ImageTarget.Original, below prefix: PathPrefix = .root) {
         let text: String
         switch original {
-        case .path(let path): text = path
+        case .path(let path): text = prefix.text.dropLast() + path
         case .url(let url, _): text = url
         case .invalidURL:
             (link, stem) = (nil, nil)

@@ -1,11 +1,14 @@
 import HTTPCaching
-import HTTPSemantics
+package import HTTPSemantics
 
 /// The origin's URL, whose path is the base of all requests.
 package struct OriginBase: Sendable {
     /// Without a trailing slash, with an optional user and password.
     let text: String
-    private let url: HTTPURL?
+    /// True if the URLs below are those of objects in a bucket: without queries, which would address the bucket's own functions, and
+    /// not the bucket itself, which would list its objects.
+    package var isBucket = false
+    package let url: HTTPURL?
 
     package init(_ text: String) {
         self.text = text
@@ -20,6 +23,11 @@ package struct OriginBase: Sendable {
     ///
     /// - Parameter path: The path with its query and leading slash.
     func url(for path: String) -> String? {
+        var path = path[...]
+        if isBucket {
+            path = path.prefix { $0 != "?" }
+            guard path.utf8.count > 1 else { return nil }
+        }
         guard let asked = try? HTTPURL(text + path), contains(asked) else { return nil }
         return asked.userinfo == nil ? asked.normalized : CacheKey.normalized(text + path)
     }

@@ -6,10 +6,14 @@ import HTTPTypes
 enum HopByHop {
     /// The fields of a request to forward to the origin, without hop-by-hop fields and ``ClientAssertions``.
     ///
-    /// - Parameter passed: Names, in lower case, of assertions to forward nevertheless.
-    static func endToEnd(_ head: RequestHead, passing passed: Set<String> = []) -> HTTPFields {
+    /// - Parameters:
+    ///   - passed: Names, in lower case, of assertions to forward nevertheless.
+    ///   - isDropped: Returns true for further names, in lower case, that are not forwarded.
+    static func endToEnd(
+        _ head: RequestHead, passing passed: Set<String> = [], dropping isDropped: (String) -> Bool = { _ in false }
+    ) -> HTTPFields {
         head.fields.endToEnd { name in
-            isForThisProxy(name) || ClientAssertions.contains(name) && !passed.contains(name)
+            isForThisProxy(name) || ClientAssertions.contains(name) && !passed.contains(name) || isDropped(name)
         }
     }
 

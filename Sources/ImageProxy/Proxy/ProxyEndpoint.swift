@@ -8,6 +8,14 @@ package struct ProxyEndpoint: RequestHandler {
     /// The options of the proxy: its name, and the information that it adds to messages.
     package struct Options: Sendable {
         package var origin: OriginBase
+        /// The beginning of clients' paths in place of which the origin's base stands.
+        package var prefix = PathPrefix.root
+        /// The namespace of what is stored; nil: the common one (``OriginGate/namespace``).
+        package var namespace: String?
+        /// Names of clients' fields, in lower case, that are not forwarded.
+        package var droppedFields: Set<String> = []
+        /// Returns false when another configuration has taken the place of this one.
+        package var isCurrent: @Sendable () -> Bool = { true }
         /// The name in Via.
         package var name = "imgcache"
         /// True to send the client's address to the origin in Forwarded (RFC 7239).
@@ -45,8 +53,8 @@ package struct ProxyEndpoint: RequestHandler {
         var own = finished(response.head, body: hasContent ? .bytes(response.body) : .none, .hit, of: incoming)
         if !options.tellsTiming {
             own.reuse = ResponseReuse(
-                selectingNames: Array(response.reuse.selectingNames), lifetime: response.reuse.lifetime,
-                permits: response.reuse.permits)
+                selectingNames: Array(response.reuse.selectingNames), lifetime: response.reuse.lifetime
+            ) { [isCurrent = options.isCurrent] in isCurrent() && response.reuse.permits() }
         }
         return own
     }
@@ -54,6 +62,9 @@ package struct ProxyEndpoint: RequestHandler {
     package func response(to incoming: Request) async -> Response {
         guard Via.passes(of: options.name, in: incoming.head.fields) < Via.mostPasses else {
             return .failure(508, "loop", "The request has passed this proxy several times: there is a loop.")
+        }
+        if options.origin.isBucket, incoming.method != .get, incoming.method != .head {
+            return .failure(405, "method", "Objects support GET and HEAD only.", fields: [.allow: "GET, HEAD"])
         }
         guard var request = request(for: incoming) else {
             return .failure(
@@ -81,12 +92,15 @@ package struct ProxyEndpoint: RequestHandler {
         // Dot segments mean one thing here and another there.
         guard case .path(let path) = incoming.head.target,
             !DotSegments.occur(in: path.utf8.prefix { $0 != UInt8(ascii: "?") }),
-            let url = options.origin.url(for: path)
+            let rest = options.prefix.rest(of: path), let url = options.origin.url(for: rest)
         else { return nil }
         var request = ForwardRequest(url, method: incoming.method)
+        request.owner = options.namespace
         request.client = incoming.client.subscriber
         request.transfer = options.transfer
-        request.fields = HopByHop.endToEnd(incoming.head, passing: options.passedFields)
+        request.fields = HopByHop.endToEnd(incoming.head, passing: options.passedFields) { name in
+            options.droppedFields.contains(name) || options.origin.isBucket && name.hasPrefix("x-amz-")
+        }
         if !incoming.content.isEmpty { request.body = incoming.content }
         return request
     }

@@ -11,6 +11,10 @@ extension Response {
             switch error.code {
             case .addressRefused:
                 .failure(403, "address-refused", "The origin's address is not allowed.")
+            case .unreachable where error.originPause != nil:
+                .failure(
+                    503, "origin-left-alone", "The origin has failed, and is left alone for a while.",
+                    fields: [.retryAfter: String(error.originPause?.retryAfter ?? 1)])
             case .unreachable where error.isTimeout:
                 .failure(504, "origin-timeout", "The origin did not respond in time.")
             case .unreachable:
@@ -32,6 +36,9 @@ extension Response {
 }
 
 extension ImageCacheError {
+    /// The pause of the origin, if that is the reason.
+    fileprivate var originPause: OriginPause? { (cause as? TransferError)?.cause as? OriginPause }
+
     /// True for a time-out.
     fileprivate var isTimeout: Bool {
         guard let cause = cause as? TransferError else { return false }

@@ -20,7 +20,7 @@ export async function refreshSummary() {
   newest = await get("api/summary");
   showState(newest);
   showFigures(newest);
-  showStore(newest.store, newest.evictions, newest.memory, newest.remote);
+  showStore(newest.store, newest.evictions, newest.memory, newest.remote, newest.origins);
 }
 
 export function showAway() {
@@ -28,7 +28,8 @@ export function showAway() {
   find("dot").dataset.state = "away";
 }
 
-function showState({ state, origin, version, now, started }) {
+function showState({ state, origins, version, now, started }) {
+  const origin = origins.length === 1 ? origins[0].url : `${count(origins.length)} origins`;
   put(find("state"), `${states[state] ?? state}, up ${duration(now - started)}`);
   find("dot").dataset.state = state === "ready" ? "ready" : "away";
   put(find("origin"), origin);
@@ -66,7 +67,7 @@ function originNote({ originRequests, resumedBytes }) {
 
 // MARK: The store
 
-function showStore(store, evictions, memory, remote) {
+function showStore(store, evictions, memory, remote, origins) {
   const host = find("store");
   if (!host.firstChild) {
     host.append(
@@ -86,9 +87,18 @@ function showStore(store, evictions, memory, remote) {
     ["Memory", `${bytes(memory.usedBytes)} of ${bytes(memory.capacity)} in ${count(memory.entries)} files and images`],
     ["Evicted", evictedWords(evictions)],
     ...(remote ? [["Shared store", sharedWords(remote)]] : []),
+    ...origins.map((origin) => [`Origin ${origin.name}`, originWords(origin)]),
   ];
   put(facts, lines.flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));
   showAges(ages, scale, evictions.ages);
+}
+
+/** An origin's place, and whether it is asked. */
+function originWords({ url, state, failures, refused }) {
+  const words = [url, { closed: "asked", open: "left alone after failures", "half-open": "one request tries it" }[state]];
+  if (failures) words.push(`${count(failures)} failures`);
+  if (refused) words.push(`${count(refused)} requests not sent`);
+  return words.join(", ");
 }
 
 /** The store that machines share: what it spared, and what is wrong with it. */

@@ -2,6 +2,7 @@ import FoundationEssentials
 import HTTPServer
 import HTTPTypes
 import ImageCache
+import ImageProxy
 import Logging
 
 /// The routes of the admin listener: health, metrics, purging, and the page with its data.
@@ -13,8 +14,8 @@ struct AdminRoutes: Sendable {
     let ranking: RequestRanking
     let readiness: Readiness
     let admission: AdminGuard
-    /// The origin's URL without a trailing slash and without credentials.
-    let origin: String
+    /// The present origins.
+    let origins: @Sendable () -> OriginSet
     /// The program's version, for the page.
     let version: String
     let logger: Logger
@@ -46,6 +47,7 @@ struct AdminRoutes: Sendable {
             var text = PrometheusText()
             text.add(registry)
             figures.write(to: &text)
+            OriginMetrics(gates: origins().gates).write(to: &text)
             text.add(
                 "imgcache_build_info", .gauge, by: "version", [(version, 1)], help: "The program's version.")
             ProcessMetrics.write(to: &text, started: started)
@@ -127,7 +129,8 @@ struct AdminRoutes: Sendable {
         }
         return SummaryResponse(
             now: Date().timeIntervalSince1970, started: started.timeIntervalSince1970, version: version,
-            origin: origin, state: await state(), canPurge: admission.hasToken, active: active,
+            origins: origins().gates.map(SummaryResponse.Origin.init), state: await state(),
+            canPurge: admission.hasToken, active: active,
             totals: SummaryResponse.Totals(history.totals), recent: SummaryResponse.Recent(history.recent),
             store: SummaryResponse.Store(store),
             memory: SummaryResponse.Memory(
@@ -136,19 +139,27 @@ struct AdminRoutes: Sendable {
             remote: cache.remoteStatistics.map(SummaryResponse.Remote.init))
     }
 
-    /// `PURGE /path`, as in other caches: one URL of the origin, or an absolute one.
+    /// `PURGE /path`, as in other caches: one URL of the origin that the host and the path belong to, or an absolute one.
     func purge(_ request: AdminRequest) async throws -> Response {
         try authorize(request)
         let head = request.incoming.head
-        let url = head.scheme.map { "\($0)://\(head.authority ?? "")\(head.targetText)" } ?? origin + head.targetText
+        let absolute = head.scheme.map { "\($0)://\(head.authority ?? "")\(head.targetText)" }
+        guard let url = absolute ?? origins().url(authority: head.authority, target: head.targetText) else {
+            throw AdminError(.notFound, "no-origin", "No origin is configured for this host and path.")
+        }
         let result = try await cache.remove(.url(url))
         return .json(PurgeResponse(result), status: result.entries > 0 ? .ok : .notFound)
     }
 
-    private func purge(_ scope: PurgeCommand.Scope) async throws(ImageCacheError) -> RemovalResult {
+    private func purge(_ scope: PurgeCommand.Scope) async throws -> RemovalResult {
         switch scope {
-        case .everything: try await cache.clear()
-        case .target(let target): try await cache.remove(target)
+        case .everything: return try await cache.clear()
+        case .target(let target): return try await cache.remove(target)
+        case .origin(let name):
+            guard let gate = origins().gates.first(where: { $0.name == name }) else {
+                throw AdminError(.badRequest, "purge", "There is no origin \"\(name)\".")
+            }
+            return try await cache.remove(.prefix(gate.shownURL + "/"))
         }
     }
 
@@ -181,8 +192,8 @@ struct AdminRoutes: Sendable {
 extension PurgeCommand.ParsingError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .notJSON: "The content must be a JSON object with url, prefix, host or all."
-        case .notOne: "Exactly one of url, prefix, host and all must be specified, and all must be true."
+        case .notJSON: "The content must be a JSON object with url, prefix, host, origin or all."
+        case .notOne: "Exactly one of url, prefix, host, origin and all must be specified, and all must be true."
         case .notURL(let text): "\"\(text)\" is neither an http or https URL nor, for host, a host without a port."
         }
     }

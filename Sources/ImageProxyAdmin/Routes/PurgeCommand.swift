@@ -2,11 +2,12 @@ import FoundationEssentials
 import HTTPSemantics
 import ImageCache
 
-/// The content of `POST /purge`: exactly one of `url`, `prefix`, `host` and `all`.
+/// The content of `POST /purge`: exactly one of `url`, `prefix`, `host`, `origin` (a name) and `all`.
 struct PurgeCommand: Decodable {
     var url: String?
     var prefix: String?
     var host: String?
+    var origin: String?
     var all: Bool?
 
     enum ParsingError: Error, Equatable {
@@ -18,13 +19,16 @@ struct PurgeCommand: Decodable {
     /// The entries to remove.
     enum Scope: Equatable {
         case target(RemovalTarget)
+        /// Everything below the URL of the origin of a name.
+        case origin(String)
         case everything
     }
 
     static func scope(of body: [UInt8]) throws(ParsingError) -> Scope {
         guard let command = try? JSONDecoder().decode(PurgeCommand.self, from: Data(body)) else { throw .notJSON }
         let scopes: [Scope?] = [
-            command.url.map { .target(.url($0)) }, command.prefix.map { .target(.prefix($0)) },
+            command.origin.map { .origin($0) }, command.url.map { .target(.url($0)) },
+            command.prefix.map { .target(.prefix($0)) },
             command.host.map { .target(.host($0)) }, command.all == true ? .everything : nil,
         ]
         let named = scopes.compactMap(\.self)
@@ -37,7 +41,7 @@ struct PurgeCommand: Decodable {
             // A port would match nothing.
             let isAddress = host.hasPrefix("[") && host.hasSuffix("]")
             guard !host.isEmpty, !host.contains("/"), isAddress || !host.contains(":") else { throw .notURL(host) }
-        case .target, .everything: break
+        case .target, .origin, .everything: break
         }
         return scope
     }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ImageCache
+import ImageProxy
 import Units
 
 /// `GET /api/summary`: the state of the server. Times are in seconds, latencies in milliseconds, sizes in bytes.
@@ -7,7 +8,8 @@ struct SummaryResponse: Encodable {
     var now: Double
     var started: Double
     var version: String
-    var origin: String
+    /// In the order of their names.
+    var origins: [Origin]
     var state: Readiness.State
     var canPurge: Bool
     /// The number of running requests.
@@ -30,6 +32,19 @@ struct SummaryResponse: Encodable {
             (clientErrors, serverErrors) = (totals.clientErrors, totals.serverErrors)
             (sentBytes, originBytes, savedBytes) = (totals.sentBytes, totals.originBytes, totals.savedBytes)
             (originRequests, resumes, resumedBytes) = (totals.originRequests, totals.resumes, totals.resumedBytes)
+        }
+    }
+
+    struct Origin: Encodable {
+        /// `url` is without credentials; `state` is `closed` while the origin is asked, `open` while it is left alone, `half-open` while one
+        /// request tries.
+        var name, url, state: String
+        var failures, refused: Int
+
+        init(_ gate: OriginGate) {
+            let health = gate.health.snapshot
+            (name, url, state) = (gate.name, gate.shownURL, health.state)
+            (failures, refused) = (health.failures, health.refused)
         }
     }
 

@@ -1,3 +1,5 @@
+package import ConcurrencyPrimitives
+
 /// Decides which failures of a remote store are told: the very first one, and each outage once.
 package struct RemoteNotices: Sendable {
     /// A line of the log.
@@ -17,7 +19,7 @@ package struct RemoteNotices: Sendable {
     package init() {}
 
     /// Notes the end of a request, and the change of the breaker that came of it.
-    package mutating func notice(isFailure: Bool, _ change: RemoteBreaker.Change?) -> Notice? {
+    package mutating func notice(isFailure: Bool, _ change: CircuitBreaker.Change?) -> Notice? {
         if change == .closed {
             hasToldThis = false
             return .closed

@@ -10,6 +10,24 @@ extension S3Credentials {
         try found(environment: RemoteEnvironment.value, file: RemoteEnvironment.file)
     }
 
+    /// Finds the credentials of a profile, or those in a file of AWS's tools, instead of where the environment points.
+    ///
+    /// - Parameters:
+    ///   - profile: nil: as ``found()``.
+    ///   - file: nil: as ``found()``.
+    package static func found(profile: String?, file: String?) throws(RemoteConfigurationError) -> S3Credentials {
+        guard profile != nil || file != nil else { return try found() }
+        return try found(
+            environment: { name in
+                switch name {
+                case "AWS_ACCESS_KEY_ID": nil
+                case "AWS_PROFILE": profile ?? RemoteEnvironment.value(name)
+                case "AWS_SHARED_CREDENTIALS_FILE": file ?? RemoteEnvironment.value(name)
+                default: RemoteEnvironment.value(name)
+                }
+            }, file: RemoteEnvironment.file)
+    }
+
     static func found(
         environment: (String) -> String?, file: (String) -> String?
     ) throws(RemoteConfigurationError) -> S3Credentials {

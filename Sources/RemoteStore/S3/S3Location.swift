@@ -48,6 +48,17 @@ public struct S3Location: Sendable, Hashable {
         try self.init(text, environment: RemoteEnvironment.value)
     }
 
+    /// Parses `s3://bucket/prefix`, with an endpoint and a region in place of those of the environment.
+    package init(_ text: String, endpoint: String?, region: String?) throws(RemoteConfigurationError) {
+        try self.init(text) { name in
+            switch name {
+            case "AWS_ENDPOINT_URL_S3": endpoint ?? RemoteEnvironment.value(name)
+            case "AWS_REGION": region ?? RemoteEnvironment.value(name)
+            default: RemoteEnvironment.value(name)
+            }
+        }
+    }
+
     init(_ text: String, environment: (String) -> String?) throws(RemoteConfigurationError) {
         let scheme = "s3://"
         guard text.hasPrefix(scheme) else {

@@ -11,8 +11,7 @@ package struct S3Tier: RemoteTier {
     let now: @Sendable () -> Date
     /// Bytes of an object that is read at most.
     let sizeLimit: Int
-    /// The source of keys, if they are the instance's.
-    private let instance: InstanceCredentials?
+    private let signer: S3Signer
 
     /// Bytes of an upload that takes no longer than a read.
     private static let smallSize = 1 << 16
@@ -35,9 +34,8 @@ package struct S3Tier: RemoteTier {
         _ configuration: RemoteStoreConfiguration, over transport: any HTTPTransport, sizeLimit: Int,
         now: @escaping @Sendable () -> Date, instance: InstanceRole?
     ) {
-        self.instance =
-            configuration.credentials == .ofInstance
-            ? InstanceCredentials(instance ?? InstanceRole(over: transport), now: now) : nil
+        signer = S3Signer(
+            configuration.location, configuration.credentials, over: transport, now: now, instance: instance)
         self.configuration = configuration
         self.transport = transport
         self.sizeLimit = sizeLimit
@@ -111,8 +109,7 @@ package struct S3Tier: RemoteTier {
         _ method: HTTPRequest.Method, path: String, query: [(name: String, value: String)], _ fields: HTTPFields,
         body: [UInt8]?, hash: String, into sink: ObjectSink
     ) async throws(RemoteError) -> ResponseHead {
-        let request = try signed(
-            method, path: path, query: query, fields, body: body, hash: hash, by: try await keys())
+        let request = try await signed(method, path: path, query: query, fields, body: body, hash: hash)
         do throws(TransferError) {
             return try await transport.run(request, into: sink).head
         } catch {
@@ -120,30 +117,14 @@ package struct S3Tier: RemoteTier {
         }
     }
 
-    /// The keys that requests are signed with now.
-    func keys() async throws(RemoteError) -> S3Credentials {
-        guard let instance else { return configuration.credentials }
-        return try await instance.credentials()
-    }
-
     /// A request with its signature.
     private func signed(
         _ method: HTTPRequest.Method, path: String, query: [(name: String, value: String)], _ fields: HTTPFields,
-        body: [UInt8]?, hash: String, by keys: S3Credentials
-    ) throws(RemoteError) -> TransferRequest {
-        let scope = SigV4Scope(date: now(), region: location.region)
+        body: [UInt8]?, hash: String
+    ) async throws(RemoteError) -> TransferRequest {
         var fields = fields
-        fields[.amzDate] = scope.timestamp
-        fields[.contentSHA256] = hash
-        if let token = keys.sessionToken { fields[.securityToken] = token }
-        var signed = SigV4Request(method: method, path: path, query: query, fields: fields, payloadHash: hash)
-        signed.fields[.host] = location.host
-        do throws(DigestUnavailable) {
-            fields[.authorization] = try SigV4Signer(credentials: keys, scope: scope)
-                .authorization(for: signed)
-        } catch {
-            throw .digestUnavailable
-        }
+        let signature = try await signer.fields(method, path: path, query: query, fields, hash: hash)
+        for field in signature { fields[field.name] = field.value }
         var request = TransferRequest(
             url: location.url(path: path, query: query), method: method, fields: fields, body: body)
         request.options.forwardsErrorResponses = true
@@ -176,16 +157,7 @@ extension RemoteError {
     }
 }
 
-extension SigV4Request {
-    /// SHA-256 of no bytes.
-    static let emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-}
-
 extension HTTPField.Name {
-    static let host = known("Host")
-    static let amzDate = known("X-Amz-Date")
-    static let contentSHA256 = known("X-Amz-Content-Sha256")
-    static let securityToken = known("X-Amz-Security-Token")
     static let checksumSHA256 = known("X-Amz-Checksum-Sha256")
     static let metaSHA256 = known("X-Amz-Meta-Sha256")
 }

@@ -21,7 +21,7 @@ public struct AddressPolicy: Sendable {
     }
 
     /// Allows all addresses: the default.
-    public static let any = AddressPolicy(allowed: nil, isAllowed: nil)
+    public static let any = AddressPolicy(verdict: nil, judgesHosts: false)
 
     /// Only addresses of the public Internet: no private, loopback, link-local, shared (CGNAT), unique-local,
     /// multicast, broadcast, reserved, documentation or unspecified one, also as IPv4-mapped, NAT64, 6to4, Teredo or
@@ -39,37 +39,57 @@ public struct AddressPolicy: Sendable {
     public static func publicOnly(
         except endpoints: Set<Endpoint> = [], where isAllowed: (@Sendable (Endpoint) -> Bool)? = nil
     ) -> AddressPolicy {
-        AddressPolicy(allowed: endpoints, isAllowed: isAllowed)
+        let verdict: @Sendable (Endpoint) -> Verdict = { endpoint in
+            if endpoints.contains(endpoint) { return .anyAddress }
+            return isAllowed?(endpoint) ?? true ? .publicAddress : .refused
+        }
+        return AddressPolicy(verdict: verdict, judgesHosts: isAllowed != nil)
+    }
+
+    /// The addresses at which an endpoint is allowed.
+    package enum Verdict: Sendable, Hashable {
+        case anyAddress, publicAddress, refused
+    }
+
+    /// A verdict on each endpoint, also of redirects: before its name is resolved, and again before it is connected to. Called on the
+    /// engine's thread; must return at once.
+    package static func judging(_ verdict: @escaping @Sendable (Endpoint) -> Verdict) -> AddressPolicy {
+        AddressPolicy(verdict: verdict, judgesHosts: true)
     }
 
     /// nil allows all.
-    private let allowed: Set<Endpoint>?
-    private let isAllowed: (@Sendable (Endpoint) -> Bool)?
+    private let verdict: (@Sendable (Endpoint) -> Verdict)?
+    /// False if every host is allowed at some address.
+    private let judgesHosts: Bool
 
-    var judges: Bool { allowed != nil }
+    var judges: Bool { verdict != nil }
 
     /// The reason for refusing a host before its name is resolved; nil if its address decides.
     func refusal(of endpoint: @autoclosure () -> Endpoint) -> String? {
-        guard let allowed, let isAllowed else { return nil }
+        guard let verdict, judgesHosts else { return nil }
         let endpoint = endpoint()
-        if allowed.contains(endpoint) || isAllowed(endpoint) { return nil }
-        return "\(endpoint.host):\(endpoint.port) is none of those that may be asked"
+        return verdict(endpoint) == .refused ? Self.refusal(endpoint) : nil
     }
 
     /// The reason for refusing a connection to `address` on behalf of a URL with this endpoint; nil if it is allowed.
     ///
     /// - Parameter address: nil if it is not an IP address.
     func refusal(of address: NetworkAddress?, for endpoint: @autoclosure () -> Endpoint?) -> String? {
-        guard let allowed else { return nil }
-        let endpoint = allowed.isEmpty && isAllowed == nil ? nil : endpoint()
-        if let endpoint, allowed.contains(endpoint) { return nil }
-        if let isAllowed {
-            guard let endpoint else { return "its host cannot be told" }
-            guard isAllowed(endpoint) else {
-                return "\(endpoint.host):\(endpoint.port) is none of those that may be asked"
+        guard let verdict else { return nil }
+        if let endpoint = endpoint() {
+            switch verdict(endpoint) {
+            case .anyAddress: return nil
+            case .refused: return Self.refusal(endpoint)
+            case .publicAddress: break
             }
+        } else if judgesHosts {
+            return "its host cannot be told"
         }
         guard let address else { return "it is not at an IP address" }
         return address.specialPurpose.map { "\(address) is no public address (\($0))" }
+    }
+
+    private static func refusal(_ endpoint: Endpoint) -> String {
+        "\(endpoint.host):\(endpoint.port) is none of those that may be asked"
     }
 }

@@ -116,6 +116,7 @@ final class EngineLoop {
 
     private func enqueue(_ transfer: RunningTransfer) {
         transfer.isWaiting = true
+        if let limit = transfer.connectionLimit { schedule.limit(transfer.host, to: limit) }
         transfer.place = schedule.enqueue(
             transfer.id, host: transfer.host, priority: transfer.priority, client: transfer.client,
             tag: transfer.place)

@@ -43,6 +43,7 @@ final class PreparedRequest: @unchecked Sendable {
         if !hop.isOwnOrigin {
             request.fields[.authorization] = nil
             request.fields[.cookie] = nil
+            request.originFields = [:]
         }
         if content != nil, !hop.sendsContent {
             for name in [HTTPField.Name.contentType, .contentEncoding, .contentLanguage, .contentLocation] {
@@ -58,7 +59,8 @@ final class PreparedRequest: @unchecked Sendable {
     ) -> UnsafeMutablePointer<curl_slist>? {
         let acceptsCoding = request.options.acceptsContentCoding
         var list: UnsafeMutablePointer<curl_slist>?
-        for field in request.fields {
+        let own = request.originFields
+        for field in request.fields where own.isEmpty || !own.contains(field.name) {
             switch field.name {
             case .contentLength, .transferEncoding, .proxyAuthorization: continue
             case .acceptEncoding where !acceptsCoding: continue
@@ -66,11 +68,14 @@ final class PreparedRequest: @unchecked Sendable {
             }
             list = appending(field, to: list)
         }
+        for field in own { list = appending(field, to: list) }
         if !acceptsCoding { list = clibcurl_slist_append(list, "Accept-Encoding: identity") }
         // "Name:" keeps libcurl from adding a field of its own: nobody else knows what kind of content it is, and what is
         // passed on gets nothing added.
-        if sendsContent, !request.fields.contains(.contentType) { list = clibcurl_slist_append(list, "Content-Type:") }
-        if request.options.forwardsErrorResponses, !request.fields.contains(.accept) {
+        if sendsContent, !request.fields.contains(.contentType), !own.contains(.contentType) {
+            list = clibcurl_slist_append(list, "Content-Type:")
+        }
+        if request.options.forwardsErrorResponses, !request.fields.contains(.accept), !own.contains(.accept) {
             list = clibcurl_slist_append(list, "Accept:")
         }
         // No wait for "100 Continue" before the content is sent.

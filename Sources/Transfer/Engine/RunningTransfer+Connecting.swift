@@ -3,8 +3,10 @@ import Glibc
 import HTTPSemantics
 
 /// The address policy: the host is judged before its name is resolved (``AddressPolicy/refusal(of:)``), the address when
-/// libcurl asks for a socket, because it then knows what it will connect to; for the request and for each redirect. A connection that is reused was judged when it was made, under the same policy and for the same host
-/// and port: the policy is the engine's, as the connections are, and libcurl reuses one for its own host and port only.
+/// libcurl asks for a socket, because it then knows what it will connect to; for the request and for each redirect. A connection that
+/// is reused was judged when it was made, for the same host and port: libcurl reuses one for its own host and port only. The policy is
+/// the engine's, as the connections are, or that of a gate, whose service has one verdict on an endpoint in all of its gates that let it
+/// be asked.
 extension RunningTransfer {
     func judgeAddresses(_ handle: EasyHandle, _ context: UnsafeMutableRawPointer) {
         guard addressPolicy.judges else { return }
@@ -27,7 +29,7 @@ extension RunningTransfer {
         return socket(address.pointee.family, type, address.pointee.protocol)
     }
 
-    var addressPolicy: AddressPolicy { mailbox.configuration.addressPolicy }
+    var addressPolicy: AddressPolicy { machine.rules.addressPolicy }
 }
 
 private let onSocket: clibcurl_socket_callback = { context, _, address in

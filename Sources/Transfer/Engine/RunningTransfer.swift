@@ -55,6 +55,8 @@ final class RunningTransfer {
     var options: TransferOptions { prepared.checked.options }
     var host: String { prepared.host }
     var client: String? { prepared.checked.request.client }
+    /// The limit of the transfers with its host, if a gate has one.
+    var connectionLimit: Int? { options.gate?.gate.connectionLimit(for: prepared.url) }
 
     init(_ submission: Mailbox.Submission, mailbox: Mailbox, startedAt: MonotonicTime) {
         id = submission.id
@@ -67,7 +69,9 @@ final class RunningTransfer {
         let configuration = mailbox.configuration
         machine = TransferStateMachine(
             submission.prepared.checked,
-            rules: .init(signatures: configuration.signatures, addressPolicy: configuration.addressPolicy),
+            rules: .init(
+                signatures: configuration.signatures,
+                addressPolicy: prepared.checked.options.gate?.gate.addressPolicy ?? configuration.addressPolicy),
             startedAt: startedAt)
     }
 

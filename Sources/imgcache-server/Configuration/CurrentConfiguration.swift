@@ -35,6 +35,7 @@ final class CurrentConfiguration: Sendable {
                 }
             }
         }
+        value.origins = new.origins
         for (index, observer) in observers.enumerated() {
             do throws(SettingError) {
                 try observer(value)

@@ -4,17 +4,11 @@ import ImageProxy
 import URLSigning
 
 extension ServerConfiguration {
-    /// The host and port that the origin's URL names.
-    var originEndpoint: AddressPolicy.Endpoint? {
-        guard let url = try? HTTPURL(origin) else { return nil }
-        return AddressPolicy.Endpoint(authority: url.authority, scheme: url.scheme.rawValue)
-    }
-
     /// The rules by which images are made.
     /// - Throws: An error if a key file cannot be used.
-    func imageRules() throws(SettingError) -> ImageRules {
-        var rules = ImageRules(origin: originBase)
-        rules.originEndpoint = originEndpoint
+    func imageRules(_ location: OriginLocation) throws(SettingError) -> ImageRules {
+        var rules = ImageRules(origin: location.base)
+        rules.originEndpoint = location.endpoint
         rules.allowedHosts = AllowedHosts(allowedHosts)
         rules.restrictions = imageOptions.restrictions
         rules.watermarks = try imageOptions.loadedWatermarks()
@@ -65,11 +59,5 @@ extension ServerConfiguration {
         transfer.maxTime = originTimeout * 10
         transfer.retry.maxTotalTime = originTimeout * 10
         return transfer
-    }
-
-    /// The addresses that the cache may connect to: the origin at any address, the allowed hosts at public addresses.
-    /// - Parameter mayAsk: Returns true if a host is allowed at present.
-    func addressPolicy(where isAllowed: @escaping @Sendable (AddressPolicy.Endpoint) -> Bool) -> AddressPolicy {
-        .publicOnly(except: Set([originEndpoint].compactMap(\.self)), where: isAllowed)
     }
 }

@@ -7,9 +7,6 @@ import Units
 
 // The configurations of the server's parts.
 extension ServerConfiguration {
-    /// The origin's URL without a trailing slash: a request's path is appended.
-    var originBase: String { origin.hasSuffix("/") ? String(origin.dropLast()) : origin }
-
     var idField: HTTPField.Name? { requestIDHeader == "off" ? nil : HTTPField.Name(requestIDHeader) }
 
     var connectionSettings: ConnectionSettings {
@@ -48,8 +45,8 @@ extension ServerConfiguration {
         return ShareLimiter.Limits(total: total, perClient: Int(clamping: share))
     }
 
-    func proxyOptions(base: String) -> ProxyEndpoint.Options {
-        var options = ProxyEndpoint.Options(origin: OriginBase(base))
+    func proxyOptions(_ location: OriginLocation) -> ProxyEndpoint.Options {
+        var options = ProxyEndpoint.Options(origin: location.base)
         options.name = viaName
         options.tellsClient = tellsClient
         options.tellsTiming = tellsTiming
@@ -57,6 +54,10 @@ extension ServerConfiguration {
         options.trustedProxies = trusted
         options.idField = idField
         options.transfer = originTransfer
+        // A field in place of a client's makes no variant of the response.
+        options.droppedFields = Set((droppedFields + setFields.keys).map { $0.lowercased() })
+        // A signature of the client's would be in place of the service's.
+        if location.isBucket { options.droppedFields.formUnion(["authorization", "cookie"]) }
         return options
     }
 
@@ -87,11 +88,13 @@ extension ServerConfiguration {
         cache.store.capacity = capacity
         cache.maxVariants = maxVariants
         cache.maxDecodesPerClient = decodesPerClient
-        cache.maxTransfers = originConnections
+        // Each origin has a limit of its own; requests limit all of them.
+        let connections = allOrigins.reduce(0) { $0 + $1.configuration.originConnections }
+        cache.maxTransfers = max(maxRequests, connections)
         cache.maxTransfersPerHost = originConnections
         // One URL that fails must not leave the others fewer connections.
         cache.adaptsToHosts = false
-        cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, originConnections / 4)
+        cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, connections / 4)
         do {
             // A quarter for small files, at most what a cache keeps of them anyway.
             let files = min(cache.hotResponses.capacity, Int(clamping: memoryCapacity / 4))

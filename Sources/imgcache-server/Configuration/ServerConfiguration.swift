@@ -7,8 +7,11 @@ import Logging
 /// The server's configuration. Each value is a setting of ``Setting/all``, which defines its name on the command line,
 /// in the environment and in the configuration file.
 struct ServerConfiguration: Sendable {
-    // The origin and the listeners.
+    // The origins and the listeners.
+    /// The URL of the origin that has no pattern; empty: none.
     var origin = ""
+    /// The origins of the configuration file.
+    var origins: [NamedOrigin] = []
     var listen = ListenAddress(host: "127.0.0.1", port: 8080)
     /// nil: no admin listener.
     var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
@@ -37,6 +40,19 @@ struct ServerConfiguration: Sendable {
     var viaName = "imgcache"
     var requestIDHeader = "X-Request-Id"
     var tellsClient = false
+    /// Fields of requests to the origin, in place of clients'.
+    var setFields: [String: String] = [:]
+    /// Names of clients' fields that are not forwarded.
+    var droppedFields: [String] = []
+    /// Failures in a row after which the origin is left alone; 0: never.
+    var breakerFailures = 10
+    /// The time for which it is left alone at first.
+    var breakerPause: Duration = .seconds(1)
+    /// The store of an origin that is a bucket; nil: as AWS's tools find it.
+    var s3Endpoint: String?
+    var s3Region: String?
+    var s3Profile: String?
+    var s3CredentialsFile: String?
     /// Names of fields in which clients make assertions about their requests, and which are forwarded nevertheless.
     var passedFields: [String] = []
     var tellsTiming = false

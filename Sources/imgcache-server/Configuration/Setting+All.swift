@@ -1,7 +1,5 @@
 import Glibc
-import HTTPSemantics
 import HTTPServer
-import HTTPTypes
 import ImageCache
 import ImageProxy
 import Logging
@@ -12,7 +10,8 @@ extension Setting {
     static let all: [(title: String, settings: [Setting])] = [
         ("Service", served), ("The cache", caching), ("The origin", origins),
         ("Other machines", remote), ("Images", images),
-        ("Options of images", imageOptions), ("Images that fail", imageFailures),
+        ("Options of images", imageOptions.map(\.perOrigin)),
+        ("Images that fail", imageFailures.map(\.perOrigin)),
         ("Limits", limits), ("Time", times), ("Running it", running),
     ]
 
@@ -24,9 +23,12 @@ extension Setting {
     }
 
     private static let served: [Setting] = [
-        text("origin", "URL", \.origin, "The origin's URL, such as https://images.example.com. Required.") {
-            originProblem($0)
-        },
+        text(
+            "origin", "URL", \.origin,
+            "The origin's URL, such as https://images.example.com, or s3://BUCKET/PREFIX. Required without origins in the file."
+        ) {
+            OriginLocation.problem($0)
+        }.reloadable,
         address("listen", \.listen, "The address for clients; port 0 selects a free port."),
         Setting(
             name: "admin", placeholder: "HOST:PORT",
@@ -59,48 +61,15 @@ extension Setting {
             "The number of stored variants of one URL (Vary); the least recently used are evicted."),
     ]
 
-    private static let origins: [Setting] = [
-        count(
-            "origin-connections", \.originConnections, 1...10_000, "The number of concurrent transfers from the origin."
-        ),
-        count(
-            "origin-connections-per-client", \.originConnectionsPerClient, 1...10_000,
-            "The limit for one client (default: a quarter)."),
-        time(
-            "origin-connect-timeout", \.originConnectTimeout,
-            "The time to resolve, connect and complete the TLS handshake."),
-        time(
-            "origin-timeout", \.originTimeout,
-            "The time without a byte from the origin until the next attempt; after the last one: 504."),
-        count("origin-retries", \.originRetries, 0...100, "The number of retries without progress."),
-        bytes("max-response-size", \.maxResponseSize, atLeast: 1, "The greatest size of a response from the origin."),
-        text("via-name", "NAME", \.viaName, "The name of the server in Via.") {
-            HTTPField.Name($0) == nil ? "must be a token" : nil
-        },
-        text("request-id-header", "NAME", \.requestIDHeader, "The field of a request's id; \"off\": none.") {
-            HTTPField.Name($0) == nil ? "must be a field name" : nil
-        },
-        flag("forwarded", \.tellsClient, "Send the client's address to the origin, in Forwarded (RFC 7239)."),
-        list(
-            "pass-fields", "NAME,…", \.passedFields,
-            "Fields such as X-Forwarded-Host to forward as sent by clients; responses are then stored for each value."
-        ) { HTTPField.Name($0) == nil ? "must be a field name" : nil },
-        list(
-            "signature-parameters", "NAME,…", \.signatureParameters,
-            "Query parameters of signatures, in addition to those of S3, GCS, Azure, CloudFront and Akamai: ignored when the final URL of a redirect is compared with that of a stored response."
-        ) { $0.utf8.contains { "&=#?".utf8.contains($0) } ? "must be the name of a query parameter" : nil },
-        list(
-            "ignored-parameters", "NAME,…", \.ignoredParameters,
-            "Query parameters that do not say what is asked for: responses are stored without them and answer every value. * stands for any text."
-        ) { $0.utf8.contains { "&=#?".utf8.contains($0) } ? "must be the name of a query parameter" : nil },
-        list(
-            "signed-hosts", "HOST,…", \.signedHosts,
-            "Hosts at which the signatures of S3, GCS, Azure, CloudFront and Akamai are left out of what responses are stored under; *.example.com for all below. Whoever has the rest of such a URL then gets what is stored for it."
-        ) { $0.hasPrefix("[") || !$0.contains(":") ? hostProblem($0) : "must be a host without a port" },
-        flag("server-timing", \.tellsTiming, "Add the duration in the cache to responses, in Server-Timing."),
-    ]
+    private static let images: [Setting] =
+        imagesPerOrigin.map(\.perOrigin) + [
+            count(
+                "decodes-per-client", \.decodesPerClient, 1...1024,
+                "The number of concurrent decodes for one client while others wait (default: a quarter of the processors, at least 1)."
+            )
+        ]
 
-    private static let images: [Setting] = [
+    private static let imagesPerOrigin: [Setting] = [
         list(
             "allow-hosts", "HOST,…", \.allowedHosts,
             "Other hosts of originals; *.example.com for all subdomains."
@@ -138,10 +107,6 @@ extension Setting {
                 configuration.damagedImages = damaged
                 return nil
             }, text: { $0.damagedImages.rawValue }, copy: { $1.damagedImages = $0.damagedImages }),
-        count(
-            "decodes-per-client", \.decodesPerClient, 1...1024,
-            "The number of concurrent decodes for one client while others wait (default: a quarter of the processors, at least 1)."
-        ),
     ]
 
     private static let limits: [Setting] = [
@@ -246,25 +211,8 @@ extension Setting {
             }, text: { $0[keyPath: place].description }, copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
-    /// Returns the problem with an origin's URL, nil if there is none.
-    private static func originProblem(_ text: String) -> String? {
-        let url: HTTPURL
-        do throws(InvalidURL) { url = try HTTPURL(text) } catch {
-            switch error.reason {
-            case .notAbsolute, .scheme: return "must be an http or https URL"
-            case .host, .port, .internationalName: return "has no host"
-            case .controlCharacter, .percent: return unfitOrigin
-            }
-        }
-        guard HostField.isValid(url.authority.utf8) else { return "has no host" }
-        let isPlain = text.utf8.allSatisfy { ByteClass.target.contains($0) && $0 != UInt8(ascii: "?") }
-        return isPlain ? nil : unfitOrigin
-    }
-
-    private static let unfitOrigin = "has a query, a fragment or a character that must be percent-encoded"
-
     /// Returns the problem with a file that must be readable, nil if there is none.
-    private static func fileProblem(_ path: String) -> String? {
+    static func fileProblem(_ path: String) -> String? {
         access(path, R_OK) == 0 ? nil : "cannot be read: " + String(cString: strerror(errno))
     }
 
@@ -277,7 +225,7 @@ extension Setting {
         }
     }
 
-    private static func hostProblem(_ text: String) -> String? {
+    static func hostProblem(_ text: String) -> String? {
         let host = text.hasPrefix("*.") ? text.dropFirst(2) : text[...]
         return AddressPolicy.Endpoint(authority: host, scheme: "https") == nil ? "is no host, or host and port" : nil
     }

@@ -82,7 +82,7 @@ extension Setting {
     /// Values by their names.
     ///
     /// - Parameter problem: Returns the problem with a name and its value, nil if there is none.
-    private static func table(
+    static func table(
         _ name: String, _ placeholder: String, _ place: Place<[String: String]>, _ help: String,
         problem: @escaping @Sendable (_ name: String, _ value: String) -> String?
     ) -> Setting {

@@ -22,6 +22,8 @@ struct Setting: Sendable {
     var isSecret = false
     /// True if SIGHUP applies a new value; the others need a restart.
     var isReloadable = false
+    /// True if an origin of the configuration file may have a value of its own.
+    var isPerOrigin = false
     /// Parses and applies a value; returns the problem with it, if any.
     let read: @Sendable (String, inout ServerConfiguration) -> String?
     /// The value as text, nil if there is none.
@@ -37,6 +39,12 @@ struct Setting: Sendable {
     var reloadable: Setting {
         var setting = self
         setting.isReloadable = true
+        return setting
+    }
+
+    var perOrigin: Setting {
+        var setting = self
+        setting.isPerOrigin = true
         return setting
     }
 

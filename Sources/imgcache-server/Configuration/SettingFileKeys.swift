@@ -1,17 +1,26 @@
 import FoundationEssentials
 
-/// The keys of a configuration file's object. JSONDecoder silently keeps one of several equal ones.
-enum SettingFileKeys {
-    /// The first key that occurs more than once.
-    ///
+/// The keys of a configuration file, each with its line. JSONDecoder silently keeps one of several equal ones, and tells no lines.
+struct SettingFileKeys {
+    /// The keys of the objects around a value, from the outside.
+    typealias Path = [String]
+
+    /// The line of each key's first occurrence, counted from 1.
+    private(set) var lines: [Path: Int] = [:]
+    /// The first key that occurs more than once in the file's object, or in that of an origin.
+    private(set) var repeated: Path?
+
     /// - Parameter json: one valid JSON object (RFC 8259).
-    static func repeated(in json: some Sequence<UInt8>) -> String? {
-        var seen: Set<String> = []
-        var depth = 0
+    init(_ json: some Sequence<UInt8>) {
+        // Of each open object its last key; of arrays nil.
+        var open: [String?] = []
         var isKey = false
         var text: [UInt8]?
+        var textLine = 1
+        var line = 1
         var isEscaped = false
         for byte in json {
+            if byte == UInt8(ascii: "\n") { line += 1 }
             if let begun = text {
                 text?.append(byte)
                 if isEscaped {
@@ -20,23 +29,35 @@ enum SettingFileKeys {
                     isEscaped = true
                 } else if byte == UInt8(ascii: "\"") {
                     text = nil
-                    guard depth == 1, isKey else { continue }
+                    guard isKey, !open.isEmpty else { continue }
                     isKey = false
-                    let key = (try? JSONDecoder().decode(String.self, from: Data(begun + [byte]))) ?? ""
-                    guard seen.insert(key).inserted else { return key }
+                    open[open.count - 1] = (try? JSONDecoder().decode(String.self, from: Data(begun + [byte]))) ?? ""
+                    note(open, textLine)
                 }
                 continue
             }
             switch byte {
-            case UInt8(ascii: "\""): text = [byte]
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                depth += 1
-                isKey = depth == 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-            case UInt8(ascii: ","): isKey = depth == 1
+            case UInt8(ascii: "\""): (text, textLine) = ([byte], line)
+            case UInt8(ascii: "{"):
+                open.append("")
+                isKey = true
+            case UInt8(ascii: "["):
+                open.append(nil)
+                isKey = false
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): _ = open.popLast()
+            case UInt8(ascii: ","): isKey = open.last.map { $0 != nil } ?? false
             default: break
             }
         }
-        return nil
+    }
+
+    private mutating func note(_ open: [String?], _ line: Int) {
+        let path = open.compactMap(\.self)
+        guard path.count == open.count else { return }
+        guard lines[path] == nil else {
+            if repeated == nil, path.count == 1 || path.first == SettingFile.originsKey { repeated = path }
+            return
+        }
+        lines[path] = line
     }
 }

@@ -8,8 +8,9 @@ import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import Transfer
 
-/// The service: a caching proxy for one origin that also derives images from its files.
+/// The service: a caching proxy for its origins that also derives images from their files.
 ///
 /// Runs until a graceful shutdown: it then accepts no connections, lets running requests finish within the grace
 /// period, and closes the cache, which keeps the received bytes of unfinished transfers.
@@ -27,10 +28,16 @@ struct ImageProxyService: Service {
         self.logger = logger
         let parts = try ServerParts(configuration, logger: logger)
         current.observe { new throws(SettingError) in
-            let imageRules = try new.imageRules()
+            let origins = OriginSet(try parts.factory.members(of: new), cache: parts.cache)
             let token = try new.purgeToken()
             parts.adminToken.withLock { $0 = token }
-            parts.imageRules.withLock { $0 = imageRules }
+            parts.factory.activate(new)
+            let former = parts.origins.withLock { current in
+                let former = current
+                current = origins
+                return former
+            }
+            former.retire()
             parts.listener.admission.update(new.admissionLimits)
         }
         self.parts = parts
@@ -53,7 +60,9 @@ struct ImageProxyService: Service {
     /// Starts the configured admin listener; nil if there is none.
     private func administer() async throws(SettingError) -> AdminListener? {
         guard let address = configuration.admin else { return nil }
-        var options = Administration.Options(origin: parts.origin, version: ServerCommand.version)
+        var options = Administration.Options(version: ServerCommand.version) { [origins = parts.origins] in
+            origins.withLock { $0 }
+        }
         options.hosts = configuration.adminHosts
         options.rules = parts.rules
         options.token = { [token = parts.adminToken] in token.withLock { $0 } }
@@ -85,7 +94,8 @@ struct ImageProxyService: Service {
         }
         if let address = data.localAddress, let ip = address.ipAddress, let port = address.port {
             logger.notice(
-                "listening on \(ListenAddress(host: ip, port: port))", metadata: ["origin": "\(parts.origin)"])
+                "listening on \(ListenAddress(host: ip, port: port))",
+                metadata: ["origin": "\(parts.origins.withLock { $0 }.gates.map(\.shownURL).joined(separator: ", "))"])
         }
         parts.administration.readiness.start()
         systemd.notify(.ready)
@@ -105,6 +115,7 @@ struct ImageProxyService: Service {
     private func end(_ group: MultiThreadedEventLoopGroup, uploadingFor time: Duration = .zero) async {
         try? await group.shutdownGracefully()
         await parts.cache.close(uploadingFor: time)
+        await parts.metadata.shutDown()
         await parts.log.end()
     }
 }
@@ -141,10 +152,11 @@ struct ServerParts: Sendable {
     let log: AccessLog
     let metrics: ServerMetrics
     let listener: Listener
-    /// The present rules for images.
-    let imageRules: Locked<ImageRules>
-    /// The origin's URL without credentials and without a trailing slash.
-    let origin: String
+    /// The present origins.
+    let origins: Locked<OriginSet>
+    let factory: OriginFactory
+    /// Reaches the service that has the keys of the machine's role at AWS, if a bucket is an origin.
+    let metadata = TransferEngine()
 
     init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingError) {
         do throws(AccessLog.OpeningError) { log = try AccessLog(configuration.accessLog) } catch {
@@ -157,10 +169,12 @@ struct ServerParts: Sendable {
         rules = cacheConfiguration.rules
         cacheConfiguration.logger = logger
         cacheConfiguration.remote = configuration.remoteStore(logger)
-        let images = Locked(try configuration.imageRules())
-        imageRules = images
-        cacheConfiguration.addressPolicy = configuration.addressPolicy { endpoint in
-            images.withLock { $0.allows(endpoint) }
+        factory = OriginFactory(metadata: metadata, logger: logger)
+        let members = try factory.members(of: configuration)
+        // For transfers without a gate, such as those of pins.
+        let present = Locked<Locked<OriginSet>?>(nil)
+        cacheConfiguration.addressPolicy = .judging { endpoint in
+            present.withLock { $0 }?.withLock { $0 }.verdict(on: endpoint) ?? .refused
         }
         do {
             cache = try DownloadCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
@@ -169,12 +183,13 @@ struct ServerParts: Sendable {
                 setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",
                 isTransient: true)
         }
-        let base = configuration.originBase
-        origin = FileRequest(base).urlWithoutUserinfo
-        let proxy = ProxyEndpoint(options: configuration.proxyOptions(base: base), cache: cache)
+        factory.activate(configuration)
+        let origins = Locked(OriginSet(members, cache: cache))
+        self.origins = origins
+        present.withLock { $0 = origins }
         listener = Listener(
             settings: configuration.connectionSettings,
-            handler: Router(proxy: proxy, images: ImageEndpoint(rules: images, cache: cache)),
+            handler: Router(origins),
             observer: ServerObserver(metrics: metrics, ranking: administration.ranking, log: log),
             admission: Admission(configuration.admissionLimits),
             connections: ConnectionRegistry(configuration.connectionLimits(logger)))

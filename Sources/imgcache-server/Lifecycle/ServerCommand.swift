@@ -33,7 +33,7 @@ enum ServerCommand {
             }
             let configuration = try read()
             if line.action == .printConfiguration {
-                print(configuration.masked)
+                print(configuration.printed)
                 return 0
             }
             return try await serve(

@@ -1,20 +1,19 @@
+import ConcurrencyPrimitives
 import Testing
 
-@testable import RemoteStore
-
-@Suite("The breaker of a remote store")
-struct RemoteBreakerTests {
+@Suite("The breaker of a store or an origin")
+struct CircuitBreakerTests {
     private let start = ContinuousClock.now
-    private let quick = RemoteBreaker.Outcome.responded(after: .milliseconds(10))
-    private let slow = RemoteBreaker.Outcome.responded(after: .milliseconds(600))
+    private let quick = CircuitBreaker.Outcome.responded(after: .milliseconds(10))
+    private let slow = CircuitBreaker.Outcome.responded(after: .milliseconds(600))
 
     /// A breaker that expressions may change.
     private final class Subject {
-        private var breaker = RemoteBreaker()
+        private var breaker = CircuitBreaker()
 
         var isClosed: Bool { breaker.isClosed }
         func mayAsk(at now: ContinuousClock.Instant) -> Bool { breaker.mayAsk(at: now) }
-        func finished(_ outcome: RemoteBreaker.Outcome, at now: ContinuousClock.Instant) -> RemoteBreaker.Change? {
+        func finished(_ outcome: CircuitBreaker.Outcome, at now: ContinuousClock.Instant) -> CircuitBreaker.Change? {
             breaker.finished(outcome, at: now)
         }
     }
@@ -61,8 +60,8 @@ struct RemoteBreakerTests {
         #expect(breaker.mayAsk(at: start + .seconds(1)))
     }
 
-    @Test(arguments: [RemoteBreaker.Outcome.failed, .timedOut, .responded(after: .seconds(1))])
-    func `a probe that fails or is slow doubles the pause`(outcome: RemoteBreaker.Outcome) {
+    @Test(arguments: [CircuitBreaker.Outcome.failed, .timedOut, .responded(after: .seconds(1))])
+    func `a probe that fails or is slow doubles the pause`(outcome: CircuitBreaker.Outcome) {
         let breaker = opened()
         var now = start + .seconds(1)
         for pause in [2, 4, 8, 16, 30, 30] {
@@ -78,6 +77,15 @@ struct RemoteBreakerTests {
         #expect(breaker.mayAsk(at: start + .seconds(1)))
         #expect(!breaker.mayAsk(at: start + .seconds(10)))
         #expect(breaker.mayAsk(at: start + .seconds(11)))
+    }
+
+    @Test func `a probe that tells nothing leaves the next request to try, and the pause as it was`() {
+        let breaker = opened()
+        #expect(breaker.mayAsk(at: start + .seconds(1)))
+        #expect(breaker.finished(.unknown, at: start + .seconds(1)) == nil)
+        #expect(breaker.mayAsk(at: start + .seconds(1)))
+        #expect(breaker.finished(.failed, at: start + .seconds(1)) == nil)
+        #expect(!breaker.mayAsk(at: start + .milliseconds(2999)) && breaker.mayAsk(at: start + .seconds(3)))
     }
 
     @Test func `what was let through before it opened changes nothing`() {

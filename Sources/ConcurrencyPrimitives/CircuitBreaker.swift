@@ -1,9 +1,9 @@
-/// Decides if a remote store is asked: not for a while after it has failed, or was slow, several times in a row.
+/// Decides if a server is asked: not for a while after it has failed, or was slow, several times in a row.
 ///
 /// A value without a clock: the caller gives the time. While it is open nobody asks. After a pause one request is let through as a
 /// probe; its success closes the breaker, its failure doubles the pause.
-package struct RemoteBreaker: Sendable {
-    package struct Limits: Sendable {
+package struct CircuitBreaker: Sendable {
+    package struct Limits: Sendable, Hashable {
         /// Failures, or slow responses, in a row that open it.
         package var failures = 3
         /// The duration from which a response is slow.
@@ -17,13 +17,15 @@ package struct RemoteBreaker: Sendable {
         package init() {}
     }
 
-    /// The outcome of a request to the store.
+    /// The outcome of a request to the server.
     package enum Outcome: Sendable, Hashable {
         /// It responded after this time.
         case responded(after: Duration)
         case failed
         /// It did not respond in time. Others are not to wait as long.
         case timedOut
+        /// The request ended without telling anything of the server, as one that was cancelled does.
+        case unknown
     }
 
     /// A change that is worth a line in the log.
@@ -47,7 +49,19 @@ package struct RemoteBreaker: Sendable {
 
     package var isClosed: Bool { if case .closed = state { true } else { false } }
 
-    /// Returns true if the store may be asked. The caller then reports the ``finished(_:at:)``.
+    /// True while a probe is under way.
+    package var isHalfOpen: Bool { if case .halfOpen = state { true } else { false } }
+
+    /// The time until the server may be asked again; zero when it may be asked now.
+    package func pauseLeft(at now: ContinuousClock.Instant) -> Duration {
+        switch state {
+        case .closed: .zero
+        case .open(let until, _): max(.zero, until - now)
+        case .halfOpen(let since, _): max(.zero, since + limits.probeTime - now)
+        }
+    }
+
+    /// Returns true if the server may be asked. The caller then reports the ``finished(_:at:)``.
     package mutating func mayAsk(at now: ContinuousClock.Instant) -> Bool {
         switch state {
         case .closed: return true
@@ -71,12 +85,15 @@ package struct RemoteBreaker: Sendable {
             // One that was let through before it opened.
             return nil
         case .halfOpen(_, let pause):
-            if case .responded(let time) = outcome, time < limits.slow {
+            switch outcome {
+            case .responded(let time) where time < limits.slow:
                 state = .closed(failures: 0, slow: 0)
                 return .closed
+            case .unknown: state = .open(until: now, pause: pause)
+            case .responded, .failed, .timedOut:
+                let pause = min(pause * 2, limits.longestPause)
+                state = .open(until: now + pause, pause: pause)
             }
-            let pause = min(pause * 2, limits.longestPause)
-            state = .open(until: now + pause, pause: pause)
             return nil
         }
     }
@@ -89,6 +106,7 @@ package struct RemoteBreaker: Sendable {
         case .responded(let time): (failures, slow) = (0, time < limits.slow ? 0 : slow + 1)
         case .failed: failures += 1
         case .timedOut: failures = limits.failures
+        case .unknown: break
         }
         guard failures >= limits.failures || slow >= limits.failures else {
             state = .closed(failures: failures, slow: slow)

@@ -1,0 +1,105 @@
+package import ConcurrencyPrimitives
+import HTTPTypes
+import Transfer
+
+/// The health of an origin: while it fails, it is left alone, and what is stored is served as the caching rules allow.
+///
+/// Failures are transfers in which the origin could not be reached or did not respond in time, and the statuses 502, 503 and 504. It lives
+/// longer than a configuration: a reload does not forget what is known of an origin.
+package final class OriginHealth: Sendable {
+    /// The state of its health.
+    package struct Snapshot: Sendable {
+        /// `closed` while it is asked, `open` while it is left alone, `half-open` while one request tries.
+        package var state: String
+        /// True while it is asked.
+        package var isAvailable: Bool
+        /// Since the start: failed transfers, times at which it was begun to be left alone, and transfers that were not begun therefore.
+        package var failures = 0
+        package var openings = 0
+        package var refused = 0
+    }
+
+    private struct State {
+        var breaker: CircuitBreaker?
+        var limits: CircuitBreaker.Limits?
+        var failures = 0
+        var openings = 0
+        var refused = 0
+    }
+
+    private let state: Locked<State>
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let changed: @Sendable (CircuitBreaker.Change) -> Void
+
+    /// - Parameters:
+    ///   - limits: nil: the origin is always asked.
+    ///   - changed: Told when it is begun, and ended, to be left alone.
+    package init(
+        _ limits: CircuitBreaker.Limits?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        changed: @escaping @Sendable (CircuitBreaker.Change) -> Void = { _ in }
+    ) {
+        state = Locked(State(breaker: limits.map { CircuitBreaker($0) }, limits: limits))
+        self.now = now
+        self.changed = changed
+    }
+
+    /// Other limits take effect; equal ones change nothing.
+    package func update(_ limits: CircuitBreaker.Limits?) {
+        state.withLock { state in
+            guard state.limits != limits else { return }
+            state.limits = limits
+            state.breaker = limits.map { CircuitBreaker($0) }
+        }
+    }
+
+    package var snapshot: Snapshot {
+        state.withLock { state in
+            let breaker = state.breaker ?? CircuitBreaker()
+            return Snapshot(
+                state: breaker.isClosed ? "closed" : breaker.isHalfOpen ? "half-open" : "open",
+                isAvailable: breaker.isClosed, failures: state.failures, openings: state.openings,
+                refused: state.refused)
+        }
+    }
+
+    /// Takes part: the caller reports the ``finished(_:)``, unless the origin is to be left alone.
+    ///
+    /// - Returns: The time for which it is left alone; nil: it may be asked.
+    func begin() -> Duration? {
+        let now = now()
+        return state.withLock { state in
+            guard state.breaker?.mayAsk(at: now) == false else { return nil }
+            state.refused += 1
+            return state.breaker?.pauseLeft(at: now) ?? .zero
+        }
+    }
+
+    func finished(_ outcome: GateOutcome) {
+        let now = now()
+        let change = state.withLock { state in
+            let outcome = Self.outcome(outcome)
+            if outcome == .failed { state.failures += 1 }
+            let change = state.breaker?.finished(outcome, at: now)
+            if change == .opened { state.openings += 1 }
+            return change
+        }
+        if let change { changed(change) }
+    }
+
+    private static func outcome(_ outcome: GateOutcome) -> CircuitBreaker.Outcome {
+        switch outcome {
+        case .responded(.badGateway), .responded(.serviceUnavailable), .responded(.gatewayTimeout), .failed: .failed
+        case .responded: .responded(after: .zero)
+        case .unknown: .unknown
+        }
+    }
+}
+
+/// The reason of a transfer that was not begun because its origin is left alone.
+package struct OriginPause: Error {
+    /// The time until it is asked again.
+    package let left: Duration
+
+    /// In whole seconds, at least one.
+    var retryAfter: Int { max(1, Int((left / .seconds(1)).rounded(.up))) }
+}

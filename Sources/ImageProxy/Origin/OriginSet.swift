@@ -1,0 +1,83 @@
+import ConcurrencyPrimitives
+import HTTPServer
+package import ImageCache
+import Synchronization
+import Transfer
+
+/// The origins of one configuration. A reload replaces them as a whole; requests that began before keep theirs.
+package final class OriginSet: Sendable {
+    /// One pattern of an origin, and the rules under it.
+    package struct Member: Sendable {
+        package var pattern: OriginPattern
+        package var gate: OriginGate
+        package var proxy: ProxyEndpoint.Options
+        package var images: ImageRules
+
+        package init(pattern: OriginPattern, gate: OriginGate, proxy: ProxyEndpoint.Options, images: ImageRules) {
+            self.pattern = pattern
+            self.gate = gate
+            self.proxy = proxy
+            self.images = images
+        }
+    }
+
+    /// The handlers of requests under one pattern.
+    struct Handlers: Sendable {
+        let proxy: ProxyEndpoint
+        let images: ImageEndpoint
+    }
+
+    private final class Currency: Sendable {
+        let isCurrent = Atomic<Bool>(true)
+    }
+
+    /// The origins, each once.
+    package let gates: [OriginGate]
+    let table: OriginTable<Handlers>
+    private let rules: [ImageRules]
+    private let currency: Currency
+
+    /// - Parameter members: No pattern twice; in the order in which the origins are shown.
+    package init(_ members: [Member], cache: DownloadCache) {
+        let currency = Currency()
+        let isCurrent = { @Sendable in currency.isCurrent.load(ordering: .acquiring) }
+        var seen: Set<ObjectIdentifier> = []
+        gates = members.map(\.gate).filter { seen.insert(ObjectIdentifier($0)).inserted }
+        rules = members.map(\.images)
+        self.currency = currency
+        table = OriginTable(
+            members.map { member in
+                let reference = GateReference(member.gate)
+                var (proxy, images) = (member.proxy, member.images)
+                (proxy.prefix, images.prefix) = (member.pattern.prefix, member.pattern.prefix)
+                (proxy.namespace, images.namespace) = (member.gate.namespace, member.gate.namespace)
+                (proxy.transfer.gate, images.transfer.gate) = (reference, reference)
+                proxy.isCurrent = isCurrent
+                return (
+                    member.pattern,
+                    Handlers(
+                        proxy: ProxyEndpoint(options: proxy, cache: cache),
+                        images: ImageEndpoint(rules: images, cache: cache, isCurrent: isCurrent))
+                )
+            })
+    }
+
+    /// Notes that another configuration has taken its place: no response is sent again without asking that one.
+    package func retire() { currency.isCurrent.store(false, ordering: .releasing) }
+
+    /// The most that any of the origins allows of an endpoint: for transfers that no client asked for.
+    package func verdict(on endpoint: AddressPolicy.Endpoint) -> AddressPolicy.Verdict {
+        let verdicts = rules.map { $0.verdict(on: endpoint) }
+        if verdicts.contains(.anyAddress) { return .anyAddress }
+        return verdicts.contains(.publicAddress) ? .publicAddress : .refused
+    }
+
+    /// The URL at its origin of a client's path; nil if there is none.
+    ///
+    /// - Parameter authority: `Host`.
+    package func url(authority: String?, target: String) -> String? {
+        guard let handlers = table.value(authority: authority, target: target) else { return nil }
+        let options = handlers.proxy.options
+        return options.prefix.rest(of: target).flatMap { options.origin.url(for: $0) }
+    }
+}

@@ -1,0 +1,39 @@
+import HTTPSemantics
+
+/// The beginning of paths, in whole segments: `/shop/` is that of `/shop/a`, not of `/shopping`.
+package struct PathPrefix: Sendable, Hashable {
+    /// That of all paths.
+    package static let root = PathPrefix(text: "/")
+
+    /// Begins and ends with a slash.
+    package let text: String
+
+    private init(text: String) { self.text = text }
+
+    /// - Parameter text: A path that begins and ends with a slash; nil for any other, and for one with a query, with dot segments or
+    ///   empty ones.
+    package init?(_ text: some StringProtocol) {
+        let path = String(text)
+        guard path.hasPrefix("/"), path.hasSuffix("/"), !path.contains("//"), !path.contains("?"), !path.contains("#"),
+            !DotSegments.occur(in: path[...].utf8), let normalized = Self.normalized(path)
+        else { return nil }
+        self.text = normalized
+    }
+
+    /// A path and its query with equivalent spellings of escapes replaced by one (RFC 3986 section 6.2.2); `nil` if it is invalid.
+    static func normalized(_ target: String) -> String? {
+        guard target.utf8.contains(UInt8(ascii: "%")) else { return target }
+        let host = "http://x"
+        return (try? HTTPURL(host + target)).map { String($0.normalized.utf8.dropFirst(host.utf8.count)) ?? target }
+    }
+
+    /// Returns true if a normalised path is below.
+    func contains(_ path: some StringProtocol) -> Bool { path.utf8.starts(with: text.utf8) }
+
+    /// The part of a path and its query behind the prefix, with a slash before it; `nil` if it is not below, or is invalid.
+    func rest(of target: String) -> String? {
+        if text.utf8.count == 1 { return target }
+        guard let target = Self.normalized(target), contains(target) else { return nil }
+        return String(target.utf8.dropFirst(text.utf8.count - 1))
+    }
+}

@@ -1,0 +1,25 @@
+import ImageProxy
+
+/// The metrics of the origins' health, for `/metrics`.
+struct OriginMetrics {
+    let gates: [OriginGate]
+
+    func write(to text: inout PrometheusText) {
+        let origins = gates.map { ($0.name, $0.health.snapshot) }
+        func add(_ name: String, _ kind: PrometheusText.Kind, _ value: (OriginHealth.Snapshot) -> Int, help: String) {
+            text.add(name, kind, by: "origin", origins.map { ($0.0, Int64(value($0.1))) }, help: help)
+        }
+        add(
+            "imgcache_origin_available", .gauge, { $0.isAvailable ? 1 : 0 },
+            help: "1 while the origin is asked, 0 while it is left alone after failures.")
+        add(
+            "imgcache_origin_failed_transfers_total", .counter, \.failures,
+            help: "Transfers without a response of the origin, or with the status 502, 503 or 504.")
+        add(
+            "imgcache_origin_breaker_opened_total", .counter, \.openings,
+            help: "Times at which the origin began to be left alone.")
+        add(
+            "imgcache_origin_skipped_total", .counter, \.refused,
+            help: "Transfers that were not made while the origin was left alone.")
+    }
+}

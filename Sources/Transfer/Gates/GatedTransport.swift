@@ -1,0 +1,77 @@
+import ConcurrencyPrimitives
+
+/// Asks the gates of requests before another transport runs them. Requests without a gate pass.
+package struct GatedTransport: HTTPTransport {
+    private let base: any HTTPTransport
+
+    package init(_ base: any HTTPTransport) { self.base = base }
+
+    package var totals: TransferTotals { base.totals }
+
+    package func run(
+        _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
+    ) async throws(TransferError) -> TransferResult {
+        guard let gate = request.options.gate?.gate else {
+            return try await base.run(request, into: sink, events: events)
+        }
+        let admission = try await gate.admit(request)
+        guard let report = admission.report else {
+            return try await base.run(admission.request, into: sink, events: events)
+        }
+        let observed = ObservedSink(sink, report)
+        do throws(TransferError) {
+            let result = try await base.run(admission.request, into: observed, events: events)
+            observed.report(.responded(result.head.status))
+            return result
+        } catch {
+            observed.report(error.isOfOrigin ? .failed : .unknown)
+            throw error
+        }
+    }
+
+    package func shutDown() async { await base.shutDown() }
+}
+
+/// A sink that reports the first head that comes, also where the sink below refuses it.
+private final class ObservedSink: BodySink {
+    private let base: any BodySink
+    private let reporter: @Sendable (GateOutcome) -> Void
+    private let hasReported = Locked(false)
+
+    init(_ base: any BodySink, _ reporter: @escaping @Sendable (GateOutcome) -> Void) {
+        self.base = base
+        self.reporter = reporter
+    }
+
+    /// Reports an outcome, unless there was one.
+    func report(_ outcome: GateOutcome) {
+        let isFirst = hasReported.withLock { hasReported in
+            defer { hasReported = true }
+            return !hasReported
+        }
+        if isFirst { reporter(outcome) }
+    }
+
+    func attach(_ transfer: any TransferControl) { base.attach(transfer) }
+    func held() -> HeldPartial? { base.held() }
+
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        report(.responded(head.status))
+        try base.begin(head, placement)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult { try base.write(bytes) }
+    func writeBatchComplete() { base.writeBatchComplete() }
+    func end(_ ending: AttemptEnding) throws { try base.end(ending) }
+    func canRestart() -> Bool { base.canRestart() }
+}
+
+extension TransferError {
+    /// True if the failure is the origin's, or the network's on the way to it.
+    fileprivate var isOfOrigin: Bool {
+        switch code {
+        case .resolve, .connect, .tls, .timeout, .stalled, .cut, .protocolViolation: true
+        default: false
+        }
+    }
+}

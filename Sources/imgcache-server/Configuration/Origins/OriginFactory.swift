@@ -1,0 +1,141 @@
+import ConcurrencyPrimitives
+import FoundationEssentials
+import HTTPTypes
+import ImageCache
+import ImageProxy
+import Logging
+import RemoteStore
+import Transfer
+
+/// Makes the origins of one configuration after the other, and remembers their health.
+final class OriginFactory: Sendable {
+    private struct Key: Hashable {
+        var name: String
+        var base: String
+
+        init(name: String, _ location: OriginLocation) {
+            self.name = name
+            base = location.base.url?.normalized ?? ""
+        }
+    }
+
+    private let healths = Locked<[Key: OriginHealth]>([:])
+    /// Reaches the metadata service that has the keys of the machine's role.
+    private let metadata: any HTTPTransport
+    private let logger: Logger
+
+    init(metadata: any HTTPTransport, logger: Logger) {
+        self.metadata = metadata
+        self.logger = logger
+    }
+
+    /// The patterns of all origins, each with its rules.
+    ///
+    /// - Throws: The first setting that cannot be used; what is in use is then unchanged.
+    func members(of configuration: ServerConfiguration) throws(SettingError) -> [OriginSet.Member] {
+        var located: [(origin: ConfiguredOrigin, location: OriginLocation)] = []
+        for origin in configuration.allOrigins {
+            located.append(
+                (origin, try Self.explained(origin) { (settings) throws(SettingError) in try OriginLocation(settings) })
+            )
+        }
+        let endpoints = Set(located.compactMap(\.location.endpoint))
+        var members: [OriginSet.Member] = []
+        for (origin, location) in located {
+            let connections = located.filter { $0.location.endpoint == location.endpoint }
+                .reduce(0) { $0 + $1.origin.configuration.originConnections }
+            members += try Self.explained(origin) { (settings) throws(SettingError) in
+                try self.members(of: origin, settings, location, besides: endpoints, connections: connections)
+            }
+        }
+        return members
+    }
+
+    /// Takes over the limits of health of what is in use now, and forgets the health of what is not.
+    func activate(_ configuration: ServerConfiguration) {
+        var used: Set<Key> = []
+        for origin in configuration.allOrigins {
+            guard let location = try? OriginLocation(origin.configuration) else { continue }
+            used.insert(Key(name: origin.name, location))
+            health(of: origin.name, at: location).update(origin.configuration.breakerLimits)
+        }
+        healths.withLock { [used] healths in healths = healths.filter { used.contains($0.key) } }
+    }
+
+    private func members(
+        of origin: ConfiguredOrigin, _ settings: ServerConfiguration, _ location: OriginLocation,
+        besides endpoints: Set<AddressPolicy.Endpoint>, connections: Int
+    ) throws(SettingError) -> [OriginSet.Member] {
+        var images = try settings.imageRules(location)
+        images.otherOrigins = endpoints.subtracting([location.endpoint].compactMap(\.self))
+        let gate = OriginGate(
+            name: origin.name, base: location.base, health: health(of: origin.name, at: location),
+            authorization: try authorization(settings, location), connections: connections
+        ) { [images] in images.verdict(on: $0) }
+        let proxy = settings.proxyOptions(location)
+        return origin.patterns.map { OriginSet.Member(pattern: $0, gate: gate, proxy: proxy, images: images) }
+    }
+
+    private func authorization(
+        _ settings: ServerConfiguration, _ location: OriginLocation
+    ) throws(SettingError) -> OriginGate.Authorization {
+        var authorization = OriginGate.Authorization()
+        for (name, value) in settings.setFields.sorted(by: { $0.key < $1.key }) {
+            if let name = HTTPField.Name(name) { authorization.fields[name] = value }
+        }
+        guard let bucket = location.bucket else { return authorization }
+        do throws(RemoteConfigurationError) {
+            let credentials = try S3Credentials.found(profile: settings.s3Profile, file: settings.s3CredentialsFile)
+            authorization.credentials = credentials
+            authorization.signer = S3Signer(bucket, credentials, over: metadata) { Date() }
+        } catch {
+            throw SettingError(
+                setting: settings.s3Profile == nil ? "origin" : "s3-profile",
+                value: settings.s3Profile ?? settings.origin, problem: "cannot be used: \(error)")
+        }
+        return authorization
+    }
+
+    /// The health of an origin, which a reload does not forget as long as name and URL stay.
+    private func health(of name: String, at location: OriginLocation) -> OriginHealth {
+        healths.withLock { healths in
+            let key = Key(name: name, location)
+            if let health = healths[key] { return health }
+            let health = OriginHealth(
+                nil,
+                changed: { [logger] change in
+                    switch change {
+                    case .opened:
+                        logger.warning("an origin is left alone after failures", metadata: ["origin": "\(name)"])
+                    case .closed: logger.notice("an origin is asked again", metadata: ["origin": "\(name)"])
+                    }
+                })
+            healths[key] = health
+            return health
+        }
+    }
+
+    /// Errors name the origin's own setting, if it has one.
+    private static func explained<Value>(
+        _ origin: ConfiguredOrigin, _ read: (ServerConfiguration) throws(SettingError) -> Value
+    ) throws(SettingError) -> Value {
+        do throws(SettingError) { return try read(origin.configuration) } catch {
+            throw origin.named?.error(error) ?? error
+        }
+    }
+}
+
+extension ServerConfiguration {
+    /// nil: the origin is always asked.
+    fileprivate var breakerLimits: CircuitBreaker.Limits? {
+        guard breakerFailures > 0 else { return nil }
+        var limits = CircuitBreaker.Limits()
+        limits.failures = breakerFailures
+        // An origin may take its time for each of its responses.
+        limits.slow = .seconds(1 << 30)
+        limits.pause = breakerPause
+        limits.longestPause = max(breakerPause, limits.longestPause)
+        limits.probeTime = originConnectTimeout + originTimeout
+        return limits
+    }
+}

@@ -1,0 +1,75 @@
+import HTTPSemantics
+import HTTPServer
+import ImageCache
+import ImageProxy
+import RemoteStore
+
+/// The place of an origin's files: a URL, or a bucket.
+struct OriginLocation {
+    let base: OriginBase
+    /// The host and port that the URL names.
+    let endpoint: AddressPolicy.Endpoint?
+    /// nil: an ordinary origin.
+    let bucket: S3Location?
+
+    var isBucket: Bool { bucket != nil }
+
+    static let bucketScheme = "s3://"
+
+    /// - Throws: An error if a bucket's store cannot be used.
+    init(_ configuration: ServerConfiguration) throws(SettingError) {
+        let text = configuration.origin
+        if text.hasPrefix(Self.bucketScheme) {
+            do throws(RemoteConfigurationError) {
+                let location = try S3Location(
+                    text, endpoint: configuration.s3Endpoint, region: configuration.s3Region)
+                bucket = location
+                var base = OriginBase(location.baseURL)
+                base.isBucket = true
+                self.base = base
+            } catch {
+                throw SettingError(setting: "origin", value: text, problem: "cannot be used: \(error)")
+            }
+        } else {
+            bucket = nil
+            // A request's path is appended.
+            base = OriginBase(text.hasSuffix("/") ? String(text.dropLast()) : text)
+        }
+        endpoint = base.url.flatMap { AddressPolicy.Endpoint(authority: $0.authority, scheme: $0.scheme.rawValue) }
+    }
+
+    /// Returns the problem with an origin's URL, nil if there is none.
+    static func problem(_ text: String) -> String? {
+        if text.hasPrefix(bucketScheme) {
+            do throws(RemoteConfigurationError) {
+                _ = try S3Location(text, endpoint: "https://s3.example", region: "us-east-1")
+                return nil
+            } catch {
+                return "cannot be used: \(error)"
+            }
+        }
+        let url: HTTPURL
+        do throws(InvalidURL) { url = try HTTPURL(text) } catch {
+            switch error.reason {
+            case .notAbsolute, .scheme: return "must be an http or https URL, or s3://BUCKET/PREFIX"
+            case .host, .port, .internationalName: return "has no host"
+            case .controlCharacter, .percent: return unfit
+            }
+        }
+        guard HostField.isValid(url.authority.utf8) else { return "has no host" }
+        let isPlain = text.utf8.allSatisfy { ByteClass.target.contains($0) && $0 != UInt8(ascii: "?") }
+        return isPlain ? nil : unfit
+    }
+
+    private static let unfit = "has a query, a fragment or a character that must be percent-encoded"
+
+    /// Returns the problem with a store's URL, nil if there is none.
+    static func endpointProblem(_ text: String) -> String? {
+        do throws(RemoteConfigurationError) {
+            _ = try S3Location(endpoint: text, bucket: "bucket")
+            return nil
+        } catch {
+            return "cannot be used: \(error)"
+        }
+    }
+}

@@ -1,0 +1,72 @@
+extension SettingFile {
+    /// A value in the file.
+    enum Value: Decodable {
+        case text(String), list([String]), object([String: Value])
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let flag = try? container.decode(Bool.self) {
+                self = .text(String(flag))
+            } else if let number = try? container.decode(Int64.self) {
+                self = .text(String(number))
+            } else if let number = try? container.decode(Double.self) {
+                self = .text(String(number))
+            } else if let text = try? container.decode(String.self) {
+                self = .text(text)
+            } else if let members = try? container.decode([String: Value].self) {
+                self = .object(members)
+            } else {
+                self = .list(
+                    try container.decode([Value].self).map { member in
+                        guard case .text(let text) = member else {
+                            throw DecodingError.typeMismatch(
+                                String.self,
+                                .init(codingPath: container.codingPath, debugDescription: "a list in a list"))
+                        }
+                        return text
+                    })
+            }
+        }
+
+        /// The members of an object; nil for anything else.
+        var members: [String: Value]? { if case .object(let members) = self { members } else { nil } }
+
+        /// A text, or those of a list.
+        var texts: [String] {
+            switch self {
+            case .text(let text): [text]
+            case .list(let texts): texts
+            case .object: []
+            }
+        }
+
+        /// The text of a setting's value.
+        func text(of setting: Setting) throws(SettingError) -> String {
+            func mistake(_ value: String?, _ problem: String) -> SettingError {
+                SettingError(setting: setting.name, value: value, problem: problem)
+            }
+            switch self {
+            case .text(let text): return text
+            case .list(let members):
+                let text = members.joined(separator: ",")
+                guard setting.shape == .list else {
+                    throw mistake(setting.shown(text), "must be a single value, not a list")
+                }
+                return text
+            case .object(let members):
+                guard setting.shape == .table else {
+                    throw mistake(nil, "must be a single value or a list, not an object")
+                }
+                var table: [String: String] = [:]
+                for (name, value) in members {
+                    guard case .text(let text) = value, !text.contains(";"),
+                        !name.contains(where: { ":;".contains($0) })
+                    else { throw mistake(name, "must have a text without a semicolon") }
+                    table[name] = text
+                }
+                // An empty table is a value, too.
+                return SettingText.text(of: table) ?? ""
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import FoundationEssentials
+import Glibc
+
+/// The configuration file: one JSON object whose keys are the settings' names, and `origins`. Parsed by JSONDecoder:
+/// swift-configuration's own JSON provider requires all of Foundation, and does not report unknown keys.
+struct SettingFile {
+    /// Values by the settings' names.
+    private(set) var values: [String: String] = [:]
+    private(set) var origins: [NamedOrigin] = []
+    private let path: String
+    private let keys: SettingFileKeys
+
+    init(at path: String) throws(SettingError) {
+        self.path = path
+        let data = try Self.data(at: path)
+        let decoded: [String: Value]
+        do { decoded = try JSONDecoder().decode([String: Value].self, from: data) } catch {
+            throw Self.mistake(in: path, error)
+        }
+        keys = SettingFileKeys(data)
+        if let key = keys.repeated {
+            throw SettingError(
+                setting: key.joined(separator: "."), value: nil, problem: "is specified more than once",
+                source: place(key))
+        }
+        for (key, value) in decoded.sorted(by: { $0.key < $1.key }) where key != Self.originsKey {
+            guard let setting = Setting.named(key) else {
+                throw SettingError(
+                    setting: key, value: nil, problem: "is not a setting" + Self.suggestion(for: key),
+                    source: place([key]))
+            }
+            do throws(SettingError) { values[key] = try value.text(of: setting) } catch {
+                var error = error
+                error.source = place([key])
+                throw error
+            }
+        }
+        guard let value = decoded[Self.originsKey] else { return }
+        guard let members = value.members else {
+            throw SettingError(
+                setting: Self.originsKey, value: nil, problem: "must be an object of origins by their names",
+                source: place([Self.originsKey]))
+        }
+        origins = try Self.origins(in: members, place)
+    }
+
+    /// The file, and the line of a key.
+    func place(_ key: SettingFileKeys.Path) -> String { keys.lines[key].map { "\(path):\($0)" } ?? path }
+
+    private static func data(at path: String) throws(SettingError) -> Data {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            throw SettingError(setting: "config", value: path, problem: "is a folder, no file")
+        }
+        do { return try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
+            throw SettingError(setting: "config", value: path, problem: "cannot be read: \(reason(error))")
+        }
+    }
+
+    private static func mistake(in path: String, _ error: any Error) -> SettingError {
+        switch error as? DecodingError {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            guard let key = context.codingPath.first?.stringValue else {
+                return SettingError(setting: "config", value: path, problem: "is not a JSON object")
+            }
+            return SettingError(
+                setting: key, value: nil,
+                problem: "must be a string, a number, true, false or a list of strings or numbers",
+                source: path)
+        case .dataCorrupted(let context):
+            let detail = context.underlyingError.map { ": \(reason($0))" } ?? ""
+            return SettingError(setting: "config", value: path, problem: "is not valid JSON\(detail)")
+        default: return SettingError(setting: "config", value: path, problem: "is not valid JSON")
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch (error as? CocoaError)?.code {
+        case .fileReadNoSuchFile: return "no such file"
+        case .fileReadNoPermission: return "permission denied"
+        default: break
+        }
+        let description = (error as? CocoaError)?.userInfo["NSDebugDescription"] as? String
+        return description ?? "\(error)"
+    }
+
+    /// The setting with the most similar name.
+    static func suggestion(for name: String) -> String {
+        let plain = name.lowercased().replacing("_", with: "-")
+        let known = Setting.all.flatMap { $0.settings.map(\.name) }
+        let near = known.first { $0 == plain } ?? known.first { $0.hasPrefix(plain) || plain.hasPrefix($0) }
+        return near.map { "; did you mean \"\($0)\"?" } ?? ""
+    }
+}
