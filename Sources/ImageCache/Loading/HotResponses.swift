@@ -170,7 +170,7 @@ final class HotResponses: Sendable {
         case plain
         /// It has conditions or a range.
         case conditional
-        /// Another namespace or policy than the default.
+        /// Credentials, or another policy than the default.
         case other
 
         init(_ request: FileRequest) {
