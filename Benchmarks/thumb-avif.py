@@ -56,15 +56,18 @@ def decode() -> None:
 
 def photos() -> list[Path]:
     found = [path for path in assets(images_folder(), smallest=512) if path.suffix == ".jpg" and Image.open(path).mode == "RGB"]
+    found = found[:: max(1, len(found) // options.photos)][: options.photos]
     for seed in range(options.photos - len(found)):
         path = work / f"photo-{seed}.jpg"
         photo(1600, 1200, seed).save(path, quality=95)
         found.append(path)
-    return found[:: max(1, len(found) // options.photos)][: options.photos]
+    return found
 
 
 def thumbnail(file: Path, output: Path, *more: str) -> None:
-    subprocess.run([IMGCACHE, "thumb", str(file), "-o", str(output), "--size", "256", *more], check=True, stdout=subprocess.DEVNULL)
+    # Some of the photos are damaged.
+    subprocess.run([IMGCACHE, "thumb", str(file), "-o", str(output), "--size", "256", "--allow-truncated", *more], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def encode() -> None:

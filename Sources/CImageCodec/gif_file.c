@@ -167,7 +167,7 @@ static bool start_pixels(icodec_gif *gif, icodec_error *error) {
     int size = 0;
     GifByteType *block = NULL;
     if (!gif->lzw) gif->lzw = malloc(sizeof *gif->lzw);
-    if (!gif->decoded) gif->decoded = malloc(UINT16_MAX + lzw_longest);
+    if (!gif->decoded) gif->decoded = malloc(UINT16_MAX + lzw_slack);
     if (!gif->lzw || !gif->decoded) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     if (DGifGetCode(gif->file, &size, &block) != GIF_OK) return fail(gif, error);
     if (size < 0 || size > 8) return break_off(gif, "pixels of more than 8 bits", error);

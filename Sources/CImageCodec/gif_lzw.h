@@ -4,12 +4,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { lzw_codes = 4096, lzw_longest = lzw_codes };
+enum { lzw_codes = 4096, lzw_slack = lzw_codes + 8 };
 
 /// The state of GIF's variant of LZW (GIF89a, appendix F) in one frame. What it produces stands in `output` until it is taken.
 typedef struct {
-    uint16_t prefix[lzw_codes], length[lzw_codes];
-    uint8_t suffix[lzw_codes], first[lzw_codes];
+    uint64_t start[lzw_codes]; // the first bytes of a code's string, up to eight, the first one lowest
+    uint16_t length[lzw_codes];
+    uint16_t prefix[lzw_codes]; // the code of all but the last byte
+    uint8_t suffix[lzw_codes]; // the last byte
     uint32_t clear; // the code that empties the table; the next one ends the data
     uint32_t next; // free code
     uint32_t width; // of a code in bits
@@ -26,7 +28,7 @@ void icodec_lzw_start(icodec_lzw *lzw, uint32_t size);
 
 /// Decodes until the output has `wanted` bytes: `lzw_more` when `*data` is used up before.
 ///
-/// - Parameter output: `wanted` and `lzw_longest` bytes.
+/// - Parameter output: `wanted` and `lzw_slack` bytes.
 lzw_state icodec_lzw_run(
     icodec_lzw *lzw, const uint8_t **data, const uint8_t *end, uint8_t *output, uint32_t wanted);
 

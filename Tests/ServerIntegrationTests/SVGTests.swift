@@ -62,7 +62,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test(arguments: ["w=50", "f=png", "w=50,blur=2", "frame=1", "radius=3", "w=50,f=webp"])
+    @Test(arguments: ["w=50", "f=png", "w=50,h=50,blur=2", "frame=1", "radius=3", "w=50,f=webp"])
     func `a size, an effect or a format is refused, and the original is sent afterwards`(options: String) async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--svg", "pass")
