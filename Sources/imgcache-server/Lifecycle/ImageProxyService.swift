@@ -21,11 +21,13 @@ struct ImageProxyService: Service {
 
     /// Opens the cache; does not listen yet.
     /// - Throws: `SettingError` if a file or folder in the settings cannot be used.
-    init(_ current: CurrentConfiguration, systemd: SystemdNotifier, logger: Logger) throws(SettingError) {
+    init(
+        _ current: CurrentConfiguration, systemd: SystemdNotifier, isolation: DecoderIsolation? = nil, logger: Logger
+    ) throws(SettingError) {
         configuration = current.value
         self.systemd = systemd
         self.logger = logger
-        let parts = try ServerParts(configuration, logger: logger)
+        let parts = try ServerParts(configuration, isolation: isolation, logger: logger)
         current.observe { new throws(SettingError) in
             let imageRules = try new.imageRules()
             let token = try new.purgeToken()
@@ -146,7 +148,9 @@ struct ServerParts: Sendable {
     /// The origin's URL without credentials and without a trailing slash.
     let origin: String
 
-    init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingError) {
+    init(
+        _ configuration: ServerConfiguration, isolation: DecoderIsolation?, logger: Logger
+    ) throws(SettingError) {
         do throws(AccessLog.OpeningError) { log = try AccessLog(configuration.accessLog) } catch {
             throw SettingError(
                 setting: "access-log", value: error.path, problem: "cannot be opened: \(error.reason)")
@@ -157,6 +161,11 @@ struct ServerParts: Sendable {
         rules = cacheConfiguration.rules
         cacheConfiguration.logger = logger
         cacheConfiguration.remote = configuration.remoteStore(logger)
+        if configuration.isolatesDecoders, var isolation {
+            // Better images than none: the log says so.
+            isolation.isOptional = true
+            cacheConfiguration.decoderIsolation = isolation
+        }
         let images = Locked(try configuration.imageRules())
         imageRules = images
         cacheConfiguration.addressPolicy = configuration.addressPolicy { endpoint in
@@ -169,6 +178,7 @@ struct ServerParts: Sendable {
                 setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",
                 isTransient: true)
         }
+        cache.startDecoderIsolation()
         let base = configuration.originBase
         origin = FileRequest(base).urlWithoutUserinfo
         let proxy = ProxyEndpoint(options: configuration.proxyOptions(base: base), cache: cache)
