@@ -96,13 +96,14 @@ let package = Package(
         ),
         .target(
             name: "MemoryCache", dependencies: ["CLinux", "ConcurrencyPrimitives", logging], swiftSettings: strict),
-        .target(name: "ImageCodec", dependencies: ["CImageCodec"], swiftSettings: strict),
+        .target(name: "ImageCodec", dependencies: ["CImageCodec", "CLinux"], swiftSettings: strict),
+        .target(name: "WorkerProcesses", dependencies: ["CLinux", "ConcurrencyPrimitives"], swiftSettings: strict),
         .target(
             name: "ImageCache",
             dependencies: [
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
                 "ConcurrencyPrimitives",
-                "MemoryCache", "RemoteStore", "Transfer", "Units", httpTypes, logging,
+                "MemoryCache", "RemoteStore", "Transfer", "Units", "WorkerProcesses", httpTypes, logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict

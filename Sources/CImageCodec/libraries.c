@@ -86,3 +86,14 @@ bool icodec_open_libwebpmux(icodec_error *error) { return open_webp(error) && op
 bool icodec_open_liblcms(icodec_error *error) { return open_lcms(error); }
 bool icodec_open_libavif(icodec_error *error) { return open_avif(error); }
 bool icodec_open_libgif(icodec_error *error) { return open_gif(error); }
+
+void icodec_open_libraries(void) {
+    icodec_error error;
+    icodec_open_libjpeg(&error);
+    icodec_open_libpng(&error);
+    icodec_open_libwebp(&error);
+    icodec_open_libwebpmux(&error);
+    icodec_open_libgif(&error);
+    icodec_open_libavif(&error);
+    icodec_open_liblcms(&error);
+}

@@ -48,7 +48,7 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
 
     private let width: Int
     private let state: Locked<State>
-    private let wake = Semaphore()
+    private let wake = CountingSemaphore(0)
 
     package init(width: Int) {
         self.width = width
@@ -135,25 +135,5 @@ extension BlockingExecutor {
         try await Task(executorPreference: self) { () -> Result<Value, Failure> in
             do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
         }.value.get()
-    }
-}
-
-/// A POSIX semaphore.
-///
-/// `@unchecked Sendable`: `sem_t` is safe for concurrent use and has a stable address.
-private final class Semaphore: @unchecked Sendable {
-    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-
-    init() { sem_init(semaphore, 0, 0) }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-
-    func signal() { sem_post(semaphore) }
-
-    func wait() {
-        while sem_wait(semaphore) != 0 && errno == EINTR {}
     }
 }

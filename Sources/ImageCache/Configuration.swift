@@ -99,6 +99,10 @@ extension DownloadCache {
         /// The application's decoders for formats that the package does not read, in the order in which they are asked. Default: none.
         public var decoders: [any ImageDecoding] = []
 
+        /// Decoding, resizing, effects and encoding in processes of their own, for files from strangers. Default: none, which is in this
+        /// process.
+        public var decoderIsolation: DecoderIsolation?
+
         /// Images decoded at a time. Default: the number of processors.
         public var maxDecodes = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 

@@ -1,5 +1,4 @@
 internal import CImageCodec
-internal import Glibc
 
 /// Pixels: red, green, blue and alpha of 8 bits each, straight (not premultiplied) alpha, sRGB unless ``profile`` says
 /// otherwise, row by row from the top without padding. A value that shares its memory with its copies and never
@@ -30,6 +29,13 @@ public struct DecodedImage: Sendable {
         self.height = height
         self.pixels = pixels
         isOpaque = !mayHaveAlpha || icodec_is_opaque(pixels.bytes, width * height)
+    }
+
+    init(width: Int, height: Int, pixels: PixelBuffer, isOpaque: Bool) {
+        self.width = width
+        self.height = height
+        self.pixels = pixels
+        self.isOpaque = isOpaque
     }
 
     /// Creates an image from pixels written by `fill`, initially 0.
@@ -63,22 +69,4 @@ public struct DecodedImage: Sendable {
         let pixel = pixels.bytes + (y * width + x) * 4
         return SIMD4(pixel[0], pixel[1], pixel[2], pixel[3])
     }
-}
-
-/// The memory of an image, allocated once, initially zero, and freed with its last reference.
-///
-/// `@unchecked Sendable`: the code that allocates a buffer has exclusive access until it is wrapped in a
-/// ``DecodedImage``, after which it is never written.
-final class PixelBuffer: @unchecked Sendable {
-    let bytes: UnsafeMutablePointer<UInt8>
-    let byteCount: Int
-
-    init(byteCount: Int) throws(ImageCodecError) {
-        // calloc obtains large blocks zeroed from the system, without touching them.
-        guard let memory = calloc(max(byteCount, 1), 1) else { throw .outOfMemory }
-        bytes = memory.assumingMemoryBound(to: UInt8.self)
-        self.byteCount = byteCount
-    }
-
-    deinit { free(bytes) }
 }

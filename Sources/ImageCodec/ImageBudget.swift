@@ -26,7 +26,7 @@ public final class ImageBudget {
     var remaining: Double { limits.seconds - spent }
 
     /// Adds CPU time of the decode to this image's.
-    func charge(_ seconds: Double) {
+    package func charge(_ seconds: Double) {
         spent += seconds
         decoding += seconds
     }

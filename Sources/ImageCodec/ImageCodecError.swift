@@ -27,6 +27,8 @@ public struct ImageCodecError: Error, Sendable, Hashable {
         public static let cancelled = Code("cancelled")
         /// The underlying library failed although the input is valid.
         public static let failed = Code("failed")
+        /// The worker process that read, changed or wrote the image ended in the middle of it.
+        public static let crashed = Code("crashed")
     }
 
     public var code: Code

@@ -37,6 +37,14 @@ public struct ImageSource: Sendable {
         try self.init(owning: copy, name: "descriptor \(descriptor)")
     }
 
+    /// Reads the file of a descriptor that another process has sent with its length: a worker cannot ask for it.
+    ///
+    /// - Parameter owner: Closes the descriptor when it is released.
+    package init(descriptor: Int32, of owner: any AnyObject & Sendable, byteCount: Int) {
+        self.byteCount = byteCount
+        storage = .file(OpenFile(descriptor: descriptor, owner: owner))
+    }
+
     private init(owning descriptor: Int32, name: String) throws(ImageCodecError) {
         let file = OpenFile(descriptor: descriptor)
         var status = stat()
@@ -50,10 +58,15 @@ public struct ImageSource: Sendable {
     /// Closes its descriptor with the last reference.
     private final class OpenFile: Sendable {
         let descriptor: Int32
+        /// Closes it instead.
+        private let owner: (any AnyObject & Sendable)?
 
-        init(descriptor: Int32) { self.descriptor = descriptor }
+        init(descriptor: Int32, owner: (any AnyObject & Sendable)? = nil) {
+            self.descriptor = descriptor
+            self.owner = owner
+        }
 
-        deinit { close(descriptor) }
+        deinit { if owner == nil { close(descriptor) } }
 
         /// Reads from the start of the file; fewer bytes if it ends or fails.
         func read(into buffer: UnsafeMutableRawBufferPointer, count: Int) -> Int {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import ImageCache
 
 /// The entry point of the process.
 ///
@@ -8,6 +9,7 @@ import Glibc
 @main
 enum Program {
     static func main() {
+        DecoderIsolation.runHelperIfAsked()
         Output.holdStandardDescriptors()
         if FetchFastPath(arguments: CommandLine.arguments.dropFirst())?.deliverStoredFile() == true {
             Output.exit(.done)

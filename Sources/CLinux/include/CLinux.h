@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "CLinuxProcesses.h"
+
 /// open(2) with O_CLOEXEC always set.
 int clinux_open(const char *path, int flags, mode_t mode);
 

@@ -24,8 +24,9 @@ extension DownloadCache {
         let found = try await onExecutor { (operations) throws(ImageCacheError) -> (StoredBody, Int, Int)? in
             try operations.translating {
                 guard let entry = try operations.store.entry(id), let body = try operations.store.open(entry),
-                    let source = try? ImageSource(duplicating: body.descriptor),
-                    let header = try? decoder.header(of: source), let target = try? decoder.target(sizing, of: header)
+                    let header = try? pipeline.renderer.header(
+                        of: body.descriptor, byteCount: Int(body.size), decoder),
+                    let target = try? decoder.target(sizing, of: header)
                 else { return nil }
                 let encoding = ImageEncoder.png().memory(width: target.width, height: target.height, isOpaque: false)
                 return (body, header.memory(at: target.scale) + target.memory + encoding, header.pixelCount)
@@ -37,8 +38,9 @@ extension DownloadCache {
         let renderer = pipeline.renderer
         return try await renderer.slots.run(turn, memory: { memory }, on: renderer.executor) {
             let budget = ImageBudget(limits: decoder.limits)
-            guard let source = try? ImageSource(duplicating: body.descriptor),
-                let image = try? decoder.decode(source, to: sizing, within: budget)
+            guard
+                let image = try? renderer.image(
+                    of: body.descriptor, byteCount: Int(body.size), sizing, decoder, within: budget)
             else { return nil }
             let encoder: ImageEncoder = image.isOpaque ? .jpeg(quality: 75) : .png()
             return (try? encoder.encode(image, within: budget)).map { EntryPreview(bytes: $0, format: encoder.format) }

@@ -3,6 +3,7 @@ public import ImageCodec
 public import MemoryCache
 import Synchronization
 package import Units
+import WorkerProcesses
 
 extension DownloadCache {
     /// A decoded image: from memory, from disk, or decoded straight to the requested size.
@@ -108,8 +109,15 @@ extension DownloadCache {
         statistics.memory = pipeline.memory.statistics
         statistics.memory?.counts.hits += pipeline.reuses.load(ordering: .relaxed)
         statistics.peakDecodingMemory = pipeline.peakDecodingMemory
+        if let workers = pipeline.renderer.isolation?.statistics {
+            statistics.crashes = workers.crashes
+            statistics.workerReplacements = workers.replacements
+        }
         return statistics
     }
+
+    /// Starts the helper of ``Configuration/decoderIsolation`` now instead of with the first image; the log says why if that fails.
+    package func startDecoderIsolation() { _ = pipeline.renderer.isolation?.start() }
 
     /// Purges the memory caches of images and values: on a warning down to the preferred usage, at a critical level all of them.
     /// Called by the cache itself with ``Configuration/watchesMemoryPressure``.
@@ -149,6 +157,10 @@ public struct ImageStatistics: Sendable {
     public var encodes = 0
     /// Images rendered from originals with damaged data.
     public var damaged = 0
+    /// Worker processes that ended in the middle of an image (``DecoderIsolation``).
+    public internal(set) var crashes = 0
+    /// Worker processes that took the place of another: after a crash, at a limit, after the last client had left, or after long work.
+    public internal(set) var workerReplacements = 0
     /// The most bytes that concurrent decodes were estimated to take.
     public internal(set) var peakDecodingMemory = 0
     /// The memory cache: usage, hits, misses, purges.

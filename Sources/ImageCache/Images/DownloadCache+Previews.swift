@@ -13,7 +13,8 @@ extension DownloadCache {
     /// only that.
     ///
     /// A slow reader gets only the newest. Ending the iteration early stops the download, unless somebody else waits for it.
-    /// Previews are decoded from what is on disk, 256 KiB at a time: a smaller file comes at once.
+    /// Previews are decoded from what is on disk, 256 KiB at a time: a smaller file comes at once. With
+    /// ``Configuration/decoderIsolation`` there are none but the final image.
     ///
     /// - Parameters:
     ///   - request: The original, and the size and effects to apply.
@@ -26,8 +27,10 @@ extension DownloadCache {
                 do throws(ImageCacheError) {
                     let download = download(request.file)
                     var previews = GrowingPreview(request, every: interval)
+                    let isolation = pipeline.renderer.isolation
                     for await snapshot in download.growth.follow() {
-                        if let image = previews.next(snapshot) {
+                        // Each is one more decode of a stranger's file.
+                        if isolation?.isInUse != true, let image = previews.next(snapshot) {
                             continuation.yield(ImagePreview(image: image, isFinal: false))
                         }
                         if Task.isCancelled { break }

@@ -67,11 +67,11 @@ extension ImagePipeline {
         _ found: StoredDerivedImage, _ recipe: ImageRecipe, _ request: ImageRequest, _ generation: Generation,
         freshUntil: Date, _ response: DerivedImage.Response
     ) throws(ImageCacheError) -> DerivedImage? {
-        let bytes: [UInt8]
+        let (stored, bytes): (StoredBody, [UInt8])
         do throws(StoreError) {
             guard let body = try fetcher.store.open(found.entry), let all = try body.all() else { return nil }
             try fetcher.store.touch(found.entry)
-            bytes = all
+            (stored, bytes) = (body, all)
         } catch {
             throw ImageCacheError(error)
         }
@@ -89,7 +89,11 @@ extension ImagePipeline {
             decoder.color = request.decoder.color
             decoder.keepsMetadata = request.decoder.keepsMetadata
             // A file that cannot be read any more is rendered anew.
-            guard var image = try? decoder.decode(ImageSource(bytes)) else { return nil }
+            let budget = ImageBudget(limits: decoder.limits)
+            guard
+                var image = try? renderer.image(
+                    of: stored.descriptor, byteCount: bytes.count, nil, decoder, within: budget)
+            else { return nil }
             image.damage = found.record.damage
             content = .pixels(image)
         }

@@ -160,13 +160,21 @@ final class ImagePipeline: Sendable {
     func header(
         of file: CachedFile, _ decoder: ImageDecoder
     ) async throws(ImageCacheError) -> ImageHeader {
-        try await blocking.run { () throws(ImageCacheError) in
-            do throws(ImageCodecError) {
-                return try decoder.header(of: ImageSource(file))
-            } catch {
-                throw ImageCacheError(error, file)
+        let cancellation = ImageCancellation()
+        let outcome: Result<ImageHeader, ImageCacheError> = await withTaskCancellationHandler {
+            await blocking.run { [renderer] () -> Result<ImageHeader, ImageCacheError> in
+                do throws(ImageCodecError) {
+                    return .success(
+                        try renderer.header(
+                            of: file.body.descriptor, byteCount: Int(file.size), decoder, cancellation))
+                } catch {
+                    return .failure(ImageCacheError(error, file))
+                }
             }
+        } onCancel: {
+            cancellation.cancel()
         }
+        return try outcome.get()
     }
 
     // MARK: Keeping

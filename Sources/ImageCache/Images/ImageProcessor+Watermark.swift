@@ -53,14 +53,14 @@ private struct WatermarkProcessing: ImageProcessing {
 extension ImageProcessor {
     /// Lays a mark over the image.
     public static func watermark(_ mark: ImageWatermark) -> ImageProcessor {
-        ImageProcessor(WatermarkProcessing(mark: mark))
+        ImageProcessor(.watermark(mark), WatermarkProcessing(mark: mark))
     }
 
     /// Removes a border of one colour, that of the upper left pixel.
     ///
     /// - Parameter tolerance: The greatest difference of a channel, 0 to 255, of a pixel that belongs to the border.
     public static func trim(tolerance: Int) -> ImageProcessor {
-        ImageProcessor(TrimProcessing(tolerance: tolerance))
+        ImageProcessor(.trim(tolerance), TrimProcessing(tolerance: tolerance))
     }
 }
 

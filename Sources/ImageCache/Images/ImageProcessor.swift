@@ -6,6 +6,8 @@ public struct ImageProcessor: Sendable, Hashable {
     public let identity: String
     /// False if the size of the result follows from the pixels.
     let hasOneSize: Bool
+    /// The effect as one that another process can apply; nil: it is an application's own.
+    private(set) var portable: PortableProcessor?
     private let change: @Sendable (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage
     private let footprint: @Sendable (inout RenderingFootprint) -> Void
 
@@ -34,13 +36,20 @@ public struct ImageProcessor: Sendable, Hashable {
         self.init(ClosureProcessing(identity: identity, change: change))
     }
 
+    /// An effect of the package's own.
+    init(_ portable: PortableProcessor, _ processing: some ImageProcessing) {
+        self.init(processing)
+        self.portable = portable
+    }
+
     private init(
-        _ identity: String, hasOneSize: Bool = true,
+        _ identity: String, hasOneSize: Bool = true, _ portable: PortableProcessor? = nil,
         _ change: @escaping @Sendable (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage,
         footprint: @escaping @Sendable (inout RenderingFootprint) -> Void
     ) {
         self.identity = identity
         self.hasOneSize = hasOneSize
+        self.portable = portable
         self.change = change
         self.footprint = footprint
     }
@@ -70,7 +79,7 @@ private struct ClosureProcessing: ImageProcessing {
 extension ImageProcessor {
     /// Brings the image to another size.
     public static func resize(_ sizing: ImageSizing) -> ImageProcessor {
-        ImageProcessor("resize(\(sizing.recipe))") { image, budget throws(ImageCodecError) in
+        ImageProcessor("resize(\(sizing.recipe))", .resize(sizing)) { image, budget throws(ImageCodecError) in
             try image.resized(to: sizing, within: budget)
         } footprint: { footprint in
             guard let size = try? sizing.result(width: footprint.width, height: footprint.height) else { return }
@@ -83,7 +92,8 @@ extension ImageProcessor {
 
     /// Keeps a part, in pixels from the upper left; what lies outside the image is an error.
     public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageProcessor {
-        ImageProcessor("crop(\(x),\(y),\(width)x\(height))") { image, budget throws(ImageCodecError) in
+        ImageProcessor("crop(\(x),\(y),\(width)x\(height))", .crop(x: x, y: y, width: width, height: height)) {
+            image, budget throws(ImageCodecError) in
             try image.cropped(x: x, y: y, width: width, height: height, within: budget)
         } footprint: { footprint in
             guard (1...footprint.width).contains(width), (1...footprint.height).contains(height) else { return }
@@ -96,7 +106,7 @@ extension ImageProcessor {
     ///
     /// - Parameter radius: in pixels of the image as it is then.
     public static func roundedCorners(radius: Double) -> ImageProcessor {
-        ImageProcessor("corners(\(radius))") { image, budget throws(ImageCodecError) in
+        ImageProcessor("corners(\(radius))", .roundedCorners(radius)) { image, budget throws(ImageCodecError) in
             try image.roundingCorners(radius: radius, within: budget)
         } footprint: {
             $0.addCopies(1, withAlpha: true)
@@ -105,7 +115,7 @@ extension ImageProcessor {
 
     /// Keeps the largest circle in the middle.
     public static var circle: ImageProcessor {
-        ImageProcessor("circle") { image, budget throws(ImageCodecError) in
+        ImageProcessor("circle", .circle) { image, budget throws(ImageCodecError) in
             try image.circled(within: budget)
         } footprint: {
             $0.addCopies(2, withAlpha: true)
@@ -113,7 +123,7 @@ extension ImageProcessor {
     }
 
     public static var grayscale: ImageProcessor {
-        ImageProcessor("grayscale") { image, budget throws(ImageCodecError) in
+        ImageProcessor("grayscale", .grayscale) { image, budget throws(ImageCodecError) in
             try image.grayscaled(within: budget)
         } footprint: {
             $0.addCopies(1)
@@ -124,7 +134,7 @@ extension ImageProcessor {
     ///
     /// - Parameter sigma: its standard deviation in pixels.
     public static func blur(sigma: Double) -> ImageProcessor {
-        ImageProcessor("blur(\(sigma))") { image, budget throws(ImageCodecError) in
+        ImageProcessor("blur(\(sigma))", .blur(sigma)) { image, budget throws(ImageCodecError) in
             try image.blurred(sigma: sigma, within: budget)
         } footprint: { footprint in
             footprint.addCopies(DecodedImage.blurFactor)

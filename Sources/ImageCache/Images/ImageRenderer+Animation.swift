@@ -9,16 +9,9 @@ extension ImageRenderer {
         let budget = ImageBudget(limits: request.decoder.limits, cancellation: job.cancellation)
         defer { note(planned, budget) }
         do throws(ImageCodecError) {
-            let reader = try request.decoder.frames(
-                of: ImageSource(planned.file), to: request.sizing, within: budget)
-            let file = try encoder.encode(reader, within: budget) { (frame) throws(ImageCodecError) in
-                var image = frame
-                for processor in job.recipe.processors { image = try processor.process(image, within: budget) }
-                return image
-            }
-            let content = DerivedImage.Content.encoded(
-                file.bytes, encoder.format, width: file.width, height: file.height)
-            let image = derived(content, planned, damage: file.damage)
+            let rendered = try job.recipe.steps.run(
+                onFramesOf: ImageSource(planned.file), request.decoder, request.sizing, encoder, within: budget)
+            let image = derived(rendered.content, planned, damage: rendered.damage)
             if planned.file.isStored { keep(image, planned, budget) }
             job.fulfill(.success(.init(image: image, source: .original(planned.file.source))))
         } catch {

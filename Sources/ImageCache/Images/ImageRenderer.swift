@@ -17,6 +17,8 @@ final class ImageRenderer: Sendable {
     let rules: CacheRules
     let now: @Sendable () -> Date
     let rowMemory: RowMemory
+    /// Nil: images are rendered in this process.
+    let isolation: ImageIsolation?
     private let memoryLimit: Int
     /// Those that may still be joined.
     private let batches = Locked<[RenderBatch.Key: RenderBatch]>([:])
@@ -30,6 +32,11 @@ final class ImageRenderer: Sendable {
         self.rules = rules
         now = configuration.now
         memoryLimit = configuration.decodingMemory / 4
+        isolation = configuration.decoderIsolation.map {
+            ImageIsolation(
+                $0, decodes: configuration.maxDecodes, memory: configuration.decodingMemory,
+                logger: configuration.logger)
+        }
         slots = DecodingSlots(
             width: configuration.maxDecodes, widthPerClient: configuration.maxDecodesPerClient,
             memoryLimit: configuration.decodingMemory)

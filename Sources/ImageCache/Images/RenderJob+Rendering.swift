@@ -6,7 +6,8 @@ import Units
 
 extension ImageRenderer {
     /// Decodes once, then renders each job's image. Blocks the thread.
-    func render(_ batch: RenderBatch, _ keep: Keep) {
+    func render(_ batch: RenderBatch, _ keep: @escaping Keep) {
+        if let isolation, isolation.canRender(batch) { return render(batch, in: isolation, keep) }
         if let encoder = batch.first.animationEncoder { return renderAnimation(batch.first, encoder, keep) }
         let jobs = batch.jobs
         let outputs = jobs.map { planned in
@@ -55,22 +56,19 @@ extension ImageRenderer {
     private func image(
         _ planned: PlannedJob, _ decoded: DecodedImage, _ budget: ImageBudget
     ) throws(ImageCodecError) -> DerivedImage {
-        let recipe = planned.job.recipe
-        var image = decoded
-        for processor in recipe.processors { image = try processor.process(image, within: budget) }
-        let processed = budget.spent
-        counts.withLock { $0.times.process.note(.seconds(processed - budget.decoding)) }
-        var content = DerivedImage.Content.pixels(image)
-        if recipe.output == .description {
-            let description = try ImageDescription(planned.header, image, within: budget)
-            content = .encoded(description.json, .json, width: image.width, height: image.height)
-        } else if let encoder = recipe.output.encoder(for: image, of: planned.header.format) {
-            counts.withLock { $0.encodes += 1 }
-            content = .encoded(
-                try encoder.encode(image, within: budget), encoder.format, width: image.width, height: image.height)
-            counts.withLock { $0.times.encode.note(.seconds(budget.spent - processed)) }
+        let rendered = try planned.job.recipe.steps.run(on: decoded, of: planned.header, within: budget)
+        note(rendered)
+        return derived(rendered.content, planned, damage: rendered.damage)
+    }
+
+    /// Counts the steps after the decode.
+    func note(_ rendered: RenderedContent) {
+        counts.withLock { counts in
+            counts.times.process.note(.seconds(rendered.processTime))
+            guard let time = rendered.encodeTime else { return }
+            counts.encodes += 1
+            counts.times.encode.note(.seconds(time))
         }
-        return derived(content, planned, damage: image.damage)
     }
 
     /// A rendered image with what is known of its original.

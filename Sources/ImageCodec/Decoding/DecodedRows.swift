@@ -34,16 +34,44 @@ package final class DecodedRows: Sendable {
 private final class RowBuffer: @unchecked Sendable {
     let bytes: UnsafeMutablePointer<UInt8>
     let byteCount: Int
+    /// The memory that can be handed to another process; nil: it is this one's alone.
+    let shared: SharedMemory?
 
     /// nil if memory is short.
     init?(byteCount: Int) {
+        self.byteCount = byteCount
+        if SharedMemory.isPreferredForRows {
+            guard let memory = SharedMemory(byteCount: byteCount) else { return nil }
+            shared = memory
+            bytes = memory.bytes
+            return
+        }
         let pages = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let pages, pages != MAP_FAILED else { return nil }
+        shared = nil
         bytes = pages.assumingMemoryBound(to: UInt8.self)
-        self.byteCount = byteCount
     }
 
-    deinit { munmap(bytes, byteCount) }
+    init(_ memory: SharedMemory) {
+        shared = memory
+        bytes = memory.bytes
+        byteCount = memory.byteCount
+    }
+
+    deinit { if shared == nil { munmap(bytes, byteCount) } }
+}
+
+extension DecodedRows {
+    /// The rows in memory of another process; nil if there is not as much of it as the rows take.
+    convenience init?(
+        _ header: ImageHeader, _ scale: DecodingScale, _ size: ResizePlan.Size, _ memory: SharedMemory
+    ) {
+        guard memory.byteCount == size.width * size.height * 3 else { return nil }
+        self.init(header, scale, size, RowBuffer(memory))
+    }
+
+    /// The memory that can be handed to another process.
+    package var shared: SharedMemory? { buffer.shared }
 }
 
 /// Keeps the rows of one decode.

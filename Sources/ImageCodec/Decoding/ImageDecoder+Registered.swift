@@ -9,6 +9,11 @@ extension ImageDecoder {
         return registered.first { $0.canDecode(start) }
     }
 
+    /// True if an application's decoder reads the file.
+    package func isRegistered(for source: ImageSource) throws(ImageCodecError) -> Bool {
+        try registeredDecoder(of: source) != nil
+    }
+
     /// The header of a file that a registered decoder reads, within the limits.
     func header(of source: ImageSource, by decoder: any ImageDecoding) throws(ImageCodecError) -> ImageHeader {
         try limits.check(source, format: decoder.format)

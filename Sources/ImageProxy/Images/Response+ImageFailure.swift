@@ -62,6 +62,7 @@ extension Response {
         case .corrupt: .failure(422, "image-damaged", "The original is damaged.")
         case .limitExceeded: .failure(422, "image-too-large", "The original exceeds the limits for images.")
         case .invalidArgument: .failure(422, "image-unfit", "The requested image cannot be derived from the original.")
+        case .crashed: .failure(422, "image-crashed", "The original made its decoder crash.")
         case .outOfMemory: .failure(503, "memory", "The memory for images is exhausted.", fields: [.retryAfter: "10"])
         default: .failure(500, "image", "The image could not be derived.")
         }

@@ -80,6 +80,12 @@ struct CacheMetrics: Sendable {
             "imgcache_images_damaged_total", .counter, images.damaged,
             help: "Images derived from damaged originals.")
         text.add(
+            "imgcache_image_crashes_total", .counter, images.crashes,
+            help: "Worker processes that ended in the middle of an image.")
+        text.add(
+            "imgcache_image_worker_replacements_total", .counter, images.workerReplacements,
+            help: "Worker processes that took the place of another, for whatever reason.")
+        text.add(
             "imgcache_image_cpu_seconds",
             [("decode", images.times.decode), ("process", images.times.process), ("encode", images.times.encode)]
                 .map { ([("step", $0.0)], $0.1) },

@@ -88,6 +88,8 @@ struct ServerConfiguration: Sendable {
     var maxAnimationPixels = 250_000_000
     var maxAnimationDuration: Duration = .seconds(600)
     var imageTimeout: Duration = .seconds(30)
+    /// Decoding in processes of their own.
+    var isolatesDecoders = true
     var damagedImages = DamagedImages.serve
     var svg = SVGHandling.refuse
     /// `FILE` or `STATUS:FILE`: images in place of errors.

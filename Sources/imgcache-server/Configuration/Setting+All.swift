@@ -98,6 +98,10 @@ extension Setting {
         )
         .reloadable,
         time("image-timeout", \.imageTimeout, "The CPU time for one image, from decoding to encoding.").reloadable,
+        onOrOff(
+            "isolate-decoders", \.isolatesDecoders,
+            "Decode images in processes of their own, which may open nothing and are replaced when an image makes one crash."
+        ),
         Setting(
             name: "damaged", placeholder: "serve|refuse",
             help: "Images of damaged originals: served with a lifetime of one minute, or refused with 422.",

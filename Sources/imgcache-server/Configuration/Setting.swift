@@ -151,6 +151,14 @@ extension Setting {
             text: { String($0) })
     }
 
+    /// A flag that is on unless it is said to be off.
+    static func onOrOff(_ name: String, _ place: Place<Bool>, _ help: String) -> Setting {
+        property(
+            name, "on|off", place, help,
+            read: { SettingText.flag($0).map { .value($0) } ?? .problem("must be on or off") },
+            text: { $0 ? "on" : "off" })
+    }
+
     /// - Parameter problem: Returns the problem with a value, nil if there is none.
     static func text(
         _ name: String, _ placeholder: String, _ place: Place<String>, _ help: String,

@@ -22,11 +22,13 @@ struct ImageProxyService: Service {
 
     /// Opens the cache; does not listen yet.
     /// - Throws: `SettingError` if a file or folder in the settings cannot be used.
-    init(_ current: CurrentConfiguration, systemd: SystemdNotifier, logger: Logger) throws(SettingError) {
+    init(
+        _ current: CurrentConfiguration, systemd: SystemdNotifier, isolation: DecoderIsolation? = nil, logger: Logger
+    ) throws(SettingError) {
         configuration = current.value
         self.systemd = systemd
         self.logger = logger
-        let parts = try ServerParts(configuration, logger: logger)
+        let parts = try ServerParts(configuration, isolation: isolation, logger: logger)
         current.observe { new throws(SettingError) in
             let origins = OriginSet(try parts.factory.members(of: new), cache: parts.cache)
             let token = try new.purgeToken()
@@ -158,7 +160,9 @@ struct ServerParts: Sendable {
     /// Reaches the service that has the keys of the machine's role at AWS, if a bucket is an origin.
     let metadata = TransferEngine()
 
-    init(_ configuration: ServerConfiguration, logger: Logger) throws(SettingError) {
+    init(
+        _ configuration: ServerConfiguration, isolation: DecoderIsolation?, logger: Logger
+    ) throws(SettingError) {
         do throws(AccessLog.OpeningError) { log = try AccessLog(configuration.accessLog) } catch {
             throw SettingError(
                 setting: "access-log", value: error.path, problem: "cannot be opened: \(error.reason)")
@@ -169,6 +173,11 @@ struct ServerParts: Sendable {
         rules = cacheConfiguration.rules
         cacheConfiguration.logger = logger
         cacheConfiguration.remote = configuration.remoteStore(logger)
+        if configuration.isolatesDecoders, var isolation {
+            // Better images than none: the log says so.
+            isolation.isOptional = true
+            cacheConfiguration.decoderIsolation = isolation
+        }
         factory = OriginFactory(metadata: metadata, logger: logger)
         let members = try factory.members(of: configuration)
         // For transfers without a gate, such as those of pins.
@@ -183,6 +192,7 @@ struct ServerParts: Sendable {
                 setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",
                 isTransient: true)
         }
+        cache.startDecoderIsolation()
         factory.activate(configuration)
         let origins = Locked(OriginSet(members, cache: cache))
         self.origins = origins

@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import FoundationEssentials
 import Glibc
+import ImageCache
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -12,7 +13,8 @@ import UnixSignals
 enum ServerCommand {
     static let version = "0.1.0"
 
-    static func run(_ arguments: [String]) async -> Int32 {
+    /// - Parameter isolation: The way in which decoders are isolated, unless the settings say that they are not. Nil: there is none.
+    static func run(_ arguments: [String], isolation: DecoderIsolation? = nil) async -> Int32 {
         // Ignored until it is handled: a reload must not end a server that is starting.
         signal(SIGHUP, SIG_IGN)
         do throws(SettingError) {
@@ -37,7 +39,7 @@ enum ServerCommand {
                 return 0
             }
             return try await serve(
-                configuration, SystemdNotifier(socket: environment["NOTIFY_SOCKET"]), rereading: read)
+                configuration, SystemdNotifier(socket: environment["NOTIFY_SOCKET"]), isolation, rereading: read)
         } catch {
             say("imgcache-server: \(error)\n")
             return error.isTransient ? 1 : 2
@@ -45,7 +47,7 @@ enum ServerCommand {
     }
 
     private static func serve(
-        _ configuration: ServerConfiguration, _ systemd: SystemdNotifier,
+        _ configuration: ServerConfiguration, _ systemd: SystemdNotifier, _ isolation: DecoderIsolation?,
         rereading read: @escaping @Sendable () throws(SettingError) -> ServerConfiguration
     ) async throws(SettingError) -> Int32 {
         let level = Locked(configuration.logLevel)
@@ -54,7 +56,7 @@ enum ServerCommand {
         let current = CurrentConfiguration(configuration)
         current.observe { new in level.withLock { $0 = new.logLevel } }
         DescriptorLimit.raise()
-        let server = try ImageProxyService(current, systemd: systemd, logger: logger)
+        let server = try ImageProxyService(current, systemd: systemd, isolation: isolation, logger: logger)
         let reloading = ReloadService(current: current, read: read, systemd: systemd, logger: logger)
         let group = ServiceGroupConfiguration(
             services: [

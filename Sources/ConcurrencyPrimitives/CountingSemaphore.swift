@@ -1,0 +1,21 @@
+import Glibc
+
+/// A POSIX semaphore. Waiting blocks the thread.
+///
+/// `@unchecked Sendable`: `sem_t` is safe for concurrent use and has a stable address.
+package final class CountingSemaphore: @unchecked Sendable {
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    package init(_ count: Int) { sem_init(semaphore, 0, UInt32(clamping: count)) }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    package func signal() { sem_post(semaphore) }
+
+    package func wait() {
+        while sem_wait(semaphore) != 0 && errno == EINTR {}
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+
+/// Faults of a decoder, on demand: in processes that are told by `IMGCACHE_TEST_DECODER_FAULTS` when they start, a file that begins with
+/// `IMGCACHE-FAULT` and the name of a fault has it when its header is read, one that ends so when it is decoded. For tests of what becomes
+/// of the others.
+enum DecoderFault: String {
+    case address, loop, memory, closed, open, code, abort
+
+    static var isEnabled: Bool { getenv("IMGCACHE_TEST_DECODER_FAULTS") != nil }
+
+    private static let mark = "IMGCACHE-FAULT "
+
+    /// Does what the file says; returns for every other file.
+    static func strike(_ descriptor: Int32, at position: Int) {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        let count = pread(descriptor, &bytes, bytes.count, off_t(position))
+        let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        guard text.hasPrefix(mark) else { return }
+        DecoderFault(rawValue: String(text.dropFirst(mark.count).prefix { $0.isLetter }))?.strike()
+    }
+
+    /// The length of the mark at a file's end, which is filled up with spaces.
+    static let length = 32
+
+    private func strike() {
+        switch self {
+        case .address: UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
+        case .loop:
+            var generator = SystemRandomNumberGenerator()
+            while generator.next() != 0 {}
+        case .memory:
+            // Until there is no more: then as a decoder that does not look at what it got.
+            while true {
+                let memory = malloc(16 << 20)
+                memset(memory ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped, 1, 16 << 20)
+            }
+        case .closed:
+            for descriptor in Int32(0)..<64 { close(descriptor) }
+            _ = write(3, "x", 1)
+        case .open: _ = Glibc.open("/etc/hostname", O_RDONLY)
+        case .code: mprotect(nil, 0, PROT_EXEC)
+        case .abort: Glibc.abort()
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import ConcurrencyPrimitives
+import Digests
+import Glibc
+import ImageCodec
+import Logging
+import WorkerProcesses
+
+/// Has images read and rendered by worker processes. Its functions block the thread.
+final class ImageIsolation: Sendable {
+    private enum State {
+        case unused
+        case open(WorkerPool)
+        /// The reason why there are no workers.
+        case unavailable(String)
+    }
+
+    /// Times that work is begun again after its worker was killed.
+    private static let mostKills = 2
+
+    private let configuration: DecoderIsolation
+    private let width: Int
+    private let limits: WorkerLimits
+    private let logger: Logger
+    private let state = Locked(State.unused)
+
+    /// - Parameter decodes: Images that are rendered at a time. Headers are read beside them.
+    init(_ configuration: DecoderIsolation, decodes: Int, memory: Int, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        width = decodes + 2
+        var limits = WorkerLimits()
+        // One image may take more than all together, if it is alone; and what a codec takes is an estimate.
+        limits.memory = max(memory, DecodingLimits().memory) * 2
+        self.limits = limits
+    }
+
+    var statistics: WorkerPool.Statistics {
+        state.withLock { if case .open(let pool) = $0 { pool.statistics } else { WorkerPool.Statistics() } }
+    }
+
+    /// Starts the helper, if that was not tried before.
+    ///
+    /// - Returns: The reason why there are no workers; nil: there are.
+    func start() -> String? {
+        state.withLock { state -> String? in
+            if case .unused = state {
+                do throws(WorkerFailure) {
+                    state = .open(try WorkerPool(program: configuration.helper, width: width, limits: limits))
+                } catch {
+                    state = .unavailable("\(error)")
+                    let consequence =
+                        configuration.isOptional ? "images are decoded without isolation" : "no image is decoded"
+                    logger.warning("\(consequence)", metadata: ["reason": "\(error)"])
+                }
+            }
+            return if case .unavailable(let reason) = state { reason } else { nil }
+        }
+    }
+
+    /// True if images are to be rendered by workers, or not at all.
+    var isInUse: Bool { start() == nil || !configuration.isOptional }
+
+    private func pool() throws(ImageCodecError) -> WorkerPool {
+        if let reason = start() { throw ImageCodecError(.failed, reason) }
+        guard case .open(let pool) = state.withLock({ $0 }) else { throw ImageCodecError(.failed, "no workers") }
+        return pool
+    }
+
+    /// Has a request answered.
+    ///
+    /// - Parameters:
+    ///   - file: The descriptor of the file, for its checksum.
+    ///   - receive: Takes an answer; true if it is the last one. All come again when a worker was killed from outside.
+    func run(
+        _ request: ImageWorkRequest, _ descriptor: OpenDescriptor, seconds: Double,
+        file: (descriptor: Int32, byteCount: Int), isCancelled: () -> Bool,
+        receive: (ImageWorkAnswer, WorkerMessage) -> Bool?
+    ) throws(ImageCodecError) {
+        let pool = try pool()
+        var (request, coder) = (request, WireCoder())
+        do throws(WireCoder.Malformed) { try request.code(by: &coder) } catch {
+            throw ImageCodecError(.failed, "a request that cannot be sent")
+        }
+        let message = WorkerMessage(coder.bytes, descriptors: [descriptor])
+        var kills = 0
+        while true {
+            do throws(WorkerFailure) {
+                return try pool.run(
+                    message, within: WorkerPool.Bounds(seconds: seconds), isCancelled: isCancelled
+                ) { message in
+                    guard let answer = try? ImageWorkAnswer(message) else { return nil }
+                    return receive(answer, message)
+                }
+            } catch {
+                // Somebody else killed it, or the system for want of memory: the file may have nothing to do with it.
+                if error == .ended(signal: SIGKILL), kills < Self.mostKills {
+                    kills += 1
+                    continue
+                }
+                throw self.error(after: error, file)
+            }
+        }
+    }
+
+    /// Logs what a file has done, by its checksum.
+    private func error(
+        after failure: WorkerFailure, _ file: (descriptor: Int32, byteCount: Int)
+    ) -> ImageCodecError {
+        let code: ImageCodecError.Code
+        switch failure {
+        case .cancelled: return ImageCodecError(.cancelled, "\(failure)")
+        case .unavailable: return ImageCodecError(.failed, "\(failure)")
+        case .timedOut: code = .limitExceeded
+        case .ended: code = .crashed
+        }
+        let digest = try? BodyDigest.digest(.sha256, ofFile: file.descriptor, size: Int64(file.byteCount))
+        logger.error(
+            "an image broke its decoder",
+            metadata: ["sha256": "\(digest?.hexadecimal ?? "unknown")", "reason": "\(failure)"])
+        return ImageCodecError(code, "\(failure)")
+    }
+}

@@ -1,0 +1,66 @@
+import ImageCodec
+
+extension ImageRecipe.Output {
+    /// True if another process can make it: without an application's own encoder.
+    var canBeSent: Bool { if case .encoded(let encoder) = self { encoder.canBeSent } else { true } }
+}
+
+extension ImageRecipe.Output: WireCodable {
+    mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
+        let number =
+            switch self {
+            case .pixels: 0
+            case .description: 1
+            case .encoded: 2
+            case .likeOriginal: 3
+            case .avifIfLarge: 4
+            }
+        switch try coder.code(case: number) {
+        case 0: self = .pixels
+        case 1: self = .description
+        case 2:
+            var encoder = if case .encoded(let own) = self { own } else { ImageEncoder.jpeg() }
+            try coder.code(&encoder)
+            self = .encoded(encoder)
+        case 3:
+            var options = if case .likeOriginal(let own) = self { own } else { ImageEncoder.JPEGOptions() }
+            try coder.code(&options)
+            self = .likeOriginal(options)
+        case 4:
+            var (avif, webP) = (ImageEncoder.AVIFOptions(), ImageEncoder.WebPOptions())
+            if case .avifIfLarge(let own, let other) = self { (avif, webP) = (own, other) }
+            try coder.code(&avif)
+            try coder.code(&webP)
+            self = .avifIfLarge(avif, else: webP)
+        default: throw WireCoder.Malformed()
+        }
+    }
+}
+
+extension RenderSteps {
+    /// The part of the steps that a worker does, and the rest: an application's own effects and encoders, and whatever comes after them.
+    var divided: (sent: PortableSteps, own: RenderSteps?) {
+        let first = processors.prefix { $0.portable != nil }
+        let sent = first.compactMap(\.portable)
+        guard first.count == processors.count, output.canBeSent else {
+            let own = RenderSteps(processors: Array(processors.dropFirst(first.count)), output: output)
+            return (PortableSteps(processors: sent, output: .pixels), own)
+        }
+        return (PortableSteps(processors: sent, output: output), nil)
+    }
+}
+
+/// Steps that a worker can do.
+struct PortableSteps: Sendable {
+    var processors: [PortableProcessor] = []
+    var output = ImageRecipe.Output.pixels
+
+    var steps: RenderSteps { RenderSteps(processors: processors.map(\.processor), output: output) }
+}
+
+extension PortableSteps: WireCodable {
+    mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
+        try coder.code(&processors, most: 1_000, from: .circle)
+        try coder.code(&output)
+    }
+}

@@ -1,0 +1,107 @@
+import ImageCodec
+import WorkerProcesses
+
+/// The work of a worker process: one request at a time, by one thread.
+struct ImageWorker {
+    /// Faults for tests (``DecoderFault``).
+    let hasFaults: Bool
+
+    func answer(_ message: WorkerMessage, _ send: (WorkerMessage) -> Bool) {
+        do throws(ImageCodecError) {
+            try answer(message) { (answer, rows) in
+                if let message = try? answer.message(rows: rows) { _ = send(message) }
+            }
+        } catch {
+            if let message = try? ImageWorkAnswer.failure(error).message() { _ = send(message) }
+        }
+    }
+
+    private typealias Send = (ImageWorkAnswer, _ rows: OpenDescriptor?) -> Void
+
+    private func answer(_ message: WorkerMessage, _ send: Send) throws(ImageCodecError) {
+        var request = ImageWorkRequest()
+        var coder = WireCoder(reading: message.bytes)
+        do throws(WireCoder.Malformed) {
+            try request.code(by: &coder)
+            try coder.end()
+        } catch {
+            throw ImageCodecError(.failed, "a request that the worker does not understand")
+        }
+        guard let descriptor = message.descriptors.first else { throw ImageCodecError(.failed, "no file") }
+        switch request.work {
+        case .header(let byteCount):
+            let source = ImageSource(descriptor: descriptor.number, of: descriptor, byteCount: byteCount)
+            if hasFaults { DecoderFault.strike(descriptor.number, at: 0) }
+            send(.header(try request.decoder.header(of: source)), nil)
+        case .render(let rendering): try render(rendering, request.decoder, descriptor, send)
+        }
+    }
+
+    private func render(
+        _ rendering: ImageWorkRequest.Rendering, _ decoder: ImageDecoder, _ descriptor: OpenDescriptor, _ send: Send
+    ) throws(ImageCodecError) {
+        if hasFaults, case .file(let byteCount) = rendering.source {
+            DecoderFault.strike(descriptor.number, at: max(0, byteCount - DecoderFault.length))
+        }
+        SharedMemory.isPreferredForRows = rendering.collectsRows
+        SharedMemory.isPreferred = rendering.jobs.contains { $0.steps.output == .pixels }
+        defer { SharedMemory.isPreferred = false }
+        if let encoder = rendering.animationEncoder, let job = rendering.jobs.first,
+            case .file(let byteCount) = rendering.source
+        {
+            let source = ImageSource(descriptor: descriptor.number, of: descriptor, byteCount: byteCount)
+            send(
+                .image(
+                    job: 0,
+                    Self.attempt { () throws(ImageCodecError) in
+                        try job.steps.steps.run(
+                            onFramesOf: source, decoder, job.sizing, encoder,
+                            within: ImageBudget(limits: decoder.limits))
+                    }), nil)
+            return send(.end, nil)
+        }
+        let outputs = rendering.jobs.map { DecodingOutput($0.sizing, ImageBudget(limits: decoder.limits)) }
+        // Whoever gets an image finds the rows for the next one.
+        if let memory = try decode(rendering, decoder, descriptor, outputs)?.shared?.surrender() {
+            send(.rows, OpenDescriptor(owning: memory))
+        }
+        for (index, (job, output)) in zip(rendering.jobs, outputs).enumerated() {
+            send(
+                .image(
+                    job: index,
+                    Self.attempt { () throws(ImageCodecError) in
+                        try job.steps.steps.run(
+                            on: try output.take(), of: rendering.header ?? ImageHeader.none, within: output.budget)
+                    }), nil)
+        }
+        send(.end, nil)
+    }
+
+    /// - Returns: The rows, if they are wanted.
+    private func decode(
+        _ rendering: ImageWorkRequest.Rendering, _ decoder: ImageDecoder, _ descriptor: OpenDescriptor,
+        _ outputs: [DecodingOutput]
+    ) throws(ImageCodecError) -> DecodedRows? {
+        switch rendering.source {
+        case .rows(let scale):
+            guard let header = rendering.header,
+                let rows = DecodedRows(header, scale, trusting: descriptor.number)
+            else {
+                throw ImageCodecError(.failed, format: .jpeg, "rows that cannot be read")
+            }
+            decoder.decode(rows, outputs, cancellation: nil)
+            return nil
+        case .file(let byteCount):
+            let source = ImageSource(descriptor: descriptor.number, of: descriptor, byteCount: byteCount)
+            let collector = rendering.collectsRows ? RowCollector() : nil
+            decoder.decode(source, outputs, cancellation: nil, collecting: collector)
+            return collector?.rows
+        }
+    }
+
+    private static func attempt(
+        _ work: () throws(ImageCodecError) -> RenderedContent
+    ) -> Result<RenderedContent, ImageCodecError> {
+        do throws(ImageCodecError) { return .success(try work()) } catch { return .failure(error) }
+    }
+}

@@ -1,0 +1,66 @@
+import ImageCodec
+
+/// The steps from decoded pixels to the content of an image, the same in the process of the cache and in a worker.
+struct RenderSteps: Sendable {
+    let processors: [ImageProcessor]
+    let output: ImageRecipe.Output
+
+    /// - Parameter header: of the original.
+    func run(
+        on decoded: DecodedImage, of header: ImageHeader, within budget: ImageBudget
+    ) throws(ImageCodecError) -> RenderedContent {
+        var image = decoded
+        for processor in processors { image = try processor.process(image, within: budget) }
+        let processed = budget.spent
+        var rendered = RenderedContent(content: .pixels(image), damage: image.damage)
+        if output == .description {
+            let description = try ImageDescription(header, image, within: budget)
+            rendered.content = .encoded(description.json, .json, width: image.width, height: image.height)
+        } else if let encoder = output.encoder(for: image, of: header.format) {
+            rendered.content = .encoded(
+                try encoder.encode(image, within: budget), encoder.format, width: image.width, height: image.height)
+            rendered.encodeTime = budget.spent - processed
+        }
+        (rendered.decodeTime, rendered.processTime) = (budget.decoding, processed - budget.decoding)
+        return rendered
+    }
+
+    /// As ``run(on:of:within:)``, with all frames of an original, one at a time.
+    func run(
+        onFramesOf source: ImageSource, _ decoder: ImageDecoder, _ sizing: ImageSizing?, _ encoder: ImageEncoder,
+        within budget: ImageBudget
+    ) throws(ImageCodecError) -> RenderedContent {
+        let reader = try decoder.frames(of: source, to: sizing, within: budget)
+        let file = try encoder.encode(reader, within: budget) { (frame) throws(ImageCodecError) in
+            var image = frame
+            for processor in processors { image = try processor.process(image, within: budget) }
+            return image
+        }
+        var rendered = RenderedContent(
+            content: .encoded(file.bytes, encoder.format, width: file.width, height: file.height), damage: file.damage)
+        // Effects are counted with the encoder.
+        (rendered.decodeTime, rendered.encodeTime) = (budget.decoding, budget.spent - budget.decoding)
+        return rendered
+    }
+}
+
+extension ImageRecipe {
+    var steps: RenderSteps { RenderSteps(processors: processors, output: output) }
+}
+
+/// An image's content, before it is known which original it belongs to.
+struct RenderedContent: Sendable {
+    var content: DerivedImage.Content
+    /// The tolerated fault of the original.
+    var damage: ImageCodecError?
+    /// CPU seconds of the steps.
+    var decodeTime = 0.0
+    var processTime = 0.0
+    /// Nil: nothing was encoded.
+    var encodeTime: Double?
+
+    init(content: DerivedImage.Content, damage: ImageCodecError?) {
+        self.content = content
+        self.damage = damage
+    }
+}

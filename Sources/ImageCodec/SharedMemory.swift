@@ -1,0 +1,78 @@
+internal import CLinux
+internal import Glibc
+
+/// Memory that a process can hand to another one by a descriptor, without a copy.
+///
+/// `@unchecked Sendable`: written by its first owner alone; ``init(adopting:byteCount:)`` makes sure that nobody writes it any more.
+package final class SharedMemory: @unchecked Sendable {
+    /// Whoever works for another process wants its pixels in such memory. Set before any image is decoded, by a process with one thread.
+    nonisolated(unsafe) package static var isPreferred = false
+    /// As ``isPreferred``, for the rows that are kept of a decode.
+    nonisolated(unsafe) package static var isPreferredForRows = false
+    /// Less is copied.
+    static let smallest = 16 << 10
+
+    let bytes: UnsafeMutablePointer<UInt8>
+    let byteCount: Int
+    /// Negative if it is not kept.
+    private var descriptor: Int32
+    private var isMapped = true
+
+    /// Memory of zeros; nil if memory is short.
+    init?(byteCount: Int) {
+        descriptor = clinux_memory_file(byteCount)
+        self.byteCount = byteCount
+        guard descriptor >= 0 else { return nil }
+        guard let memory = clinux_map_file(descriptor, byteCount, true) else {
+            close(descriptor)
+            return nil
+        }
+        bytes = memory.assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// Takes what another process has handed over, and makes sure that it stays as it is.
+    ///
+    /// - Parameter descriptor: Is duplicated. Nil if it is something else than memory of so many bytes that nobody writes.
+    package init?(adopting descriptor: Int32, byteCount: Int) {
+        self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        self.byteCount = byteCount
+        var status = stat()
+        // Sealed, it is not cut off either: a read beyond its end would be a signal.
+        guard self.descriptor >= 0 else { return nil }
+        guard byteCount > 0, clinux_seal(self.descriptor) == 0, fstat(self.descriptor, &status) == 0,
+            status.st_size >= off_t(byteCount), let memory = clinux_map_file(self.descriptor, byteCount, false)
+        else {
+            close(self.descriptor)
+            return nil
+        }
+        bytes = memory.assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// Memory of the process that this one works for, to be read.
+    ///
+    /// - Parameter descriptor: Is not needed any more afterwards.
+    package init?(trusting descriptor: Int32, byteCount: Int) {
+        self.descriptor = -1
+        self.byteCount = byteCount
+        guard let memory = clinux_map_file(descriptor, byteCount, false) else { return nil }
+        bytes = memory.assumingMemoryBound(to: UInt8.self)
+    }
+
+    deinit {
+        if isMapped { munmap(bytes, byteCount) }
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// A descriptor to send along. The memory can be read by this process as long as this value lives.
+    package func duplicate() -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+
+    /// Ends this process's own access, for another to adopt the memory: nobody may use its pixels afterwards.
+    ///
+    /// - Returns: The descriptor, which belongs to the caller.
+    package func surrender() -> Int32 {
+        if isMapped { munmap(bytes, byteCount) }
+        isMapped = false
+        defer { descriptor = -1 }
+        return descriptor
+    }
+}

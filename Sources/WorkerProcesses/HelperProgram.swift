@@ -1,0 +1,109 @@
+import CLinux
+import Glibc
+
+/// The program of a helper: a process with one thread that forks workers. It has the programs' code and nothing of its secrets, and
+/// ends with the program that started it.
+package enum HelperProgram {
+    /// The argument with which a helper is started.
+    package static let argument = "worker-helper"
+
+    /// The version of the messages: of helper and program, which may come from different installations.
+    static let version: UInt8 = 1
+
+    /// Messages to a helper.
+    enum Command: UInt8 {
+        /// Fork a worker for the socket that is sent along; memory and seconds follow. Answered by the process's number, and its
+        /// descriptor (pidfd_open(2)).
+        case fork = 1
+        /// Wait for a worker that was killed, or has ended. Answered by its signal, 0: none.
+        case wait
+    }
+
+    /// Serves as a helper if the process was started as one, and then does not return.
+    ///
+    /// - Parameters:
+    ///   - prepare: Opens whatever workers cannot open any more.
+    ///   - handle: The work of a worker: answers a message.
+    package static func runIfAsked(
+        _ arguments: [String], prepare: () -> Void, handle: (WorkerMessage, _ answer: (WorkerMessage) -> Bool) -> Void
+    ) {
+        guard arguments.count == 2, arguments[1] == argument, fcntl(helperSocket, F_GETFD) >= 0 else {
+            return
+        }
+        let socket = MessageSocket(descriptor: OpenDescriptor(owning: helperSocket))
+        guard clinux_begin_helper() else {
+            _ = socket.send(WorkerMessage(Array("it has several threads".utf8)))
+            clinux_exit(1)
+        }
+        prepare()
+        guard socket.send(WorkerMessage([version])) else { clinux_exit(1) }
+        var helper = HelperState()
+        while let message = socket.receive() { helper.answer(message, on: socket, handle) }
+        helper.killWorkers()
+        clinux_exit(0)
+    }
+}
+
+private let helperSocket = Int32(clinux_helper_socket)
+
+/// The workers of a helper.
+private struct HelperState {
+    /// By their numbers, which are not used again before ``HelperProgram/Command/wait``.
+    private var workers: [Int32: OpenDescriptor] = [:]
+
+    mutating func answer(
+        _ message: WorkerMessage, on socket: MessageSocket,
+        _ handle: (WorkerMessage, _ answer: (WorkerMessage) -> Bool) -> Void
+    ) {
+        var numbers = Numbers(message.bytes.dropFirst())
+        switch message.bytes.first.flatMap(HelperProgram.Command.init(rawValue:)) {
+        case .fork:
+            guard let connection = message.descriptors.first, let memory = numbers.next(), let seconds = numbers.next()
+            else { return }
+            fork(socket, connection, memory, seconds, handle)
+        case .wait:
+            guard let number = numbers.next().flatMap({ Int32(exactly: $0) }), workers[number] != nil else {
+                _ = socket.send(WorkerMessage(Numbers.bytes(of: 0)))
+                return
+            }
+            workers[number] = nil
+            var status: Int32 = 0
+            let isKnown = clinux_wait_for(number, &status) == 0
+            _ = socket.send(WorkerMessage(Numbers.bytes(of: isKnown ? Int64(clinux_ending_signal(status)) : 0)))
+        case nil: return
+        }
+    }
+
+    private mutating func fork(
+        _ socket: MessageSocket, _ connection: OpenDescriptor, _ memory: Int64, _ seconds: Int64,
+        _ handle: (WorkerMessage, _ answer: (WorkerMessage) -> Bool) -> Void
+    ) {
+        let number = clinux_fork()
+        if number == 0 {
+            // Of the helper's descriptors only its own connection is left to a worker.
+            close(socket.descriptor.number)
+            for worker in workers.values { close(worker.number) }
+            WorkerProgram.run(
+                on: MessageSocket(descriptor: connection), memory: UInt64(clamping: memory),
+                seconds: UInt64(clamping: seconds), handle)
+        }
+        let process = number > 0 ? clinux_open_process(number) : -1
+        guard process >= 0 else {
+            let reason = Array(String(cString: strerror(errno)).utf8)
+            if number > 0 {
+                kill(number, SIGKILL)
+                var status: Int32 = 0
+                _ = clinux_wait_for(number, &status)
+            }
+            _ = socket.send(WorkerMessage(Numbers.bytes(of: -1) + reason))
+            return
+        }
+        let worker = OpenDescriptor(owning: process)
+        workers[number] = worker
+        _ = socket.send(WorkerMessage(Numbers.bytes(of: Int64(number)), descriptors: [worker]))
+    }
+
+    func killWorkers() {
+        for worker in workers.values { _ = clinux_kill_process(worker.number) }
+    }
+}

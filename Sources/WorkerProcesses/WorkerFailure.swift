@@ -1,0 +1,25 @@
+/// The reason for which work in a worker process has no result.
+package enum WorkerFailure: Error, Sendable, Hashable {
+    /// The process ended: by a signal, or by itself without an answer (nil).
+    case ended(signal: Int32?)
+    /// The process was killed because the work took too long: seconds of CPU time that it had used, or, where it used none, of waiting.
+    case timedOut(seconds: Double)
+    /// The process was killed because nobody wants the result any more.
+    case cancelled
+    /// No process can be had.
+    case unavailable(String)
+}
+
+extension WorkerFailure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        // SIGSYS: the signal of seccomp(2).
+        case .ended(31): "the worker process made a forbidden system call"
+        case .ended(let signal?): "the worker process ended by signal \(signal)"
+        case .ended(nil): "the worker process ended without an answer"
+        case .timedOut(let seconds): "the worker process was stopped after \(Int(seconds.rounded())) s"
+        case .cancelled: "nobody wants the result any more"
+        case .unavailable(let reason): "no worker process can be started: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import CLinux
+import ConcurrencyPrimitives
+import Glibc
+
+/// A helper process (``HelperProgram``), which forks the workers of this program.
+final class WorkerHelper: Sendable {
+    private let process: pid_t
+    /// Nil once the helper has failed. The lock is held for a command and its answer.
+    private let socket: Locked<MessageSocket?>
+
+    /// Milliseconds for an answer: on a machine that is very busy.
+    private static let patience: Int32 = 20_000
+
+    /// Starts a helper.
+    ///
+    /// - Parameter program: The path of an executable that calls ``HelperProgram/runIfAsked(_:prepare:handle:)``.
+    init(_ program: String) throws(WorkerFailure) {
+        guard clinux_can_confine() else { throw .unavailable("the processor is not supported") }
+        let (own, other) = try MessageSocket.pair()
+        let number = Self.spawn(program, other)
+        guard number > 0 else { throw .unavailable("\(program): \(String(cString: strerror(-number)))") }
+        process = number
+        socket = Locked(own)
+        // Its end, too, would otherwise be waited for.
+        withExtendedLifetime(other) {}
+        try greet(own)
+    }
+
+    private func greet(_ socket: MessageSocket) throws(WorkerFailure) {
+        guard socket.isReadable(within: Self.patience), let greeting = socket.receive() else {
+            throw .unavailable("the helper does not answer")
+        }
+        guard greeting.bytes.count == 1 else {
+            throw .unavailable(String(decoding: greeting.bytes, as: UTF8.self))
+        }
+        guard greeting.bytes == [HelperProgram.version] else { throw .unavailable("the helper is of another version") }
+    }
+
+    private static func spawn(_ program: String, _ socket: MessageSocket) -> pid_t {
+        // The environment may hold secrets, which the code that reads strangers' files must not have.
+        let kept = ["LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "IMGCACHE_TEST_DECODER_FAULTS"]
+        // Without a time zone, gmtime(3) reads a file, which workers cannot.
+        let environment = kept.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
+        return withCStrings([program, HelperProgram.argument]) { arguments in
+            withCStrings(environment + ["SWIFT_BACKTRACE=enable=no", "TZ=UTC0"]) { environment in
+                clinux_spawn_helper(program, arguments, environment, socket.descriptor.number)
+            }
+        }
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    ) -> Result {
+        let copies = strings.map { strdup($0) } + [nil]
+        defer { for copy in copies { free(copy) } }
+        return body(copies)
+    }
+
+    /// Its workers hold it: they have all ended before.
+    deinit {
+        kill(process, SIGKILL)
+        var status: Int32 = 0
+        _ = clinux_wait_for(process, &status)
+    }
+
+    var isAlive: Bool { socket.withLock { $0 != nil } }
+
+    /// Sends a command and returns its answer; after a failure the helper is not used any more.
+    private func ask(
+        _ command: HelperProgram.Command, _ bytes: [UInt8], _ descriptors: [OpenDescriptor] = []
+    ) -> WorkerMessage? {
+        socket.withLock { socket in
+            let message = WorkerMessage([command.rawValue] + bytes, descriptors: descriptors)
+            guard let connection = socket, connection.send(message), connection.isReadable(within: Self.patience),
+                let answer = connection.receive()
+            else {
+                socket = nil
+                return nil
+            }
+            return answer
+        }
+    }
+
+    /// Forks a worker.
+    func fork(_ limits: WorkerLimits) throws(WorkerFailure) -> WorkerProcess {
+        let (own, other) = try MessageSocket.pair()
+        let bytes = Numbers.bytes(of: Int64(limits.memory), Int64(limits.seconds))
+        guard let answer = ask(.fork, bytes, [other.descriptor]) else {
+            throw .unavailable("the helper has ended")
+        }
+        var numbers = Numbers(answer.bytes[...])
+        guard let number = numbers.next().flatMap({ Int32(exactly: $0) }), number > 0,
+            let process = answer.descriptors.first
+        else { throw .unavailable(numbers.text) }
+        return WorkerProcess(number: number, process: process, socket: own, helper: self)
+    }
+
+    /// Waits for a worker that was killed.
+    ///
+    /// - Returns: The signal that ended it; nil: none, or nobody knows.
+    func wait(for worker: pid_t) -> Int32? {
+        guard let answer = ask(.wait, Numbers.bytes(of: Int64(worker))) else { return nil }
+        var numbers = Numbers(answer.bytes[...])
+        return numbers.next().flatMap { $0 > 0 ? Int32(exactly: $0) : nil }
+    }
+}

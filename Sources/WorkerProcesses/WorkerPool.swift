@@ -1,0 +1,161 @@
+import ConcurrencyPrimitives
+import Glibc
+
+/// Worker processes of a program, each of which does one piece of work at a time. One that crashes, or has to be stopped, is replaced
+/// at once, and so is their helper.
+///
+/// Program and workers agree between themselves what the work is: messages of bytes and descriptors.
+package final class WorkerPool: Sendable {
+    /// Counts since the pool was opened.
+    package struct Statistics: Sendable {
+        /// Workers that ended in the middle of their work.
+        package var crashes = 0
+        /// Workers that were stopped: at a limit, or because nobody wanted the result any more.
+        package var stops = 0
+        /// Workers that took the place of another, for whatever reason.
+        package var replacements = 0
+        /// Helpers that took the place of another.
+        package var helperReplacements = 0
+
+        package init() {}
+    }
+
+    /// The bounds of one piece of work.
+    package struct Bounds: Sendable {
+        /// Seconds of CPU time.
+        package var seconds: Double
+
+        package init(seconds: Double) { self.seconds = seconds }
+
+        /// Seconds in which a worker that waits for something gets no further.
+        fileprivate var standstill: Double { seconds * 4 + 60 }
+    }
+
+    private struct State {
+        var idle: [WorkerProcess] = []
+        var statistics = Statistics()
+    }
+
+    private let program: String
+    private let limits: WorkerLimits
+    private let state = Locked(State())
+    /// The lock is held while one starts.
+    private let helper = Locked<WorkerHelper?>(nil)
+    /// A place for each worker.
+    private let places: CountingSemaphore
+
+    /// Starts the helper and a first worker.
+    ///
+    /// - Parameters:
+    ///   - program: The path of the helper's executable.
+    ///   - width: The most workers.
+    /// - Throws: `unavailable`.
+    package init(program: String, width: Int, limits: WorkerLimits) throws(WorkerFailure) {
+        self.program = program
+        self.limits = limits
+        places = CountingSemaphore(max(1, width))
+        release(try fork())
+    }
+
+    package var statistics: Statistics { state.withLock { $0.statistics } }
+
+    /// Has a piece of work done. Blocks the thread.
+    ///
+    /// - Parameters:
+    ///   - isCancelled: Asked every few milliseconds.
+    ///   - receive: Takes an answer; true if it is the last one. Nil: it makes no sense, as only a broken worker's can.
+    package func run(
+        _ message: WorkerMessage, within bounds: Bounds, isCancelled: () -> Bool,
+        receive: (WorkerMessage) -> Bool?
+    ) throws(WorkerFailure) {
+        places.wait()
+        defer { places.signal() }
+        let worker = try take()
+        worker.begin()
+        do throws(WorkerFailure) {
+            try Self.converse(with: worker, message, bounds, isCancelled, receive)
+            release(worker)
+        } catch {
+            worker.end()
+            replace(after: error)
+            throw error
+        }
+    }
+
+    private static func converse(
+        with worker: WorkerProcess, _ message: WorkerMessage, _ bounds: Bounds, _ isCancelled: () -> Bool,
+        _ receive: (WorkerMessage) -> Bool?
+    ) throws(WorkerFailure) {
+        let (usedBefore, start) = (worker.seconds, ContinuousClock.now)
+        guard worker.socket.send(message) else {
+            // One that is being killed has no connection any more, and has not begun.
+            throw .ended(signal: worker.signalOfEnd() ?? SIGKILL)
+        }
+        while true {
+            if worker.socket.isReadable(within: 10) {
+                guard let answer = worker.socket.receive() else { throw .ended(signal: worker.signalOfEnd()) }
+                guard let isLast = receive(answer) else { throw .ended(signal: nil) }
+                if isLast { return }
+            }
+            if isCancelled() { throw .cancelled }
+            let used = worker.seconds - usedBefore
+            if used > bounds.seconds { throw .timedOut(seconds: used) }
+            let waited = (ContinuousClock.now - start) / .seconds(1)
+            if waited > bounds.standstill { throw .timedOut(seconds: waited) }
+        }
+    }
+
+    /// A worker for one piece of work.
+    private func take() throws(WorkerFailure) -> WorkerProcess {
+        while let worker = state.withLock({ $0.idle.popLast() }) {
+            if !worker.isWornOut(limits) { return worker }
+            worker.end()
+            state.withLock { $0.statistics.replacements += 1 }
+        }
+        return try fork()
+    }
+
+    private func release(_ worker: WorkerProcess) { state.withLock { $0.idle.append(worker) } }
+
+    /// Counts the end of a worker, and puts another in its place.
+    private func replace(after failure: WorkerFailure) {
+        state.withLock { state in
+            switch failure {
+            case .ended: state.statistics.crashes += 1
+            case .timedOut, .cancelled: state.statistics.stops += 1
+            case .unavailable: break
+            }
+            state.statistics.replacements += 1
+        }
+        // Without one now, the next piece of work tries again.
+        if let worker = try? fork() { release(worker) }
+    }
+
+    private func fork() throws(WorkerFailure) -> WorkerProcess {
+        var failed: WorkerHelper?
+        // Somebody may kill what has just been started.
+        for _ in 0..<3 {
+            let helper = try helper(after: failed)
+            if let worker = try? fork(helper) { return worker }
+            if !helper.isAlive { failed = helper }
+        }
+        return try fork(try helper(after: failed))
+    }
+
+    private func fork(_ helper: WorkerHelper) throws(WorkerFailure) -> WorkerProcess {
+        let worker = try helper.fork(limits)
+        try worker.greet()
+        return worker
+    }
+
+    /// The helper, started if there is none, or only the one that has failed.
+    private func helper(after failed: WorkerHelper?) throws(WorkerFailure) -> WorkerHelper {
+        try helper.withLock { (helper) throws(WorkerFailure) in
+            if let helper, helper !== failed { return helper }
+            let new = try WorkerHelper(program)
+            if helper != nil { state.withLock { $0.statistics.helperReplacements += 1 } }
+            helper = new
+            return new
+        }
+    }
+}

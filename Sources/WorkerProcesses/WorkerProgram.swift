@@ -1,0 +1,21 @@
+import CLinux
+import Glibc
+
+/// The program of a worker: confines itself, then answers one message after another until its connection ends.
+enum WorkerProgram {
+    static func run(
+        on socket: MessageSocket, memory: UInt64, seconds: UInt64,
+        _ handle: (WorkerMessage, _ answer: (WorkerMessage) -> Bool) -> Void
+    ) -> Never {
+        guard clinux_confine(memory, seconds) == 0 else {
+            _ = socket.send(WorkerMessage(Array(String(cString: strerror(errno)).utf8)))
+            clinux_exit(1)
+        }
+        // Ready.
+        guard socket.send(WorkerMessage()) else { clinux_exit(0) }
+        while let message = socket.receive() {
+            handle(message) { socket.send($0) }
+        }
+        clinux_exit(0)
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import ImageCache
+import TestSupport
+import Testing
+
+/// The library with decoders in worker processes of the command.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DecoderIsolationTests {
+    private let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    private static let size = (width: 640, height: 480)
+
+    private static func picture(_ seed: Int) -> [UInt8] {
+        let image = try? DecodedImage(width: size.width, height: size.height) { memory in
+            for index in 0..<(size.width * size.height) {
+                memory[index * 4] = UInt8(truncatingIfNeeded: index % size.width * 255 / size.width)
+                memory[index * 4 + 1] = UInt8(truncatingIfNeeded: index / size.width * 255 / size.height)
+                memory[index * 4 + 2] = UInt8(truncatingIfNeeded: seed * 60)
+                memory[index * 4 + 3] = 255
+            }
+        }
+        return image.flatMap { try? ImageEncoder.jpeg(quality: 90).encode($0) } ?? []
+    }
+
+    private func origin(waitingFor gate: Gate? = nil) throws -> ScriptedOrigin {
+        let bytes = Self.picture(1)
+        return try ScriptedOrigin { _ in
+            let wait: [OriginStep] = gate.map { [.wait(for: $0)] } ?? []
+            let fields = [("Cache-Control", "max-age=60"), ("Content-Length", "\(bytes.count)")]
+            return wait + [.head(status: 200, fields: fields), .body(bytes)]
+        }
+    }
+
+    private func cache(_ name: String, _ isolation: DecoderIsolation?) throws -> DownloadCache {
+        var configuration = DownloadCache.Configuration()
+        configuration.decoderIsolation = isolation
+        return try DownloadCache(directory: directory.path(name), configuration: configuration)
+    }
+
+    private var workers: DecoderIsolation { DecoderIsolation(helper: CommandRunner.executable) }
+
+    private func bytes(_ image: DecodedImage) -> [UInt8] { image.withUnsafeBytes { Array($0) } }
+
+    @Test func `pixels of workers are those of this process, from the network and from the disk`() async throws {
+        let origin = try origin()
+        let (isolated, plain) = (try cache("isolated", workers), try cache("plain", nil))
+        for sizing in [nil, ImageSizing.fit(100, 100), .cover(33, 44)] {
+            let request = ImageRequest(origin.url("/a.jpg"), sizing)
+            let expected = try await plain.image(for: request).image
+            let image = try await isolated.image(for: request).image
+            #expect(bytes(image) == bytes(expected) && image.isOpaque == expected.isOpaque)
+        }
+        try await isolated.clear(.memory)
+        let again = try await isolated.image(for: ImageRequest(origin.url("/a.jpg"), .fit(100, 100)))
+        #expect(again.source == .thumbnail)
+        let expected = try await plain.image(for: ImageRequest(origin.url("/a.jpg"), .fit(100, 100)))
+        #expect(bytes(again.image) == bytes(expected.image))
+        #expect(isolated.imageStatistics.crashes == 0)
+    }
+
+    @Test func `many sizes of one original share a decode, and later ones its rows`() async throws {
+        let gate = Gate()
+        let origin = try origin(waitingFor: gate)
+        let cache = try cache("cache", workers)
+        let url = origin.url("/a.jpg")
+        try await withThrowingTaskGroup(of: Thumbnail.self) { group in
+            for size in 21...28 { group.addTask { try await cache.thumbnail(for: url, resizedTo: .fit(size, size)) } }
+            #expect(await origin.waits { $0.count == 1 })
+            gate.open()
+            for try await thumbnail in group { #expect(thumbnail.width >= 21) }
+        }
+        #expect(cache.imageStatistics.decodes == 1)
+        #expect(cache.imageStatistics.encodes == 8)
+        for size in 29...36 { _ = try await cache.thumbnail(for: url, resizedTo: .fit(size, size)) }
+        // The second decode keeps its rows.
+        #expect(cache.imageStatistics.decodes == 2)
+        let plain = try self.cache("plain", nil)
+        let expected = try await plain.thumbnail(for: url, resizedTo: .fit(36, 36))
+        let thumbnail = try await cache.thumbnail(for: url, resizedTo: .fit(36, 36))
+        #expect(thumbnail.bytes == expected.bytes)
+    }
+
+    private struct Inverting: ImageProcessing {
+        var identity: String { "inverting 1" }
+
+        func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+            try DecodedImage(width: image.width, height: image.height) { target in
+                image.withUnsafeBytes { source in
+                    for index in source.indices { target[index] = index % 4 == 3 ? 255 : 255 - source[index] }
+                }
+            }
+        }
+    }
+
+    @Test func `effects are the same, an application's own among them`() async throws {
+        let origin = try origin()
+        let (isolated, plain) = (try cache("isolated", workers), try cache("plain", nil))
+        let mark = ImageWatermark(
+            try DecodedImage(width: 150, height: 150) { $0.copyBytes(from: repeatElement(200, count: $0.count)) })
+        let own = ImageProcessor(Inverting())
+        for processors: [ImageProcessor] in [
+            [.blur(sigma: 2), .grayscale], [.watermark(mark)], [.circle], [.crop(x: 3, y: 4, width: 20, height: 10)],
+            [.resize(.fit(17, 17)), own, .roundedCorners(radius: 3)], [.trim(tolerance: 9)],
+        ] {
+            var request = ImageRequest(origin.url("/a.jpg"), .fit(90, 90))
+            request.processors = processors
+            let expected = try await plain.thumbnail(for: request, as: .webp())
+            let thumbnail = try await isolated.thumbnail(for: request, as: .webp())
+            #expect(thumbnail.bytes == expected.bytes, "\(processors.map(\.identity))")
+        }
+    }
+
+    @Test func `without a helper images fail, or are decoded here, as is asked`() async throws {
+        let origin = try origin()
+        var isolation = DecoderIsolation(helper: directory.path("nothing"))
+        let strict = try cache("strict", isolation)
+        let error = await #expect(throws: ImageCacheError.self) {
+            try await strict.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
+        }
+        #expect(error?.code == .undecodable(.failed) && error?.message.contains("nothing") == true, "\(error as Any)")
+        isolation.isOptional = true
+        let lax = try cache("lax", isolation)
+        #expect(try await lax.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64)).width == 64)
+    }
+}

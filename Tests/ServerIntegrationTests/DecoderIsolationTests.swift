@@ -1,0 +1,228 @@
+import ConcurrencyPrimitives
+import Foundation
+import Glibc
+import ImageCache
+import ImageCodec
+import TestSupport
+import Testing
+
+/// Images that break their decoders: the service decodes in processes of their own.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DecoderIsolationTests {
+    /// A JPEG of 640 × 480.
+    private static let picture: [UInt8] = {
+        let image = try? DecodedImage(width: 640, height: 480) { memory in
+            for index in 0..<(640 * 480) {
+                memory[index * 4] = UInt8(truncatingIfNeeded: index % 640 * 255 / 640)
+                memory[index * 4 + 1] = UInt8(truncatingIfNeeded: index / 640 * 255 / 480)
+                memory[index * 4 + 3] = 255
+            }
+        }
+        return image.flatMap { try? ImageEncoder.jpeg(quality: 90).encode($0) } ?? []
+    }()
+
+    /// Serves `/fault-header/NAME`, `/fault-pixels/NAME`, and the picture under every other path.
+    private func origin() throws -> ScriptedOrigin {
+        try ScriptedOrigin { request in
+            let bytes = Self.file(request.path)
+            let fields = [("Cache-Control", "max-age=600"), ("Content-Length", "\(bytes.count)")]
+            return [.head(status: 200, fields: fields), .body(bytes)]
+        }
+    }
+
+    private static func file(_ path: String) -> [UInt8] {
+        let parts = path.split(separator: "/")
+        guard parts.count == 2 else { return picture }
+        let mark = Array("IMGCACHE-FAULT \(parts[1])".padding(toLength: 32, withPad: " ", startingAt: 0).utf8)
+        return parts[0] == "fault-header" ? mark : parts[0] == "fault-pixels" ? picture + mark : picture
+    }
+
+    private func server(_ origin: ScriptedOrigin, _ options: String...) async throws -> ServerProcess {
+        try await ServerProcess(
+            origin: origin.url(""), environment: ["IMGCACHE_TEST_DECODER_FAULTS": "1"], leading: options)
+    }
+
+    @Test(arguments: ["header", "pixels"], ["address", "loop", "memory", "closed", "open", "code", "abort"])
+    func `a file that breaks its decoder is a 422 and a line in the log, and nothing else`(
+        step: String, fault: String
+    ) async throws {
+        let origin = try origin()
+        let server = try await server(origin, "--image-timeout", "1s", "--negative-ttl", "0")
+        let client = try Client(server.port)
+        let path = "/fault-\(step)/\(fault)"
+        #expect(client.get("/image/w=64/picture")?.status == 200)
+        let before = server.process.errorOutput.split(separator: "\n").count
+        for _ in 0..<2 {
+            let answer = try #require(client.get("/image/w=64\(path)"))
+            #expect(answer.status == 422, "\(answer.text)")
+            #expect(answer.text.contains(fault == "loop" ? "image-too-large" : "image-crashed"), "\(answer.text)")
+        }
+        for width in 1...8 { #expect(client.get("/image/w=\(width)/other")?.status == 200) }
+        let lines = server.process.errorOutput.split(separator: "\n").filter { $0.contains("broke its decoder") }
+        #expect(lines.count == 2, "\(server.process.errorOutput)")
+        #expect(lines.allSatisfy { $0.contains(SHA256.hex(of: Self.file(path))) }, "\(lines)")
+        #expect(server.process.errorOutput.split(separator: "\n").count == before + 2, "\(server.process.errorOutput)")
+    }
+
+    @Test func `a forbidden system call is named`() async throws {
+        let origin = try origin()
+        let server = try await server(origin)
+        #expect(try Client(server.port).get("/image/w=64/fault-pixels/open")?.status == 422)
+        #expect(server.process.errorOutput.contains("forbidden system call"), "\(server.process.errorOutput)")
+    }
+
+    @Test func `without isolation the same images are the same, bit for bit`() async throws {
+        let origin = try origin()
+        let (isolated, plain) = (try await server(origin), try await server(origin, "--isolate-decoders", "off"))
+        #expect(try processes(of: isolated).helpers.count == 1)
+        #expect(try processes(of: plain).helpers.isEmpty)
+        for options in [
+            "w=100", "w=64,h=64,fit=cover,position=auto", "w=100,f=webp", "w=200,f=avif", "w=80,h=60,f=png,blur=2",
+            "h=60,radius=9,f=webp", "w=50,trim=10,f=png", "w=30,format=thumbhash", "f=png,w=640",
+        ] {
+            let one = try Client(isolated.port).get("/image/\(options)/picture")
+            let other = try Client(plain.port).get("/image/\(options)/picture")
+            #expect(one?.status == 200 && one?.body == other?.body, "\(options): \(one?.text ?? "")")
+        }
+        let (one, other) = (
+            try Client(isolated.port).get("/image/info/picture"), try Client(plain.port).get("/image/info/picture")
+        )
+        #expect(one?.status == 200 && one?.body == other?.body, "\(one?.text ?? "")")
+    }
+
+    @Test func `hostile files have the same statuses as without isolation`() async throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../TestAssets/hostile").standardized.path
+        let origin = try ScriptedOrigin { request in
+            let bytes = (try? Data(contentsOf: URL(filePath: "\(folder)/\(request.path.dropFirst())"))) ?? Data()
+            let fields = [("Cache-Control", "max-age=600"), ("Content-Length", "\(bytes.count)")]
+            return [.head(status: 200, fields: fields), .body([UInt8](bytes))]
+        }
+        let (isolated, plain) = (try await server(origin), try await server(origin, "--isolate-decoders", "off"))
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted() {
+            let path = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["_", ".", "-"])) ?? name
+            let one = try #require(try Client(isolated.port).get("/image/w=64,h=64,f=webp/\(path)"), "\(name)")
+            let other = try #require(try Client(plain.port).get("/image/w=64,h=64,f=webp/\(path)"), "\(name)")
+            #expect(one.status == other.status && one.body == other.body, "\(name): \(one.text) \(other.text)")
+        }
+        #expect(!isolated.process.errorOutput.contains("broke its decoder"), "\(isolated.process.errorOutput)")
+    }
+
+    @Test func `killed workers and helpers are replaced, and nobody notices`() async throws {
+        let origin = try origin()
+        let server = try await server(origin)
+        let port = server.port
+        let wrong = Locked<[String]>([])
+        let isOver = Locked(false)
+        let loads = (0..<4).map { number in
+            Task {
+                try? await onThreadOfItsOwn {
+                    var count = 0
+                    while !isOver.withLock({ $0 }) {
+                        count += 1
+                        let answer = try? Client(port).get("/image/w=\(100 + count % 400),f=webp/\(number)-\(count)")
+                        if answer?.status != 200 { wrong.withLock { $0.append(answer?.text ?? "nothing") } }
+                    }
+                }
+            }
+        }
+        for round in 0..<20 {
+            let all = try processes(of: server)
+            if let helper = all.helpers.first { kill(round % 4 == 3 ? helper : all.workers.first ?? helper, SIGKILL) }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        isOver.withLock { $0 = true }
+        for load in loads { await load.value }
+        #expect(wrong.withLock { $0 } == [])
+        #expect(try Client(port).get("/image/w=64/last")?.status == 200)
+    }
+
+    @Test func `broken images leave neither descriptors nor processes behind`() async throws {
+        let origin = try origin()
+        let server = try await server(origin, "--negative-ttl", "0")
+        let descriptors = {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(server.process.pid)/fd").count
+        }
+        let client = try Client(server.port)
+        func breakSome() throws {
+            for number in 0..<20 {
+                #expect(client.get("/image/w=64/fault-\(number % 2 == 0 ? "header" : "pixels")/address")?.status == 422)
+                #expect(client.get("/image/w=\(number + 1)/picture")?.status == 200)
+            }
+        }
+        try breakSome()
+        let before = try (descriptors(), processes(of: server).all.count)
+        try breakSome()
+        #expect(try descriptors() <= before.0 + 1)
+        #expect(try processes(of: server).all.count <= before.1)
+        let all = try processes(of: server).all
+        server.process.send(signal: SIGTERM)
+        #expect(await server.process.end() == .exited(0))
+        #expect(await eventually { all.allSatisfy { Self.parent(of: $0) == nil } })
+    }
+
+    @Test func `no process outlives a service that is killed`() async throws {
+        let origin = try origin()
+        let server = try await server(origin)
+        #expect(try Client(server.port).get("/image/w=64/picture")?.status == 200)
+        let all = try processes(of: server).all
+        #expect(all.count >= 2)
+        server.process.send(signal: SIGKILL)
+        _ = await server.process.end()
+        #expect(await eventually { all.allSatisfy { Self.parent(of: $0) == nil } })
+    }
+
+    @Test(arguments: ["header", "pixels"]) func `work that no client waits for is stopped`(step: String) async throws {
+        let origin = try origin()
+        let server = try await server(origin, "--image-timeout", "10min")
+        let client = try Client(server.port, asking: "/image/w=64/fault-\(step)/loop")
+        let busy = Locked<pid_t?>(nil)
+        #expect(
+            await eventually {
+                let found = (try? processes(of: server).workers)?.first { Self.seconds(of: $0) > 0.5 }
+                busy.withLock { $0 = found }
+                return found != nil
+            })
+        withExtendedLifetime(client) {}
+        _ = consume client
+        let worker = busy.withLock { $0 } ?? 0
+        #expect(await eventually { Self.parent(of: worker) == nil })
+        #expect(try Client(server.port).get("/image/w=64/picture")?.status == 200)
+        #expect(!server.process.errorOutput.contains("broke its decoder"), "\(server.process.errorOutput)")
+    }
+
+    // MARK: Processes
+
+    private struct Processes {
+        var helpers: [pid_t] = []
+        var workers: [pid_t] = []
+        var all: [pid_t] { helpers + workers }
+    }
+
+    private func processes(of server: ServerProcess) throws -> Processes {
+        let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }
+        let parents = numbers.compactMap { number in Self.parent(of: number).map { (number, $0) } }
+        var found = Processes()
+        found.helpers = parents.filter { $0.1 == server.process.pid }.map(\.0)
+        found.workers = parents.filter { found.helpers.contains($0.1) }.map(\.0)
+        return found
+    }
+
+    /// Nil: there is no such process, or it has ended.
+    private static func parent(of process: pid_t) -> pid_t? {
+        let words = stat(of: process)
+        return words.first == "Z" || words.count < 2 ? nil : pid_t(words[1])
+    }
+
+    private static func seconds(of process: pid_t) -> Double {
+        let words = stat(of: process)
+        return words.count > 13 ? ((Double(words[11]) ?? 0) + (Double(words[12]) ?? 0)) / 100 : 0
+    }
+
+    /// The words of proc(5)'s `stat` from the state on.
+    private static func stat(of process: pid_t) -> [Substring] {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return [] }
+        return text[end...].dropFirst(2).split(separator: " ")
+    }
+}
