@@ -15,8 +15,8 @@ struct FleetCommandTests {
             "curl",
             [
                 "-fsS", "--noproxy", "*", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user",
-                "\(ObjectStore.accessKeyID):\(ObjectStore.secretAccessKey)", "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
-                "-X", "PUT", "--data-binary", text,
+                "\(ObjectStore.accessKeyID):\(ObjectStore.secretAccessKey)",
+                "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD", "-X", "PUT", "--data-binary", text,
                 "\(store.endpoint)/\(ObjectStore.bucket)/\(key)",
             ], environment: ProcessInfo.processInfo.environment)
         guard await curl.end() == .exited(0) else { throw TestSetupFailure(curl.errorOutput) }

@@ -5,11 +5,11 @@ import Testing
 /// A bucket of a real object store as an origin.
 @Suite(
     .fewAtATime, .timeLimit(.minutes(60)),
-    .enabled(if: SeaweedFS.unavailableReason == nil, "\(SeaweedFS.unavailableReason ?? "")"))
+    .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct BucketOriginTests {
-    private func put(_ file: String, at key: String, _ store: SeaweedFS) async throws {
-        let url = "\(store.endpoint)/\(SeaweedFS.bucket)/\(key)"
-        let keys = "\(SeaweedFS.accessKeyID):\(SeaweedFS.secretAccessKey)"
+    private func put(_ file: String, at key: String, _ store: ObjectStore) async throws {
+        let url = "\(store.endpoint)/\(ObjectStore.bucket)/\(key)"
+        let keys = "\(ObjectStore.accessKeyID):\(ObjectStore.secretAccessKey)"
         for _ in 0..<100 {
             let curl = try ChildProcess(
                 "curl",
@@ -26,7 +26,7 @@ struct BucketOriginTests {
     }
 
     @Test func `objects are served to those who have no keys, and nothing else of the bucket`() async throws {
-        let store = try await SeaweedFS()
+        let store = try await ObjectStore()
         let directory = try TestDirectory()
         let picture = NumberedPictures.picture("a-1")
         let file = directory.path("picture")
@@ -35,14 +35,14 @@ struct BucketOriginTests {
         for name in names { try await put(file, at: "public/\(name)", store) }
         try await put(file, at: "private.jpg", store)
         let credentials = try directory.write(
-            "[reader]\naws_access_key_id = \(SeaweedFS.accessKeyID)\naws_secret_access_key = \(SeaweedFS.secretAccessKey)\n",
+            "[reader]\naws_access_key_id = \(ObjectStore.accessKeyID)\naws_secret_access_key = \(ObjectStore.secretAccessKey)\n",
             to: "credentials")
         let settings = try directory.write(
             """
             {"origins": {
-               "archive": {"match": "/archive/", "url": "s3://\(SeaweedFS.bucket)/public", "s3-endpoint": "\(store.endpoint)",
+               "archive": {"match": "/archive/", "url": "s3://\(ObjectStore.bucket)/public", "s3-endpoint": "\(store.endpoint)",
                            "s3-profile": "reader", "s3-credentials-file": "\(credentials)"},
-               "open": {"match": "/open/", "url": "\(store.endpoint)/\(SeaweedFS.bucket)/public"}
+               "open": {"match": "/open/", "url": "\(store.endpoint)/\(ObjectStore.bucket)/public"}
             }}
             """, to: "server.json")
         let server = try await ServerProcess(origin: nil, "--config", settings, directory: directory)

@@ -40,7 +40,8 @@ struct StoreNodesTests {
             #expect(await service.process.end() == .exited(0))
             let command = try ChildProcess(
                 CommandRunner.executable, ["fleet", "status", Self.place],
-                environment: ProcessInfo.processInfo.environment.merging(ObjectStore.environment(store.endpoint)) { $1 })
+                environment: ProcessInfo.processInfo.environment.merging(ObjectStore.environment(store.endpoint)) { $1 }
+            )
             _ = await command.end()
             status = command.output
             if status.contains("responses   \(Self.count) objects"), status.contains(" \(Self.count) objects") {
