@@ -63,6 +63,10 @@ extension Setting {
 
     private static let images: [Setting] =
         imagesPerOrigin.map(\.perOrigin) + [
+            onOrOff(
+                "isolate-decoders", \.isolatesDecoders,
+                "Decode images in processes of their own, which may open nothing and are replaced when an image makes one crash."
+            ),
             count(
                 "decodes-per-client", \.decodesPerClient, 1...1024,
                 "The number of concurrent decodes for one client while others wait (default: a quarter of the processors, at least 1)."
@@ -98,10 +102,6 @@ extension Setting {
         )
         .reloadable,
         time("image-timeout", \.imageTimeout, "The CPU time for one image, from decoding to encoding.").reloadable,
-        onOrOff(
-            "isolate-decoders", \.isolatesDecoders,
-            "Decode images in processes of their own, which may open nothing and are replaced when an image makes one crash."
-        ),
         Setting(
             name: "damaged", placeholder: "serve|refuse",
             help: "Images of damaged originals: served with a lifetime of one minute, or refused with 422.",
