@@ -70,7 +70,7 @@ extension Setting {
             count(
                 "decodes-per-client", \.decodesPerClient, 1...1024,
                 "The number of concurrent decodes for one client while others wait (default: a quarter of the processors, at least 1)."
-            )
+            ),
         ]
 
     private static let imagesPerOrigin: [Setting] = [
