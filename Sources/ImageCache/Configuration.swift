@@ -47,6 +47,9 @@ extension DownloadCache {
         /// origin allows. One connection to each such origin is used.
         public var maxStreamsPerHost = 100
 
+        /// Connections that are kept for later transfers. Default ``maxTransfers``, at least 16.
+        public var maxIdleConnections: Int?
+
         /// Counts the transfers of all processes on the cache's directory that set this against ``maxTransfersPerHost``, each stream of
         /// a connection by itself. Default false. Who finds no place for as long as it may take to connect goes on without one: a
         /// process that was stopped keeps its places.

@@ -27,6 +27,8 @@ public final class TransferEngine: HTTPTransport {
         /// The number of concurrent transfers on one connection that carries several (HTTP/2); default 100, and never more than
         /// the origin allows.
         public var maxStreams = 100
+        /// The number of connections that are kept for later transfers; default ``maxTransfers``, at least 16.
+        public var maxIdleConnections: Int?
         /// The number of concurrent transfers for one ``TransferRequest/client``; default: no separate limit.
         public var maxPerClient: Int?
         /// The number of requests to one origin that begin within a second, evenly spread; default: no limit. Redirects and attempts

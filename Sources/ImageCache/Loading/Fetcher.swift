@@ -196,6 +196,7 @@ extension TransferEngine.Configuration {
         adaptsToHosts = configuration.adaptsToHosts
         initialPerHost = configuration.initialTransfersPerHost
         maxStreams = configuration.maxStreamsPerHost
+        maxIdleConnections = configuration.maxIdleConnections
         maxPerClient = configuration.maxTransfersPerClient
         maxRequestsPerSecond = configuration.maxRequestsPerSecond
         if configuration.sharesHostLimit {

@@ -67,6 +67,13 @@ package final class OriginSet: Sendable {
 
     /// The most that any of the origins allows of an endpoint: for transfers that no client asked for.
     package func verdict(on endpoint: AddressPolicy.Endpoint) -> AddressPolicy.Verdict {
+        Self.verdict(of: rules, on: endpoint)
+    }
+
+    /// The most that any of the rules allows of an endpoint.
+    package static func verdict(
+        of rules: [ImageRules], on endpoint: AddressPolicy.Endpoint
+    ) -> AddressPolicy.Verdict {
         let verdicts = rules.map { $0.verdict(on: endpoint) }
         if verdicts.contains(.anyAddress) { return .anyAddress }
         return verdicts.contains(.publicAddress) ? .publicAddress : .refused

@@ -56,7 +56,8 @@ final class EngineLoop {
                 perClient: configuration.maxPerClient ?? .max))
         if let multi {
             clibcurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-            clibcurl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, max(configuration.maxTransfers, 16))
+            let kept = configuration.maxIdleConnections ?? configuration.maxTransfers
+            clibcurl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, max(kept, 16))
         }
     }
 

@@ -92,6 +92,7 @@ extension ServerConfiguration {
         let connections = allOrigins.reduce(0) { $0 + $1.configuration.originConnections }
         cache.maxTransfers = max(maxRequests, connections)
         cache.maxTransfersPerHost = originConnections
+        cache.maxIdleConnections = connections
         // One URL that fails must not leave the others fewer connections.
         cache.adaptsToHosts = false
         cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, connections / 4)

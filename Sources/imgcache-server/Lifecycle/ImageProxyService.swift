@@ -180,10 +180,11 @@ struct ServerParts: Sendable {
         }
         factory = OriginFactory(metadata: metadata, logger: logger)
         let members = try factory.members(of: configuration)
-        // For transfers without a gate, such as those of pins.
+        // For transfers without a gate, such as those of pins, which may begin as soon as there is a cache.
+        let first = members.map(\.images)
         let present = Locked<Locked<OriginSet>?>(nil)
         cacheConfiguration.addressPolicy = .judging { endpoint in
-            present.withLock { $0 }?.withLock { $0 }.verdict(on: endpoint) ?? .refused
+            present.withLock { $0 }?.withLock { $0 }.verdict(on: endpoint) ?? OriginSet.verdict(of: first, on: endpoint)
         }
         do {
             cache = try DownloadCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)

@@ -28,6 +28,8 @@ from plot import Samples  # noqa: E402
 token = "a token for tests"
 # Idle connections to the origin are kept for later requests; there is one for each transfer at most.
 kept_connections = 16
+# Workers that decode are started when they are needed; each has a connection and a descriptor of its process.
+workers = 16
 
 
 class Soak:
@@ -204,7 +206,7 @@ class Soak:
         end = time.monotonic() + 30
         while time.monotonic() < end:
             held = samples.take()
-            if held and held["descriptors"] <= samples.first_descriptors + kept_connections + 8:
+            if held and held["descriptors"] <= samples.first_descriptors + kept_connections + workers:
                 return
             time.sleep(0.5)
         self.mistakes.append(
