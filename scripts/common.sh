@@ -44,6 +44,7 @@ have() {
     nodejs) command -v node ;;
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     python3-venv) python3 -c 'import ensurepip, venv' ;;
+    libavif-bin) command -v avifdec ;;
     libjpeg-turbo-progs) command -v djpeg && command -v cjpeg ;;
     libvips-tools) command -v vipsthumbnail ;;
     webp) command -v gif2webp ;;
