@@ -12,15 +12,21 @@ package struct Router: RequestHandler {
     static let imagePrefix = "/image/"
 
     package func readyResponse(to incoming: Request) -> Response? {
-        guard case .endpoint(let endpoint) = destination(of: incoming.head) else { return nil }
-        return endpoint.readyResponse(to: incoming)
+        guard case .endpoint(let endpoint, let rules) = destination(of: incoming.head),
+            var response = endpoint.readyResponse(to: incoming)
+        else { return nil }
+        rules.apply(to: &response)
+        return response
     }
 
     package func response(to incoming: Request) async -> Response {
         switch destination(of: incoming.head) {
-        case .server: Self.ownResponse(to: incoming.head)
-        case .none: .failure(404, "no-origin", "No origin is configured for this host and path.")
-        case .endpoint(let endpoint): await endpoint.response(to: incoming)
+        case .server: return Self.ownResponse(to: incoming.head)
+        case .none: return .failure(404, "no-origin", "No origin is configured for this host and path.")
+        case .endpoint(let endpoint, let rules):
+            var response = await endpoint.response(to: incoming)
+            rules.apply(to: &response)
+            return response
         }
     }
 
@@ -28,7 +34,7 @@ package struct Router: RequestHandler {
         /// The server responds itself.
         case server
         case none
-        case endpoint(any RequestHandler)
+        case endpoint(any RequestHandler, ResponseFieldRules)
     }
 
     private func destination(of head: RequestHead) -> Destination {
@@ -37,7 +43,7 @@ package struct Router: RequestHandler {
         let isImage = target.hasPrefix(Self.imagePrefix)
         let path = isImage ? Self.originalPath(of: target) : target
         guard let handlers = table.value(authority: head.authority, target: path) else { return .none }
-        return .endpoint(isImage ? handlers.images : handlers.proxy)
+        return .endpoint(isImage ? handlers.images : handlers.proxy, handlers.responseFields)
     }
 
     /// The path behind the options of an image, or `/`, which has the error.

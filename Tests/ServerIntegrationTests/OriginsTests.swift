@@ -173,6 +173,46 @@ import URLSigning
         #expect(shown.output.contains("\"one\"") && !shown.output.contains("Bearer"), "\(shown)")
     }
 
+    @Test func `fields of responses are changed for clients, in hits and errors too, and not in the store`()
+        async throws
+    {
+        let picture = NumberedPictures.picture("/pictures/a-1")
+        let a = try ScriptedOrigin { request in
+            let fields = [("Cache-Control", "max-age=600"), ("ETag", "\"1\""), ("X-Powered-By", "a"), ("X-Kept", "b")]
+            if request.path.hasSuffix("/gone") {
+                return [.head(status: 404, fields: fields + [("Content-Length", "0")])]
+            }
+            return [.head(status: 200, fields: fields + [("Content-Length", "\(picture.count)")]), .body(picture)]
+        }
+        func settings(_ rules: String) -> String {
+            #"{"origins": {"one": {"match": "/one/", "url": "\#(a.url(""))"\#(rules)}, "#
+                + #""two": {"match": "/two/", "url": "\#(a.url("/two"))"}}}"#
+        }
+        let rules =
+            #", "set-response-fields": {"X-Frame-Options": "DENY", "X-Kept": "c"}, "#
+            + #""drop-response-fields": ["x-powered-by"]"#
+        let server = try await server(settings(rules))
+        let asked = [
+            ("/one/x", "", 200), ("/one/x", "", 200), ("/one/x", "", 200),
+            ("/one/x", "If-None-Match: \"1\"", 304),
+            ("/one/gone", "", 404), ("/image/w=4/one/x", "", 200), ("/image/w=4/one/x", "", 200),
+            ("/image/nonsense/one/x", "", 400),
+        ]
+        for (path, field, status) in asked {
+            let response = try field.isEmpty ? get(server, path) : get(server, path, field)
+            #expect(response.status == status, "\(path): \(response.text)")
+            #expect(response["X-Frame-Options"] == "DENY" && response["X-Kept"] == "c", "\(path): \(response.fields)")
+            #expect(response["X-Powered-By"] == nil, "\(path)")
+        }
+        let other = try get(server, "/two/x")
+        #expect(other["X-Frame-Options"] == nil && other["X-Powered-By"] == "a" && other["X-Kept"] == "b")
+        let requests = a.requests.count
+        try directory.write(settings(""), to: "server.json")
+        server.process.send(signal: SIGHUP)
+        #expect(try await eventually { try get(server, "/one/x")["X-Powered-By"] == "a" }, "it was stored")
+        #expect(a.requests.count == requests)
+    }
+
     @Test func `a failing origin is left alone while the others are asked, and its stale files are served`()
         async throws
     {

@@ -81,6 +81,14 @@ struct OriginSettingTests {
         ),
         (#""a": {"match": "/a/", "url": "https://a", "set-fields": {"A": "b; c"}}"#, "origins.a.set-fields"),
         (
+            #""a": {"match": "/a/", "url": "https://a", "set-response-fields": {"cache-control": "no-store"}}"#,
+            "origins.a.set-response-fields \"cache-control: no-store\": \"cache-control\": says what the response is"
+        ),
+        (
+            #""a": {"match": "/a/", "url": "https://a", "drop-response-fields": ["Server", "Keep-Alive"]}"#,
+            "origins.a.drop-response-fields"
+        ),
+        (
             #""a": {"match": "/a/", "url": "https://a", "signing-key-files": ["/nowhere"]}"#,
             "origins.a.signing-key-files"
         ),
@@ -130,7 +138,7 @@ struct OriginSettingTests {
               "admin-token": "hidden", "widths": [1, 2], "presets": {"icon": "w=9", "b": "w=1,h=2"}, "forwarded": true,
               "origins": {
                 "b": {"match": "b.example", "url": "https://user:word@b.example", "origin-timeout": "2500ms", "max-image-bytes": "1.5KiB",
-                      "set-fields": {"X-Key": "hidden"}, "drop-fields": ["Cookie", "X-A"]},
+                      "set-fields": {"X-Key": "hidden"}, "drop-fields": ["Cookie", "X-A"], "set-response-fields": {"X-B": "c"}, "drop-response-fields": ["Server"]},
                 "s": {"match": ["/s/", "*.s.example:81/x/"], "url": "s3://bucket/prefix", "s3-endpoint": "http://s3.example", "only-presets": true,
                       "presets": {"card": "w=40"}}
               }

@@ -12,12 +12,17 @@ package final class OriginSet: Sendable {
         package var gate: OriginGate
         package var proxy: ProxyEndpoint.Options
         package var images: ImageRules
+        package var responseFields: ResponseFieldRules
 
-        package init(pattern: OriginPattern, gate: OriginGate, proxy: ProxyEndpoint.Options, images: ImageRules) {
+        package init(
+            pattern: OriginPattern, gate: OriginGate, proxy: ProxyEndpoint.Options, images: ImageRules,
+            responseFields: ResponseFieldRules = ResponseFieldRules()
+        ) {
             self.pattern = pattern
             self.gate = gate
             self.proxy = proxy
             self.images = images
+            self.responseFields = responseFields
         }
     }
 
@@ -25,6 +30,7 @@ package final class OriginSet: Sendable {
     struct Handlers: Sendable {
         let proxy: ProxyEndpoint
         let images: ImageEndpoint
+        let responseFields: ResponseFieldRules
     }
 
     private final class Currency: Sendable {
@@ -57,7 +63,8 @@ package final class OriginSet: Sendable {
                     member.pattern,
                     Handlers(
                         proxy: ProxyEndpoint(options: proxy, cache: cache),
-                        images: ImageEndpoint(rules: images, cache: cache, isCurrent: isCurrent))
+                        images: ImageEndpoint(rules: images, cache: cache, isCurrent: isCurrent),
+                        responseFields: member.responseFields)
                 )
             })
     }

@@ -61,6 +61,16 @@ extension ServerConfiguration {
         return options
     }
 
+    /// The rules for fields of responses to clients.
+    var responseFields: ResponseFieldRules {
+        var rules = ResponseFieldRules()
+        for (name, value) in setResponseFields.sorted(by: { $0.key < $1.key }) {
+            if let name = HTTPField.Name(name) { rules.set[name] = value }
+        }
+        rules.dropped = droppedResponseFields.compactMap { HTTPField.Name($0) }
+        return rules
+    }
+
     /// The options for requests to the origin.
     var originTransfer: TransferOptions {
         var transfer = TransferOptions()

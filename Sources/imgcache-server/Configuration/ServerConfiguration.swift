@@ -44,6 +44,10 @@ struct ServerConfiguration: Sendable {
     var setFields: [String: String] = [:]
     /// Names of clients' fields that are not forwarded.
     var droppedFields: [String] = []
+    /// Fields of responses to clients, in place of the origin's and the service's.
+    var setResponseFields: [String: String] = [:]
+    /// Names of fields that responses to clients do not have.
+    var droppedResponseFields: [String] = []
     /// Failures in a row after which the origin is left alone; 0: never.
     var breakerFailures = 10
     /// The time for which it is left alone at first.

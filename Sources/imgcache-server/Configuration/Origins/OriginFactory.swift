@@ -73,7 +73,10 @@ final class OriginFactory: Sendable {
             authorization: try authorization(settings, location), connections: connections
         ) { [images] in images.verdict(on: $0) }
         let proxy = settings.proxyOptions(location)
-        return origin.patterns.map { OriginSet.Member(pattern: $0, gate: gate, proxy: proxy, images: images) }
+        let responseFields = settings.responseFields
+        return origin.patterns.map {
+            OriginSet.Member(pattern: $0, gate: gate, proxy: proxy, images: images, responseFields: responseFields)
+        }
     }
 
     private func authorization(

@@ -1,4 +1,5 @@
 import HTTPTypes
+import ImageProxy
 
 extension Setting {
     /// The settings of origins, and of what they are sent.
@@ -38,6 +39,16 @@ extension Setting {
         list("drop-fields", "NAME,…", \.droppedFields, "Clients' fields that are not forwarded, such as Cookie.") {
             HTTPField.Name($0) == nil ? "must be a field name" : nil
         }.reloadable.perOrigin,
+        table(
+            "set-response-fields", "NAME:VALUE;…", \.setResponseFields,
+            "Fields of responses to clients, errors too, in place of others of the same names, such as Access-Control-Allow-Origin."
+        ) { name, value in
+            responseFieldProblem(name) ?? (HTTPField.isValidValue(value) ? nil : "is no field value")
+        }.reloadable.perOrigin,
+        list(
+            "drop-response-fields", "NAME,…", \.droppedResponseFields,
+            "Fields that responses to clients do not have, such as Server or Set-Cookie; stored responses keep them."
+        ) { responseFieldProblem($0) }.reloadable.perOrigin,
         text(
             "s3-endpoint", "URL", \.s3Endpoint,
             "The store of an origin that is a bucket (default: as AWS's tools find it, AWS_ENDPOINT_URL_S3 or AWS's own)."
@@ -86,5 +97,10 @@ extension Setting {
         guard let name = HTTPField.Name(name) else { return "must be a field name" }
         let own = ["host", "content-length", "transfer-encoding", "connection", "range", "if-range", "accept-encoding"]
         return own.contains(name.canonicalName) ? "is set by the service itself" : nil
+    }
+
+    private static func responseFieldProblem(_ name: String) -> String? {
+        guard let name = HTTPField.Name(name) else { return "must be a field name" }
+        return ResponseFieldRules.areAllowed(for: name) ? nil : "says what the response is, and is left as it is"
     }
 }
