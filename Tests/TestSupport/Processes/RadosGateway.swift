@@ -19,8 +19,13 @@ enum RadosGateway {
         if isReady {
             let keys = "\(ObjectStore.accessKeyID):\(ObjectStore.secretAccessKey)"
             let bucket = "\(endpoint)/\(ObjectStore.bucket)"
+            // curl 7.88 leaves out the checksum of the content, here of none, which this store insists on.
+            let checksum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
             isReady = try await SeaweedFS.succeeds(
-                ["-f", "-X", "PUT", "--aws-sigv4", "aws:amz:us-east-1:s3", "-u", keys, bucket], while: process)
+                [
+                    "-f", "-X", "PUT", "--aws-sigv4", "aws:amz:us-east-1:s3", "-u", keys,
+                    "-H", "x-amz-content-sha256: \(checksum)", bucket,
+                ], while: process)
         }
         return ObjectStore.Running(process: process, endpoint: endpoint, isReady: isReady)
     }
