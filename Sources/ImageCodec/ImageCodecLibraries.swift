@@ -10,7 +10,7 @@ package enum ImageCodecLibraries {
             let image = try? DecodedImage(
                 width: 16, height: 16, fill: { $0.copyBytes(from: (0...255).map(UInt8.init)) })
         else { return }
-        for encoder in [ImageEncoder.jpeg(), .png(), .webp(), .avif()] {
+        for encoder in [ImageEncoder.jpeg(), .png(), .webp(), .avif(), .gif()] {
             guard let file = try? encoder.encode(image) else { continue }
             _ = try? ImageDecoder().decode(ImageSource(file))
         }

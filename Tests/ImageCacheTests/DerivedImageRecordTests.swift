@@ -52,6 +52,11 @@ import Testing
                 .init(height: 10, fit: .outside), [.blur(sigma: 2.5), .roundedCorners(radius: 4)],
                 .webp(isLossless: true), "10 high, fit outside, blur 2.5, corners 4, lossless WebP"
             ),
+            (.fit(9, 8), [], .gif(), "9 × 8, fit inside, GIF"),
+            (
+                .fit(9, 8), [], .gif(colors: 16, isDithered: false),
+                "9 × 8, fit inside, GIF of 16 colours, not dithered"
+            ),
         ] as [(ImageSizing, [ImageProcessor], ImageEncoder, String)]) func `a recipe is told in words`(
             sizing: ImageSizing, processors: [ImageProcessor], encoder: ImageEncoder, words: String
         )

@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `only WebP holds animations, of frames of one size`() throws {
+    @Test func `only WebP and GIF hold animations, of frames of one size`() throws {
         let image = try DecodedImage(width: 4, height: 4) { _ in }
         let other = try DecodedImage(width: 5, height: 4) { _ in }
         #expect(

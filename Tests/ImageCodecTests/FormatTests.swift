@@ -68,7 +68,7 @@ import Testing
 
     @Test(arguments: ImageFormat.allCases.filter(\.isWritten))
     func `each format that is written has an encoder of the package`(format: ImageFormat) {
-        #expect([ImageEncoder.jpeg(), .png(), .webp(), .avif()].contains { $0.format == format })
+        #expect([ImageEncoder.jpeg(), .png(), .webp(), .avif(), .gif()].contains { $0.format == format })
         #expect(format.isSupported)
     }
 

@@ -105,7 +105,7 @@ import Testing
         lossless.effort = 0
         let encoders: [(String, ImageEncoder)] = [
             ("JPEG", .jpeg()), ("progressive JPEG", ImageEncoder(.jpeg(progressive))), ("PNG", .png(level: 1)),
-            ("WebP", .webp()),
+            ("WebP", .webp()), ("GIF", .gif()),
             ("lossless WebP", ImageEncoder(.webp(lossless))),
         ]
         for (name, encoder) in encoders {

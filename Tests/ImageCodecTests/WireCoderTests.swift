@@ -27,6 +27,7 @@ struct WireCoderTests {
         (jpeg.isProgressive, jpeg.subsampling, jpeg.background) = (true, .none444, .black)
         for encoder in [
             ImageEncoder(.jpeg(jpeg)), .png(level: 3), .webp(quality: 12.5, isLossless: true), .avif(speed: 9),
+            .gif(colors: 17, isDithered: false),
         ] {
             #expect(try copy(encoder, over: .jpeg()) == encoder)
         }

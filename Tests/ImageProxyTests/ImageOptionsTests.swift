@@ -121,6 +121,7 @@ struct ImageOptionsTests {
         // Whoever does not read WebP gets what everybody reads when AVIF is not worth its time.
         #expect(
             try options("w=9").encoding(for: AcceptedFormats(["image/avif"])) == .likeOriginal(.init(quality: 80)))
+        #expect(try options("f=gif,q=9").encoding(for: AcceptedFormats(["image/webp"])) == .encoder(.gif()))
         #expect(try options("f=png,q=9").encoding(for: AcceptedFormats(["image/webp"])) == .encoder(.png()))
     }
 

@@ -16,11 +16,13 @@ import Testing
         try ImageInfo.read(ImageSource(path: work.output(name))).frames
     }
 
-    @Test func `an animated file stays animated in WebP, unless a still is asked for`() async throws {
+    @Test func `an animated file stays animated in WebP and GIF, unless a still is asked for`() async throws {
         let table: [(String, [String], Int)] = [
             ("a.webp", [], 5), ("b.webp", ["--anim"], 5), ("c.webp", ["--no-anim"], 1),
             ("d.webp", ["--frame", "0"], 1),
             ("e.png", [], 1), ("f.webp", ["--lossless"], 5),
+            ("g.gif", [], 5), ("h.gif", ["--no-anim"], 1), ("i.gif", ["--colors", "16", "--no-dither"], 5),
+            ("j.gif", ["--frame", "2"], 1),
         ]
         for (name, options, count) in table {
             let outcome = try await work.command.run(["thumb", Self.gif, "-o", name, "--size", "50"] + options)

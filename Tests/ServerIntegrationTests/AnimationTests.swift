@@ -25,7 +25,7 @@ import Testing
 
     private func info(_ answer: Client.Response) throws -> ImageInfo { try ImageInfo.read(ImageSource(answer.body)) }
 
-    @Test func `stay animated for who takes WebP, unless a still is asked for`() async throws {
+    @Test func `stay animated, in GIF for who takes no WebP, unless a still is asked for`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -34,7 +34,11 @@ import Testing
             ("w=50", webP, .webp, 5), ("w=50,f=png", "Accept: */*", .png, 1), ("w=50,f=webp", "Accept: */*", .webp, 5),
             ("w=50,f=webp,anim=0", webP, .webp, 1), ("w=50,frame=0", webP, .webp, 1), ("w=50,f=jpeg", webP, .jpeg, 1),
             ("w=50,h=40,fit=cover,blur=2,f=webp", webP, .webp, 5), ("w=50,f=avif", webP, .avif, 1),
-            ("w=50,radius=5,f=webp", webP, .webp, 5),
+            ("w=50,radius=5,f=webp", webP, .webp, 5), ("w=50,f=gif", "Accept: */*", .gif, 5),
+            ("w=50,f=gif,anim=0", webP, .gif, 1), ("w=50,f=gif,frame=3", webP, .gif, 1),
+            // For clients that take no WebP.
+            ("w=50", "Accept: image/png,*/*;q=0.8", .gif, 5), ("w=50", "Accept: image/avif,*/*;q=0.8", .gif, 5),
+            ("w=50,anim=0", "Accept: */*", .jpeg, 1),
         ]
         for (options, accept, format, frames) in table {
             let answer = try #require(client.get("/image/\(options)/a.gif", accept))
@@ -44,6 +48,19 @@ import Testing
             // Kept like any other image.
             let again = try #require(client.get("/image/\(options)/a.gif", accept))
             #expect(again.body == answer.body && again["Cache-Status"] == "imgcache; hit")
+        }
+    }
+
+    @Test func `are the same bytes with decoders in worker processes and without`() async throws {
+        let origin = try origin()
+        let isolated = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", "on")
+        let plain = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", "off")
+        for options in ["w=50", "w=50,f=gif", "f=gif", "w=40,h=40,fit=cover,radius=9,f=gif", "w=50,anim=0,f=gif"] {
+            let one = try #require(try Client(isolated.port).get("/image/\(options)/a.gif", "Accept: */*"))
+            let other = try #require(try Client(plain.port).get("/image/\(options)/a.gif", "Accept: */*"))
+            #expect(one.status == 200 && one.body == other.body, "\(options): \(one.text)")
+            #expect(one["Content-Type"] == "image/gif", "\(options)")
+            #expect(one["Content-Disposition"] == "inline; filename=\"a.gif\"", "\(options)")
         }
     }
 

@@ -32,4 +32,30 @@ icodec_error icodec_gif_damage(const icodec_gif *gif);
 
 void icodec_gif_close(icodec_gif *gif);
 
+typedef struct {
+    uint32_t colors; // of a frame at most, the transparent one included: 2 ... 256
+    bool dithers;
+    uint64_t memory; // bytes that the file may take
+} icodec_gif_options;
+
+typedef struct icodec_gif_animator icodec_gif_animator;
+
+/// Begins a file of one or more frames of one size, of at most 65535 pixels a side.
+///
+/// - Parameter loops: Times that the animation is shown; 0: for ever.
+icodec_gif_animator *icodec_gif_animator_create(
+    uint32_t width, uint32_t height, const icodec_gif_options *options, uint32_t loops, icodec_error *error);
+
+/// Adds the next frame, R, G, B, A rows: transparent where alpha is below 128. It is written when the one after it is known; time for
+/// which nothing changes goes to the frame before.
+bool icodec_gif_animator_add(
+    icodec_gif_animator *animator, const uint8_t *pixels, size_t stride, uint64_t milliseconds,
+    const icodec_watch *watch, icodec_error *error);
+
+/// The file; `*bytes` is freed by `free`. The animator may only be destroyed afterwards.
+bool icodec_gif_animator_finish(
+    icodec_gif_animator *animator, const icodec_watch *watch, uint8_t **bytes, size_t *count, icodec_error *error);
+
+void icodec_gif_animator_destroy(icodec_gif_animator *animator);
+
 #endif

@@ -130,7 +130,8 @@ extension DownloadCache {
 /// The format of a thumbnail.
 public enum ThumbnailEncoding: Sendable, Hashable {
     case encoder(ImageEncoder)
-    /// JPEG for a JPEG, PNG for a PNG; for others PNG if there is transparency, else JPEG: for clients that read nothing else.
+    /// JPEG for a JPEG, PNG for a PNG, GIF for an animation that stays one (``ImageRequest/keepsAnimation``); for others PNG if there is
+    /// transparency, else JPEG: for clients that read nothing else.
     case likeOriginal(ImageEncoder.JPEGOptions)
     /// AVIF for a thumbnail whose area is one of `ImageEncoder.AVIFOptions.worthwhileAreas`, else WebP.
     case avifIfLarge(ImageEncoder.AVIFOptions, else: ImageEncoder.WebPOptions)

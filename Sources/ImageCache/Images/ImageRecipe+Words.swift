@@ -82,6 +82,7 @@ extension ImageRecipe {
         case "jpeg": words.append("JPEG \(quality)")
         case "png": words.append(options["level"].map { $0 == "6" ? "PNG" : "PNG level \($0)" } ?? "PNG")
         case "avif": words.append("AVIF \(quality)")
+        case "gif": words.append(options["colors"].map { $0 == "256" ? "GIF" : "GIF of \($0) colours" } ?? "GIF")
         case "webp": words.append(options["lossless"] == nil ? "WebP \(quality)" : "lossless WebP")
         case "pixels": words.append("pixels")
         case let custom where custom.hasPrefix("encoder="): return words + ["encoded by \(text.dropFirst(8))"]
@@ -89,6 +90,7 @@ extension ImageRecipe {
         }
         if options["progressive"] != nil { words.append("progressive") }
         if options["none444"] != nil { words.append("full chroma") }
+        if options["plain"] != nil { words.append("not dithered") }
         if let background = options["on"] { words.append("on \(color(background))") }
         return words
     }

@@ -6,7 +6,7 @@ struct ImageRecipe: Sendable, Hashable {
     enum Output: Sendable, Hashable {
         case pixels
         case encoded(ImageEncoder)
-        /// JPEG for a JPEG, PNG for a PNG; for others the one that holds all pixels.
+        /// JPEG for a JPEG, PNG for a PNG, GIF for all frames of an animation; for others the one of JPEG and PNG that holds all pixels.
         case likeOriginal(ImageEncoder.JPEGOptions)
         /// AVIF where that is worth its time, else WebP.
         case avifIfLarge(ImageEncoder.AVIFOptions, else: ImageEncoder.WebPOptions)
@@ -97,7 +97,8 @@ extension ImageRecipe.Output {
         switch self {
         case .encoded(let encoder) where encoder.holdsAnimations: encoder
         case .avifIfLarge(_, let webP): ImageEncoder(.webp(webP))
-        case .encoded, .pixels, .likeOriginal, .description: nil
+        case .likeOriginal: .gif()
+        case .encoded, .pixels, .description: nil
         }
     }
 }

@@ -18,8 +18,8 @@ public struct ImageRequest: Sendable {
     /// Limits, colour, orientation, and the treatment of a file that ends early.
     public var decoder = ImageDecoder()
 
-    /// True to keep an animation moving: the thumbnail of an animated GIF or WebP in a format that holds animations, WebP, has all its
-    /// frames. False for a still of the first frame. Default true; decoded images, and the frame that ``decoder`` names, are stills.
+    /// True to keep an animation moving: the thumbnail of an animated GIF or WebP in a format that holds animations, WebP and GIF, has
+    /// all its frames. False for a still of the first frame. Default true; decoded images, and the frame that ``decoder`` names, are stills.
     public var keepsAnimation = true
 
     /// The files to keep on disk. Default: the original and the image derived from it.

@@ -10,9 +10,11 @@ public final class AnimationEncoder {
     /// Of the first frame.
     private var (profile, exif): ([UInt8]?, [UInt8]?) = (nil, nil)
     private var count = 0
+    /// The time of the frames so far.
+    private var elapsed = Duration.zero
 
     /// - Parameters:
-    ///   - encoder: The format and its options. Formats that hold an animation: WebP.
+    ///   - encoder: The format and its options. Formats that hold an animation: WebP and GIF.
     ///   - width: The width of all frames in pixels.
     ///   - loopCount: The number of times that the animation is shown; 0: for ever.
     ///   - budget: The budget of all frames together. Default: unlimited.
@@ -45,9 +47,10 @@ public final class AnimationEncoder {
         }
         if count == 0 { (profile, exif) = (image.profile, image.exif) }
         count += 1
-        let (seconds, attoseconds) = duration.components
-        let milliseconds = min(max(0, seconds), 1 << 30) * 1000 + max(0, attoseconds) / 1_000_000_000_000_000
-        try file.add(image, milliseconds: Int(milliseconds))
+        let start = elapsed.wholeMilliseconds
+        elapsed += min(max(.zero, duration), .seconds(1 << 30))
+        // Fractions of many frames' times add up.
+        try file.add(image, milliseconds: elapsed.wholeMilliseconds - start)
     }
 
     /// The file. The encoder is not used afterwards.
@@ -56,6 +59,12 @@ public final class AnimationEncoder {
     public func finish() throws(ImageCodecError) -> [UInt8] {
         guard count > 0 else { throw ImageCodecError(.invalidArgument, "no frames") }
         return try file.finish(profile: profile, exif: exif)
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int {
+        Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }
 }
 

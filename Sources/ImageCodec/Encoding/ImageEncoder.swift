@@ -12,6 +12,7 @@ public struct ImageEncoder: Sendable, Hashable {
         case png(PNGOptions)
         case webp(WebPOptions)
         case avif(AVIFOptions)
+        case gif(GIFOptions)
         /// An application's own encoder (``ImageEncoding``).
         case custom(CustomEncoding)
 
@@ -22,6 +23,7 @@ public struct ImageEncoder: Sendable, Hashable {
             case .png(let options): options
             case .webp(let options): options
             case .avif(let options): options
+            case .gif(let options): options
             case .custom(let encoding): encoding
             }
         }
@@ -38,7 +40,7 @@ public struct ImageEncoder: Sendable, Hashable {
     }
 
     /// The formats of the package's own encoders.
-    static let ownFormats: Set<ImageFormat> = [.jpeg, .png, .webp, .avif]
+    static let ownFormats: Set<ImageFormat> = [.jpeg, .png, .webp, .avif, .gif]
 
     /// The format of the file.
     public var format: ImageFormat { options.encoding.format }
@@ -52,7 +54,7 @@ public struct ImageEncoder: Sendable, Hashable {
     ///   - image: The image.
     ///   - budget: The image's budget. Default: unlimited.
     /// - Throws: `invalidArgument` for options out of range and sizes that the format cannot hold (a JPEG at most
-    ///   65,500, a WebP at most 16,383 pixels a side), `outOfMemory`, and the errors of `budget`.
+    ///   65,500, a WebP 16,383, a GIF 65,535 pixels a side), `outOfMemory`, and the errors of `budget`.
     public func encode(
         _ image: DecodedImage, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> [UInt8] {

@@ -11,7 +11,8 @@ extension ImageEncoder: WireCodable {
             case .png: 1
             case .webp: 2
             case .avif: 3
-            case .custom: 4
+            case .gif: 4
+            case .custom: 5
             }
         switch try coder.code(case: number) {
         case 0:
@@ -31,6 +32,11 @@ extension ImageEncoder: WireCodable {
             var avif = if case .avif(let own) = options { own } else { AVIFOptions() }
             try avif.code(by: &coder)
             options = .avif(avif)
+        case 4:
+            var gif = if case .gif(let own) = options { own } else { GIFOptions() }
+            try coder.code(&gif.colors)
+            try coder.code(&gif.isDithered)
+            options = .gif(gif)
         default: throw WireCoder.Malformed()
         }
     }

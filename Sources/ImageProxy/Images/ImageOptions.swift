@@ -43,9 +43,9 @@ struct ImageOptions: Hashable, Sendable {
     }
 
     enum Format: String, CaseIterable, Sendable {
-        /// AVIF (if the image is large) or WebP for clients that accept it, else the original's format.
+        /// AVIF (if the image is large) or WebP for clients that accept it, else the original's format, which is GIF for an animation.
         case auto
-        case avif, webp, jpeg, png
+        case avif, webp, jpeg, png, gif
         /// Texts in place of an image.
         case thumbhash, blurhash, color
 
@@ -134,6 +134,7 @@ extension ImageOptions {
         case .auto: return .likeOriginal(jpeg)
         case .jpeg: return .encoder(ImageEncoder(.jpeg(jpeg)))
         case .png: return .encoder(.png())
+        case .gif: return .encoder(.gif())
         case .thumbhash: return .placeholder(.thumbHash, asJSON: accepted.isJSON)
         case .blurhash: return .placeholder(.blurHash, asJSON: accepted.isJSON)
         case .color: return .placeholder(.dominantColor, asJSON: accepted.isJSON)

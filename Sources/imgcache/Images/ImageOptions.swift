@@ -129,14 +129,14 @@ struct SizingOptions: ParsableArguments {
 struct AnimationOptions: ParsableArguments {
     @Flag(
         inversion: .prefixedNo,
-        help: "Keep an animated GIF or WebP animated in WebP; without it, a still of the first frame.")
+        help: "Keep an animated GIF or WebP animated in WebP and GIF; without it, a still of the first frame.")
     var anim = true
 }
 
 /// The options for the written file.
 struct EncodingOptions: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable {
-        case jpeg, png, webp, avif
+        case jpeg, png, webp, avif, gif
 
         /// The format for the extension of a file name.
         init?(ending name: String) {
@@ -145,6 +145,7 @@ struct EncodingOptions: ParsableArguments {
             case "png": self = .png
             case "webp": self = .webp
             case "avif": self = .avif
+            case "gif": self = .gif
             default: return nil
             }
         }
@@ -154,7 +155,7 @@ struct EncodingOptions: ParsableArguments {
 
     @Option(
         name: .customLong("format"),
-        help: "The format: jpeg, png, webp or avif (default: by the extension of -o, else jpeg)."
+        help: "The format: jpeg, png, webp, avif or gif (default: by the extension of -o, else jpeg)."
     )
     var format: Format?
 
@@ -176,10 +177,17 @@ struct EncodingOptions: ParsableArguments {
     @Flag(help: "A lossless WebP.")
     var lossless = false
 
+    @Option(help: "The most colours of a GIF, or of each of its frames, 2 to 256.")
+    var colors = 256
+
+    @Flag(inversion: .prefixedNo, help: "Mix two colours in a GIF where a pixel's own is missing.")
+    var dither = true
+
     func validate() throws {
         guard (1...100).contains(quality) else { throw ValidationError("--quality must be an integer from 1 to 100.") }
         guard (0...9).contains(level) else { throw ValidationError("--level must be an integer from 0 to 9.") }
         guard (0...10).contains(speed) else { throw ValidationError("--speed must be an integer from 0 to 10.") }
+        guard (2...256).contains(colors) else { throw ValidationError("--colors must be an integer from 2 to 256.") }
         guard [420, 422, 444].contains(subsampling) else {
             throw ValidationError("--subsampling must be 420, 422 or 444.")
         }
@@ -201,6 +209,7 @@ struct EncodingOptions: ParsableArguments {
             var options = ImageEncoder.AVIFOptions(likeJPEG: quality)
             options.speed = speed
             return ImageEncoder(.avif(options))
+        case .gif: return .gif(colors: colors, isDithered: dither)
         }
     }
 }

@@ -6,8 +6,8 @@ struct ThumbCommand: AsyncParsableCommand {
         commandName: "thumb",
         abstract: "Make thumbnails of URLs, through the cache, and of local image files.",
         discussion: """
-            Reads JPEG, PNG, WebP, GIF and AVIF, and writes all of them but GIF. The format comes from the bytes, never from \
-            a name. A URL's original and its thumbnail stay in the cache: the second call fetches and decodes nothing.
+            Reads and writes JPEG, PNG, WebP, GIF and AVIF. An original's format comes from its bytes, never from a name. A URL's \
+            original and its thumbnail stay in the cache: the second call fetches and decodes nothing.
 
             Exit codes as of fetch; 5 also for what is no image, is damaged, or exceeds the limits.
             """
