@@ -184,7 +184,7 @@ let package = Package(
 
         // Tests: unit tests open no socket and no database; integration tests use the real thing.
         .target(
-            name: "TestSupport", dependencies: ["ConcurrencyPrimitives"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["ConcurrencyPrimitives", "ImageCodec"], path: "Tests/TestSupport",
             swiftSettings: strict),
         // A process whose every system call is seen, and may be its last (see Tests/CrashPoints/CrashPoints.swift).
         .target(name: "CTracing", path: "Tests/CTracing"),
@@ -195,6 +195,7 @@ let package = Package(
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "DownloadListsTests", dependencies: ["Digests", "DownloadLists"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
+        .testTarget(name: "WorkerProcessesTests", dependencies: ["WorkerProcesses"], swiftSettings: strict),
         .testTarget(name: "XMLParsingTests", dependencies: ["XMLParsing"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
         .testTarget(

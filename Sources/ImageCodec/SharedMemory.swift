@@ -32,19 +32,22 @@ package final class SharedMemory: @unchecked Sendable {
 
     /// Takes what another process has handed over, and makes sure that it stays as it is.
     ///
-    /// - Parameter descriptor: Is duplicated. Nil if it is something else than memory of so many bytes that nobody writes.
-    package init?(adopting descriptor: Int32, byteCount: Int) {
-        self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        self.byteCount = byteCount
+    /// - Parameters:
+    ///   - descriptor: Nil if it is something else than memory of so many bytes that nobody writes.
+    ///   - isSentOn: True for memory that is handed to a process again (``duplicate()``): a copy of the descriptor is kept.
+    package init?(adopting descriptor: Int32, byteCount: Int, isSentOn: Bool) {
         var status = stat()
         // Sealed, it is not cut off either: a read beyond its end would be a signal.
-        guard self.descriptor >= 0 else { return nil }
-        guard byteCount > 0, clinux_seal(self.descriptor) == 0, fstat(self.descriptor, &status) == 0,
-            status.st_size >= off_t(byteCount), let memory = clinux_map_file(self.descriptor, byteCount, false)
-        else {
-            close(self.descriptor)
+        guard byteCount > 0, clinux_seal(descriptor) == 0, fstat(descriptor, &status) == 0,
+            status.st_size >= off_t(byteCount)
+        else { return nil }
+        let copy = isSentOn ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : -1
+        guard copy >= 0 || !isSentOn, let memory = clinux_map_file(descriptor, byteCount, false) else {
+            if copy >= 0 { close(copy) }
             return nil
         }
+        self.descriptor = copy
+        self.byteCount = byteCount
         bytes = memory.assumingMemoryBound(to: UInt8.self)
     }
 

@@ -32,13 +32,15 @@ package final class WorkerPool: Sendable {
     }
 
     private struct State {
-        var idle: [WorkerProcess] = []
+        var workers: WorkerLine<WorkerProcess>
         var statistics = Statistics()
+        /// The number of the last session.
+        var sessions = 0
     }
 
     private let program: String
     private let limits: WorkerLimits
-    private let state = Locked(State())
+    private let state: Locked<State>
     /// The lock is held while one starts.
     private let helper = Locked<WorkerHelper?>(nil)
     /// A place for each worker.
@@ -54,27 +56,49 @@ package final class WorkerPool: Sendable {
         self.program = program
         self.limits = limits
         places = CountingSemaphore(max(1, width))
-        release(try fork())
+        state = Locked(State(workers: WorkerLine(width: max(1, width))))
+        let first = try fork()
+        state.withLock { $0.workers.add(first) }
     }
 
     package var statistics: Statistics { state.withLock { $0.statistics } }
 
+    /// Begins a session, for work in several pieces.
+    ///
+    /// - Parameter farewell: Tells a worker that the session is over; it does not answer.
+    package func session(endingWith farewell: WorkerMessage) -> WorkerSession {
+        let number = state.withLock { state in
+            state.sessions += 1
+            return state.sessions
+        }
+        return WorkerSession(number: number, pool: self, farewell: farewell)
+    }
+
+    /// Frees the worker that a session has left.
+    func end(_ session: Int, _ farewell: WorkerMessage) {
+        // Under the lock, so that no other work has begun. The message is short, and the worker waits for one.
+        state.withLock { state in
+            if let worker = state.workers.leave(session) { _ = worker.socket.send(farewell) }
+        }
+    }
+
     /// Has a piece of work done. Blocks the thread.
     ///
     /// - Parameters:
+    ///   - session: The session that the work belongs to: its worker does it, if it has not been taken for other work.
     ///   - isCancelled: Asked every few milliseconds.
     ///   - receive: Takes an answer; true if it is the last one. Nil: it makes no sense, as only a broken worker's can.
     package func run(
-        _ message: WorkerMessage, within bounds: Bounds, isCancelled: () -> Bool,
+        _ message: WorkerMessage, in session: WorkerSession? = nil, within bounds: Bounds, isCancelled: () -> Bool,
         receive: (WorkerMessage) -> Bool?
     ) throws(WorkerFailure) {
         places.wait()
         defer { places.signal() }
-        let worker = try take()
+        let worker = try take(for: session?.number)
         worker.begin()
         do throws(WorkerFailure) {
             try Self.converse(with: worker, message, bounds, isCancelled, receive)
-            release(worker)
+            state.withLock { $0.workers.release(worker, session: session?.number) }
         } catch {
             worker.end()
             replace(after: error)
@@ -106,16 +130,20 @@ package final class WorkerPool: Sendable {
     }
 
     /// A worker for one piece of work.
-    private func take() throws(WorkerFailure) -> WorkerProcess {
-        while let worker = state.withLock({ $0.idle.popLast() }) {
+    private func take(for session: Int?) throws(WorkerFailure) -> WorkerProcess {
+        while let worker = state.withLock({ $0.workers.take(for: session) }) {
             if !worker.isWornOut(limits) { return worker }
             worker.end()
-            state.withLock { $0.statistics.replacements += 1 }
+            state.withLock { state in
+                state.workers.lose()
+                state.statistics.replacements += 1
+            }
         }
-        return try fork()
+        do throws(WorkerFailure) { return try fork() } catch {
+            state.withLock { $0.workers.lose() }
+            throw error
+        }
     }
-
-    private func release(_ worker: WorkerProcess) { state.withLock { $0.idle.append(worker) } }
 
     /// Counts the end of a worker, and puts another in its place.
     private func replace(after failure: WorkerFailure) {
@@ -128,7 +156,10 @@ package final class WorkerPool: Sendable {
             state.statistics.replacements += 1
         }
         // Without one now, the next piece of work tries again.
-        if let worker = try? fork() { release(worker) }
+        let worker = try? fork()
+        state.withLock { state in
+            if let worker { state.workers.release(worker) } else { state.workers.lose() }
+        }
     }
 
     private func fork() throws(WorkerFailure) -> WorkerProcess {

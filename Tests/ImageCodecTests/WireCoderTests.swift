@@ -91,12 +91,12 @@ struct WireCoderTests {
     @Test func `memory that is too small, or that its sender still writes, is not taken`() throws {
         let memory = try #require(SharedMemory(byteCount: 4096))
         let descriptor = memory.duplicate()
-        #expect(SharedMemory(adopting: descriptor, byteCount: 4096) == nil)
+        #expect(SharedMemory(adopting: descriptor, byteCount: 4096, isSentOn: false) == nil)
         _ = memory.surrender()
-        #expect(SharedMemory(adopting: descriptor, byteCount: 4096) != nil)
+        #expect(SharedMemory(adopting: descriptor, byteCount: 4096, isSentOn: true) != nil)
         let small = try #require(SharedMemory(byteCount: 4096))
-        #expect(SharedMemory(adopting: small.surrender(), byteCount: 4097) == nil)
-        #expect(SharedMemory(adopting: 99_999, byteCount: 4096) == nil)
+        #expect(SharedMemory(adopting: small.surrender(), byteCount: 4097, isSentOn: false) == nil)
+        #expect(SharedMemory(adopting: 99_999, byteCount: 4096, isSentOn: false) == nil)
     }
 
     @Test func `whatever is cut off or changed is an error or another value, never a crash`() throws {

@@ -2,24 +2,11 @@ import ConcurrencyPrimitives
 import Foundation
 import Glibc
 import ImageCache
-import ImageCodec
 import TestSupport
 import Testing
 
 /// Images that break their decoders: the service decodes in processes of their own.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DecoderIsolationTests {
-    /// A JPEG of 640 × 480.
-    private static let picture: [UInt8] = {
-        let image = try? DecodedImage(width: 640, height: 480) { memory in
-            for index in 0..<(640 * 480) {
-                memory[index * 4] = UInt8(truncatingIfNeeded: index % 640 * 255 / 640)
-                memory[index * 4 + 1] = UInt8(truncatingIfNeeded: index / 640 * 255 / 480)
-                memory[index * 4 + 3] = 255
-            }
-        }
-        return image.flatMap { try? ImageEncoder.jpeg(quality: 90).encode($0) } ?? []
-    }()
-
     /// Serves `/fault-header/NAME`, `/fault-pixels/NAME`, and the picture under every other path.
     private func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { request in
@@ -31,9 +18,13 @@ import Testing
 
     private static func file(_ path: String) -> [UInt8] {
         let parts = path.split(separator: "/")
-        guard parts.count == 2 else { return picture }
-        let mark = Array("IMGCACHE-FAULT \(parts[1])".padding(toLength: 32, withPad: " ", startingAt: 0).utf8)
-        return parts[0] == "fault-header" ? mark : parts[0] == "fault-pixels" ? picture + mark : picture
+        guard parts.count == 2 else { return GradientPicture.bytes }
+        let mark = DecoderHelper.mark(String(parts[1]))
+        return switch parts[0] {
+        case "fault-header": mark
+        case "fault-pixels": GradientPicture.bytes + mark
+        default: GradientPicture.bytes
+        }
     }
 
     private func server(_ origin: ScriptedOrigin, _ options: String...) async throws -> ServerProcess {
@@ -158,7 +149,7 @@ import Testing
         let all = try processes(of: server).all
         server.process.send(signal: SIGTERM)
         #expect(await server.process.end() == .exited(0))
-        #expect(await eventually { all.allSatisfy { Self.parent(of: $0) == nil } })
+        #expect(await eventually { all.allSatisfy { DecoderProcesses.parent(of: $0) == nil } })
     }
 
     @Test func `no process outlives a service that is killed`() async throws {
@@ -169,7 +160,7 @@ import Testing
         #expect(all.count >= 2)
         server.process.send(signal: SIGKILL)
         _ = await server.process.end()
-        #expect(await eventually { all.allSatisfy { Self.parent(of: $0) == nil } })
+        #expect(await eventually { all.allSatisfy { DecoderProcesses.parent(of: $0) == nil } })
     }
 
     @Test(arguments: ["header", "pixels"]) func `work that no client waits for is stopped`(step: String) async throws {
@@ -179,51 +170,19 @@ import Testing
         let busy = Locked<pid_t?>(nil)
         #expect(
             await eventually {
-                let found = (try? processes(of: server).workers)?.first { Self.seconds(of: $0) > 0.5 }
+                let found = (try? processes(of: server).workers)?.first { DecoderProcesses.seconds(of: $0) > 0.5 }
                 busy.withLock { $0 = found }
                 return found != nil
             })
         withExtendedLifetime(client) {}
         _ = consume client
         let worker = busy.withLock { $0 } ?? 0
-        #expect(await eventually { Self.parent(of: worker) == nil })
+        #expect(await eventually { DecoderProcesses.parent(of: worker) == nil })
         #expect(try Client(server.port).get("/image/w=64/picture")?.status == 200)
         #expect(!server.process.errorOutput.contains("broke its decoder"), "\(server.process.errorOutput)")
     }
 
-    // MARK: Processes
-
-    private struct Processes {
-        var helpers: [pid_t] = []
-        var workers: [pid_t] = []
-        var all: [pid_t] { helpers + workers }
-    }
-
-    private func processes(of server: ServerProcess) throws -> Processes {
-        let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }
-        let parents = numbers.compactMap { number in Self.parent(of: number).map { (number, $0) } }
-        var found = Processes()
-        found.helpers = parents.filter { $0.1 == server.process.pid }.map(\.0)
-        found.workers = parents.filter { found.helpers.contains($0.1) }.map(\.0)
-        return found
-    }
-
-    /// Nil: there is no such process, or it has ended.
-    private static func parent(of process: pid_t) -> pid_t? {
-        let words = stat(of: process)
-        return words.first == "Z" || words.count < 2 ? nil : pid_t(words[1])
-    }
-
-    private static func seconds(of process: pid_t) -> Double {
-        let words = stat(of: process)
-        return words.count > 13 ? ((Double(words[11]) ?? 0) + (Double(words[12]) ?? 0)) / 100 : 0
-    }
-
-    /// The words of proc(5)'s `stat` from the state on.
-    private static func stat(of process: pid_t) -> [Substring] {
-        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
-            let end = text.lastIndex(of: ")")
-        else { return [] }
-        return text[end...].dropFirst(2).split(separator: " ")
+    private func processes(of server: ServerProcess) throws -> DecoderProcesses {
+        try DecoderProcesses(of: server.process.pid)
     }
 }

@@ -8,18 +8,6 @@ import URLSigning
 
 /// `/image/OPTIONS/PATH` through real sockets.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ImageTests {
-    /// A JPEG of 640 × 480.
-    private static let picture: [UInt8] = {
-        let image = try? DecodedImage(width: 640, height: 480) { memory in
-            for index in 0..<(640 * 480) {
-                memory[index * 4] = UInt8(truncatingIfNeeded: index % 640 * 255 / 640)
-                memory[index * 4 + 1] = UInt8(truncatingIfNeeded: index / 640 * 255 / 480)
-                memory[index * 4 + 3] = 255
-            }
-        }
-        return image.flatMap { try? ImageEncoder.jpeg(quality: 90).encode($0) } ?? []
-    }()
-
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     private func origin(
@@ -28,9 +16,9 @@ import URLSigning
         try ScriptedOrigin { request in
             let head = [
                 ("ETag", "\"1\""), ("Last-Modified", Self.date), ("Cache-Control", cacheControl),
-                ("Content-Length", "\(Self.picture.count)"), ("Date", httpDate(Date())),
+                ("Content-Length", "\(GradientPicture.bytes.count)"), ("Date", httpDate(Date())),
             ]
-            return [.head(status: 200, fields: head + fields), .body(Self.picture)]
+            return [.head(status: 200, fields: head + fields), .body(GradientPicture.bytes)]
         }
     }
 
@@ -152,7 +140,7 @@ import URLSigning
     }
 
     @Test func `an origin that fails, and what is no image, become the right status`() async throws {
-        let picture = Self.picture
+        let picture = GradientPicture.bytes
         let origin = try ScriptedOrigin { request -> [OriginStep] in
             func whole(_ bytes: [UInt8], length: Int? = nil) -> [OriginStep] {
                 [.head(status: 200, fields: [("Content-Length", "\(length ?? bytes.count)")]), .body(bytes)]
@@ -190,7 +178,7 @@ import URLSigning
     }
 
     @Test func `an original with damaged data is served for a minute and called so, or refused`() async throws {
-        var damaged = Self.picture
+        var damaged = GradientPicture.bytes
         damaged.insert(contentsOf: [UInt8](repeating: 0x5A, count: 200), at: damaged.count - 2)
         let origin = try ScriptedOrigin { [damaged] request in
             let life = request.path == "/short" ? "max-age=5" : "public, max-age=86400, immutable"
@@ -308,8 +296,8 @@ import URLSigning
                 // Fresh: some of the clients may come when it has been made already.
                 .head(
                     status: 200,
-                    fields: [("Content-Length", "\(Self.picture.count)"), ("Cache-Control", "max-age=60")]),
-                .body(Self.picture),
+                    fields: [("Content-Length", "\(GradientPicture.bytes.count)"), ("Cache-Control", "max-age=60")]),
+                .body(GradientPicture.bytes),
             ]
         }
         let server = try await ServerProcess(origin: origin.url(""))

@@ -1,4 +1,3 @@
-import Glibc
 public import ImageCodec
 
 /// An image of the part of a file that has arrived.
@@ -13,8 +12,7 @@ extension DownloadCache {
     /// only that.
     ///
     /// A slow reader gets only the newest. Ending the iteration early stops the download, unless somebody else waits for it.
-    /// Previews are decoded from what is on disk, 256 KiB at a time: a smaller file comes at once. With
-    /// ``Configuration/decoderIsolation`` there are none but the final image.
+    /// Previews are decoded from what is on disk, 256 KiB at a time: a smaller file comes at once.
     ///
     /// - Parameters:
     ///   - request: The original, and the size and effects to apply.
@@ -26,11 +24,9 @@ extension DownloadCache {
             let task = Task(executorPreference: pipeline.blocking) { [self] in
                 do throws(ImageCacheError) {
                     let download = download(request.file)
-                    var previews = GrowingPreview(request, every: interval)
-                    let isolation = pipeline.renderer.isolation
+                    var previews = GrowingPreview(request, every: interval, pipeline.renderer)
                     for await snapshot in download.growth.follow() {
-                        // Each is one more decode of a stranger's file.
-                        if isolation?.isInUse != true, let image = previews.next(snapshot) {
+                        if let image = previews.next(snapshot) {
                             continuation.yield(ImagePreview(image: image, isFinal: false))
                         }
                         if Task.isCancelled { break }
@@ -51,45 +47,35 @@ extension DownloadCache {
 private struct GrowingPreview {
     private let request: ImageRequest
     private let interval: Duration
-    private var preview: ProgressiveJPEGPreview
+    private let renderer: ImageRenderer
+    private var preview: (any PreviewReading)?
     private var version: Int?
-    private var read: Int64 = 0
-    private var hasBetter = false
+    private var available: Int64 = 0
     private var last: ContinuousClock.Instant?
+    /// True once the file is known to have none.
+    private var isOver = false
 
-    init(_ request: ImageRequest, every interval: Duration) {
+    init(_ request: ImageRequest, every interval: Duration, _ renderer: ImageRenderer) {
         self.request = request
         self.interval = interval
-        preview = ProgressiveJPEGPreview(sizing: request.sizing, decoder: request.decoder)
+        self.renderer = renderer
     }
 
     /// A sharper image, if it is time for one. An undecodable file has none; the error comes with the final image.
     mutating func next(_ snapshot: BodyGrowth.Snapshot) -> DecodedImage? {
-        if let version, version != snapshot.version {
-            preview = ProgressiveJPEGPreview(sizing: request.sizing, decoder: request.decoder)
-            read = 0
-        }
+        if version != snapshot.version { (preview, available, isOver) = (nil, 0, false) }
         version = snapshot.version
-        while read < snapshot.available {
-            let wanted = Int(min(snapshot.available - read, 256 << 10))
-            let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
-                count = max(0, pread(snapshot.descriptor, buffer.baseAddress, wanted, off_t(read)))
-            }
-            guard !bytes.isEmpty else { return nil }
-            read += Int64(bytes.count)
-            if (try? preview.append(bytes)) == true { hasBetter = true }
-        }
         let now = ContinuousClock.now
-        guard hasBetter, last.map({ now - $0 >= interval }) ?? true, var image = try? preview.image() else {
+        guard !isOver, snapshot.available > available, last.map({ now - $0 >= interval }) ?? true else { return nil }
+        available = snapshot.available
+        do throws(ImageCodecError) {
+            if preview == nil { preview = try renderer.preview(of: request) }
+            let image = try preview?.image(of: snapshot.descriptor, byteCount: Int(available))
+            if image != nil { last = now }
+            return image
+        } catch {
+            isOver = true
             return nil
         }
-        hasBetter = false
-        last = now
-        let budget = ImageBudget(limits: request.decoder.limits)
-        for processor in request.processors {
-            guard let processed = try? processor.process(image, within: budget) else { return nil }
-            image = processed
-        }
-        return image
     }
 }

@@ -50,7 +50,7 @@ extension ImageRecipe {
 
 extension ImageRecipe.Output {
     /// The encoders that may be used. Pixels are stored as PNG.
-    fileprivate var encoders: [ImageEncoder] {
+    var encoders: [ImageEncoder] {
         switch self {
         case .pixels: [.png(level: 1)]
         case .encoded(let encoder): [encoder]

@@ -13,7 +13,7 @@ package struct ImageHeader: @unchecked Sendable {
     /// The way in which the image is to be turned, by Exif or by the container.
     var orientation = ImageOrientation.up
     /// True if frames are composed on a canvas (``showing(frame:)``, ``showingFrames``).
-    private(set) var composesFrames = false
+    var composesFrames = false
     /// The size of the file in bytes.
     let fileSize: Int
     /// The application's decoder that read it; nil: the package's own.

@@ -30,7 +30,7 @@ extension ImageEncoder {
 
     /// An application's own encoder, compared by its identity.
     public struct CustomEncoding: Sendable, Hashable {
-        let encoding: any ImageEncoding
+        package let encoding: any ImageEncoding
 
         init(_ encoding: any ImageEncoding) { self.encoding = encoding }
 

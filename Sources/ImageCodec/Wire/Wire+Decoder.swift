@@ -59,7 +59,9 @@ extension ImageSizing.Position: WireCodable {
         switch self {
         case .at(let x, let y): (number, point) = (Self.simple.count, (x, y))
         case .focus(let x, let y): (number, point) = (Self.simple.count + 1, (x, y))
-        default: (number, point) = (Self.simple.firstIndex(of: self) ?? 0, (0, 0))
+        default:
+            guard let simple = Self.simple.firstIndex(of: self) else { throw WireCoder.Malformed() }
+            (number, point) = (simple, (0, 0))
         }
         let read = try coder.code(case: number)
         if Self.simple.indices.contains(read) {

@@ -21,8 +21,7 @@ extension ImageEncoder: WireCodable {
             options = .jpeg(jpeg)
         case 1:
             var png = if case .png(let own) = options { own } else { PNGOptions() }
-            try coder.code(&png.level)
-            try coder.code(&png.usesPalette)
+            try png.code(by: &coder)
             options = .png(png)
         case 2:
             var webP = if case .webp(let own) = options { own } else { WebPOptions() }
@@ -53,6 +52,13 @@ extension ImageEncoder.JPEGOptions: WireCodable {
         default: throw WireCoder.Malformed()
         }
         try coder.code(&background)
+    }
+}
+
+extension ImageEncoder.PNGOptions: WireCodable {
+    package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
+        try coder.code(&level)
+        try coder.code(&usesPalette)
     }
 }
 

@@ -28,7 +28,7 @@ extension DecodedImage {
 
     /// Reads an image.
     ///
-    /// - Parameter descriptor: Of the pixels, if one came along. It is duplicated.
+    /// - Parameter descriptor: Of the pixels, if one came along. It is not needed any more afterwards.
     package init(from coder: inout WireCoder, _ descriptor: Int32?) throws(WireCoder.Malformed) {
         var (width, height, isOpaque, isShared) = (0, 0, false, false)
         var (profile, exif): ([UInt8]?, [UInt8]?) = (nil, nil)
@@ -47,9 +47,9 @@ extension DecodedImage {
         let count = width * height * 4
         let buffer: PixelBuffer
         if isShared {
-            guard let descriptor, let memory = SharedMemory(adopting: descriptor, byteCount: count) else {
-                throw WireCoder.Malformed()
-            }
+            // Thousands of images may stay in memory: none of them keeps a descriptor.
+            guard let descriptor, let memory = SharedMemory(adopting: descriptor, byteCount: count, isSentOn: false)
+            else { throw WireCoder.Malformed() }
             buffer = PixelBuffer(memory)
         } else {
             var bytes: [UInt8] = []
@@ -73,7 +73,7 @@ extension DecodedRows {
     /// - Parameter descriptor: It is duplicated.
     package convenience init?(_ header: ImageHeader, _ scale: DecodingScale, adopting descriptor: Int32) {
         guard let cost = Self.cost(of: header, at: scale),
-            let memory = SharedMemory(adopting: descriptor, byteCount: cost)
+            let memory = SharedMemory(adopting: descriptor, byteCount: cost, isSentOn: true)
         else { return nil }
         self.init(header, scale, header.size(at: scale), memory)
     }

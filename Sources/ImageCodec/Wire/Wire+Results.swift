@@ -17,7 +17,8 @@ extension ImageCodecError: WireCodable {
     ]
 
     package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
-        let number = try coder.code(case: Self.codes.firstIndex(of: code) ?? 0)
+        guard let own = Self.codes.firstIndex(of: code) else { throw WireCoder.Malformed() }
+        let number = try coder.code(case: own)
         guard Self.codes.indices.contains(number) else { throw WireCoder.Malformed() }
         code = Self.codes[number]
         try coder.code(&format, from: .jpeg)
@@ -43,12 +44,14 @@ extension ImageHeader: WireCodable {
         try description.code(by: &coder)
         var turn = orientation.rawValue
         try coder.code(&turn)
+        try coder.code(&composesFrames)
         guard coder.isReading else { return }
         guard let orientation = ImageOrientation(rawValue: turn), description.width > 0, description.height > 0,
             fileSize >= 0
         else { throw WireCoder.Malformed() }
-        let profile = profile
+        let (profile, composesFrames) = (profile, composesFrames)
         self = ImageHeader(description, format, fileSize: fileSize)
+        self.composesFrames = composesFrames
         self.profile = profile
         self.exif = exif.map { ExifBlock($0) }
         self.orientation = orientation

@@ -24,10 +24,22 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         let rules: ImageRules.Identity
     }
 
+    /// The original, or one image of it.
+    private struct Key: Hashable {
+        let url: String
+        /// Nil: all images.
+        var options: ImageOptions?
+
+        init(_ operation: ImageOperation, isForAllOptions: Bool) {
+            url = operation.request.file.url
+            options = isForAllOptions ? nil : operation.options
+        }
+    }
+
     private struct State {
-        var entries: [String: Entry] = [:]
+        var entries: [Key: Entry] = [:]
         /// The keys in the order of their entries; some may have been replaced.
-        var order: [String] = []
+        var order: [Key] = []
     }
 
     static var limit: Int { 4096 }
@@ -43,10 +55,10 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         isCurrent: (OriginalState) -> Bool
     ) -> Known? {
         guard rules.negativeLifetime > 0 else { return nil }
-        let url = operation.request.file.url
         return state.withLock { state in
             guard !state.entries.isEmpty else { return nil }
-            for key in [url, operation.key] {
+            for isForAllOptions in [true, false] {
+                let key = Key(operation, isForAllOptions: isForAllOptions)
                 guard let entry = state.entries[key] else { continue }
                 // A clock that was set back must not lengthen a lifetime.
                 guard entry.begin <= now, now < entry.end, entry.rules === rules.identity, isCurrent(entry.state) else {
@@ -68,7 +80,7 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         let entry = Entry(
             response: response, state: state, begin: now, end: now.addingTimeInterval(rules.negativeLifetime),
             rules: rules.identity)
-        let key = Self.dependsOnOptions(response) ? operation.key : operation.request.file.url
+        let key = Key(operation, isForAllOptions: !Self.dependsOnOptions(response))
         self.state.withLock { state in
             if state.entries.updateValue(entry, forKey: key) == nil { state.order.append(key) }
             if state.entries.count > Self.limit { Self.shorten(&state, at: now) }
@@ -93,9 +105,4 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
     private static func dependsOnOptions(_ response: Response) -> Bool {
         ["image-too-large", "image-unfit", "svg-unchanged"].contains(response.error)
     }
-}
-
-extension ImageOperation {
-    /// The image among those of its original, as text.
-    fileprivate var key: String { "\(options) \(request.file.url)" }
 }

@@ -14,8 +14,8 @@ struct ImageOptionSettings: Sendable {
     var needsPreset = false
     /// The options of every URL that does not give them; nil: none.
     var defaults: String?
-    /// Files by the names of marks.
-    var watermarks: [String: String] = [:]
+    /// By the names of marks.
+    var watermarks: [String: WatermarkSetting] = [:]
     /// True if clients' hints choose what URLs leave open.
     var usesClientHints = false
 
@@ -29,23 +29,6 @@ struct ImageOptionSettings: Sendable {
         return restrictions
     }
 
-    func loadedWatermarks() throws(SettingError) -> [String: ImageWatermark] {
-        var marks: [String: ImageWatermark] = [:]
-        for (name, path) in watermarks {
-            do throws(ImageCodecError) { marks[name] = try Self.watermark(path) } catch {
-                throw SettingError(setting: "watermarks", value: name, problem: "cannot be used: \(error)")
-            }
-        }
-        return marks
-    }
-
-    /// The mark in a file, of at most 16 megapixels.
-    static func watermark(_ path: String) throws(ImageCodecError) -> ImageWatermark {
-        var decoder = ImageDecoder()
-        decoder.limits.pixels = 16 << 20
-        return ImageWatermark(try decoder.decode(ImageSource(path: path)))
-    }
-
     func imagePresets() throws(SettingError) -> ImagePresets {
         let named = presets.sorted { $0.key < $1.key }.map { (name: $0.key, options: $0.value) }
         do throws(ImagePresets.Failure) {
@@ -57,5 +40,19 @@ struct ImageOptionSettings: Sendable {
                 setting: error.name == nil ? "default-options" : "presets", value: error.name ?? defaults,
                 problem: "cannot be used: \(error.problem)")
         }
+    }
+}
+
+/// A member of the setting `watermarks`, with the image that its file has when it is read.
+struct WatermarkSetting: Sendable {
+    let path: String
+    let mark: ImageWatermark
+
+    /// - Throws: An error for a file that is no image of at most 16 megapixels.
+    init(_ path: String) throws(ImageCodecError) {
+        self.path = path
+        var decoder = ImageDecoder()
+        decoder.limits.pixels = 16 << 20
+        mark = ImageWatermark(try decoder.decode(ImageSource(path: path)))
     }
 }

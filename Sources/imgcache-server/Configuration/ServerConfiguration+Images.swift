@@ -11,7 +11,7 @@ extension ServerConfiguration {
         rules.originEndpoint = location.endpoint
         rules.allowedHosts = AllowedHosts(allowedHosts)
         rules.restrictions = imageOptions.restrictions
-        rules.watermarks = try imageOptions.loadedWatermarks()
+        rules.watermarks = imageOptions.watermarks.mapValues(\.mark)
         rules.usesClientHints = imageOptions.usesClientHints
         rules.presets = try imageOptions.imagePresets()
         rules.signer = try signingKeys().map(URLSigner.init)
@@ -23,7 +23,7 @@ extension ServerConfiguration {
         rules.limits.seconds = imageTimeout / .seconds(1)
         rules.damaged = damagedImages
         rules.svg = svg
-        rules.fallbacks = try fallbacks()
+        rules.fallbacks = fallbacks
         rules.negativeLifetime = negativeLifetime / .seconds(1)
         rules.transfer = imageTransfer
         rules.name = viaName

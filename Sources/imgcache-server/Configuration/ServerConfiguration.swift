@@ -97,7 +97,7 @@ struct ServerConfiguration: Sendable {
     var damagedImages = DamagedImages.serve
     var svg = SVGHandling.refuse
     /// `FILE` or `STATUS:FILE`: images in place of errors.
-    var fallbackImages: [String] = []
+    var fallbackImages: [FallbackSetting] = []
     /// The time for which a failing original is not asked for again.
     var negativeLifetime: Duration = .seconds(10)
     /// The limit for one client while others wait; nil: a quarter.

@@ -4,17 +4,22 @@ import ImageProxy
 extension Setting {
     /// The settings of what is sent when an image cannot be made.
     static let imageFailures: [Setting] = [
-        list(
-            "fallback-image", "FILE,…", \.fallbackImages,
-            "Images that are sent instead of errors to clients that accept images, with the error's status; 404:FILE for one status."
-        ) { member in
-            do throws(FallbackSetting.Failure) {
-                _ = try FallbackSetting(member).file()
+        Setting(
+            name: "fallback-image", placeholder: "FILE,…",
+            help:
+                "Images that are sent instead of errors to clients that accept images, with the error's status; 404:FILE for one status.",
+            shape: .list, isReloadable: true,
+            read: { text, configuration in
+                var images: [FallbackSetting] = []
+                for member in SettingText.list(text) {
+                    do throws(FallbackSetting.Failure) { images.append(try FallbackSetting(member)) } catch {
+                        return "\"\(member)\" \(error.problem)"
+                    }
+                }
+                configuration.fallbackImages = images
                 return nil
-            } catch {
-                return error.problem
-            }
-        }.reloadable,
+            }, text: { $0.fallbackImages.map(\.text).joined(separator: ",") },
+            copy: { $1.fallbackImages = $0.fallbackImages }),
         time(
             "negative-ttl", \.negativeLifetime, mayBeZero: true,
             "The time for which an original that is missing (404, 410) or no usable image (415, 422) is not asked for again; 0: none."
@@ -32,8 +37,8 @@ extension Setting {
     ]
 }
 
-/// A member of the setting `fallback-image`.
-struct FallbackSetting {
+/// A member of the setting `fallback-image`, with the image that its file has when it is read.
+struct FallbackSetting: Sendable {
     struct Failure: Error {
         let problem: String
     }
@@ -41,13 +46,16 @@ struct FallbackSetting {
     /// The greatest size of a file in bytes.
     static let mostBytes = 4 << 20
 
+    let text: String
     /// nil: all without a file of their own.
     let status: Int?
-    let path: String
+    let file: FallbackImages.File
 
     init(_ text: String) throws(Failure) {
+        self.text = text
         guard let colon = text.firstIndex(of: ":"), let status = Int(text[..<colon]) else {
-            (status, path) = (nil, text)
+            self.status = nil
+            file = try Self.file(text)
             return
         }
         guard FallbackImages.statuses.contains(status) else {
@@ -55,15 +63,15 @@ struct FallbackSetting {
             throw Failure(problem: "must begin with one of the statuses \(all)")
         }
         self.status = status
-        path = String(text[text.index(after: colon)...])
+        file = try Self.file(String(text[text.index(after: colon)...]))
     }
 
-    func file() throws(Failure) -> FallbackImages.File {
+    private static func file(_ path: String) throws(Failure) -> FallbackImages.File {
         let data: Data
         do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
             throw Failure(problem: "cannot be read")
         }
-        guard data.count <= Self.mostBytes else { throw Failure(problem: "has more than 4 MiB") }
+        guard data.count <= mostBytes else { throw Failure(problem: "has more than 4 MiB") }
         guard let file = FallbackImages.File(Array(data)) else {
             throw Failure(problem: "is no JPEG, PNG, WebP, GIF or AVIF image")
         }
@@ -72,16 +80,14 @@ struct FallbackSetting {
 }
 
 extension ServerConfiguration {
-    /// The images in place of errors, from their files.
-    func fallbacks() throws(SettingError) -> FallbackImages {
+    /// The images in place of errors.
+    var fallbacks: FallbackImages {
         var images = FallbackImages()
-        for member in fallbackImages {
-            do throws(FallbackSetting.Failure) {
-                let setting = try FallbackSetting(member)
-                let file = try setting.file()
-                if let status = setting.status { images.byStatus[status] = file } else { images.general = file }
-            } catch {
-                throw SettingError(setting: "fallback-image", value: member, problem: error.problem)
+        for setting in fallbackImages {
+            if let status = setting.status {
+                images.byStatus[status] = setting.file
+            } else {
+                images.general = setting.file
             }
         }
         return images

@@ -44,12 +44,11 @@ extension Setting {
             "watermarks", "NAME:FILE;…", \.imageOptions.watermarks,
             "Images that the option watermark lays over others: logo: /etc/imgcache/logo.png."
         ) { _, path in
-            do throws(ImageCodecError) {
-                _ = try ImageOptionSettings.watermark(path)
-                return nil
-            } catch {
-                return "cannot be used: \(error)"
+            do throws(ImageCodecError) { return .success(try WatermarkSetting(path)) } catch {
+                return .failure(TableProblem(text: "cannot be used: \(error)"))
             }
+        } text: {
+            $0.path
         }.reloadable,
         flag(
             "client-hints", \.imageOptions.usesClientHints,
@@ -79,27 +78,50 @@ extension Setting {
             copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
-    /// Values by their names.
+    /// The problem with a value.
+    struct TableProblem: Error {
+        let text: String
+    }
+
+    /// Texts by their names.
     ///
     /// - Parameter problem: Returns the problem with a name and its value, nil if there is none.
     static func table(
         _ name: String, _ placeholder: String, _ place: Place<[String: String]>, _ help: String,
         problem: @escaping @Sendable (_ name: String, _ value: String) -> String?
     ) -> Setting {
+        table(name, placeholder, place, help) { name, text in
+            problem(name, text).map { .failure(TableProblem(text: $0)) } ?? .success(text)
+        } text: {
+            $0
+        }
+    }
+
+    /// Values by their names.
+    ///
+    /// - Parameter value: The value of a name and a text.
+    static func table<Value: Sendable>(
+        _ name: String, _ placeholder: String, _ place: Place<[String: Value]>, _ help: String,
+        value: @escaping @Sendable (_ name: String, _ text: String) -> Result<Value, TableProblem>,
+        text: @escaping @Sendable (Value) -> String
+    ) -> Setting {
         Setting(
             name: name, placeholder: placeholder, help: help, shape: .table,
             read: { text, configuration in
-                var values: [String: String] = [:]
-                for (name, value) in SettingText.table(text) {
-                    guard let value else { return "\"\(name)\" must be a name, a colon and its value" }
-                    if let problem = problem(name, value) { return "\"\(name)\": \(problem)" }
-                    guard values.updateValue(value, forKey: name) == nil else {
-                        return "\"\(name)\" is specified more than once"
+                var values: [String: Value] = [:]
+                for (name, text) in SettingText.table(text) {
+                    guard let text else { return "\"\(name)\" must be a name, a colon and its value" }
+                    switch value(name, text) {
+                    case .failure(let problem): return "\"\(name)\": \(problem.text)"
+                    case .success(let value):
+                        guard values.updateValue(value, forKey: name) == nil else {
+                            return "\"\(name)\" is specified more than once"
+                        }
                     }
                 }
                 configuration[keyPath: place] = values
                 return nil
-            }, text: { SettingText.text(of: $0[keyPath: place]) },
+            }, text: { SettingText.text(of: $0[keyPath: place].mapValues(text)) },
             copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 }

@@ -37,6 +37,9 @@ public struct CachedAnimation: Sendable {
 /// width × height × 4 bytes, and those with the oldest access go first. An iteration takes from there whatever it finds, and composes
 /// the rest; an animation whose frames all fit is decoded once, however often it is shown. Frames of a file that may not be stored are
 /// not kept.
+///
+/// With ``DownloadCache/Configuration/decoderIsolation`` a worker decodes them, at most eight and 4 MiB ahead. A crash is the end of the
+/// iteration, after the frames before it. While an iteration pauses, its worker may be taken for other work; frames are then composed again.
 public struct ImageFrames: AsyncSequence, Sendable {
     public typealias Element = AnimationFrame
 

@@ -9,7 +9,9 @@ struct FrameOriginal: Sendable {
     let memory: ImageMemory
     let renderer: ImageRenderer
     private let key: FrameKey
-    /// Bytes that the rendering of a frame takes.
+    /// The most frames that a worker renders ahead.
+    let framesAtATime: Int
+    /// Bytes that the rendering of a frame takes, with those ahead.
     let bytes: Int
     /// A measure of its work: pixels.
     let pixels: Int
@@ -24,9 +26,14 @@ struct FrameOriginal: Sendable {
         memory = pipeline.memory
         renderer = pipeline.renderer
         self.key = FrameKey(file, key)
-        bytes = header.memory(at: target.scale) + target.memory + footprint.memory
+        let frameBytes = max(1, target.width * target.height * 4)
+        framesAtATime = renderer.isolation == nil ? 1 : max(1, min(Self.mostAhead, Self.mostBytesAhead / frameBytes))
+        bytes = header.memory(at: target.scale) + target.memory + footprint.memory + (framesAtATime - 1) * frameBytes
         pixels = header.pixelCount + footprint.pixels
     }
+
+    private static let mostAhead = 8
+    private static let mostBytesAhead = 4 << 20
 
     var turn: DecodingSlots.Turn {
         DecodingSlots.Turn(

@@ -5,10 +5,10 @@ import Units
 /// One pass over the frames of a file, on the decoding threads. The file is read from the first frame that is not in memory.
 final class FramePass: Sendable {
     private struct State {
-        var reader: AnimationReader?
-        var budget: ImageBudget?
-        /// The frame that the reader is at.
-        var position = 0
+        /// False before the first frame that is not in memory.
+        var isOpened = false
+        /// Nil, too, if it could not be opened.
+        var reader: (any FrameReading)?
     }
 
     private let original: FrameOriginal
@@ -18,7 +18,7 @@ final class FramePass: Sendable {
     init(_ original: FrameOriginal) { self.original = original }
 
     deinit {
-        guard let decoding = state.withLock({ $0.budget?.decoding }) else { return }
+        guard let decoding = state.withLock({ $0.reader?.decoding }) else { return }
         original.renderer.counts.withLock { $0.times.decode.note(.seconds(decoding)) }
     }
 
@@ -52,33 +52,23 @@ final class FramePass: Sendable {
     /// Blocks the thread.
     private func read(_ number: Int) throws(ImageCacheError) -> AnimationFrame? {
         do throws(ImageCodecError) {
-            return try state.withLock { (state) throws(ImageCodecError) in try read(number, &state) }
+            return try state.withLock { (state) throws(ImageCodecError) in
+                if !state.isOpened {
+                    state.isOpened = true
+                    state.reader = try open()
+                }
+                return try state.reader?.frame(number)
+            }
         } catch {
             throw ImageCacheError(error, original.file)
         }
     }
 
-    private func read(_ number: Int, _ state: inout State) throws(ImageCodecError) -> AnimationFrame? {
-        let request = original.request
-        let budget = state.budget ?? ImageBudget(limits: request.decoder.limits, cancellation: cancellation)
-        if state.budget == nil {
-            state.budget = budget
-            original.renderer.counts.withLock { counts in
-                counts.decodes += 1
-                if request.sizing != nil { counts.resizes += 1 }
-            }
-            state.reader = try request.decoder.frames(
-                of: ImageSource(original.file), to: request.sizing, within: budget)
+    private func open() throws(ImageCodecError) -> any FrameReading {
+        original.renderer.counts.withLock { counts in
+            counts.decodes += 1
+            if original.request.sizing != nil { counts.resizes += 1 }
         }
-        guard let reader = state.reader else { return nil }
-        while state.position < number {
-            state.position += 1
-            guard try reader.skip() else { return nil }
-        }
-        state.position += 1
-        guard let frame = try reader.next() else { return nil }
-        var image = frame.image
-        for processor in request.processors { image = try processor.process(image, within: budget) }
-        return AnimationFrame(image, for: frame.duration)
+        return try original.renderer.frames(of: original, cancellation)
     }
 }

@@ -1,8 +1,8 @@
 import Glibc
 
 /// Faults of a decoder, on demand: in processes that are told by `IMGCACHE_TEST_DECODER_FAULTS` when they start, a file that begins with
-/// `IMGCACHE-FAULT` and the name of a fault has it when its header is read, one that ends so when it is decoded. For tests of what becomes
-/// of the others.
+/// `IMGCACHE-FAULT` and the name of a fault has it when its header is read, one that ends so when it is decoded; with a number when that frame
+/// is rendered. For tests of what becomes of the others.
 enum DecoderFault: String {
     case address, loop, memory, closed, open, code, abort
 
@@ -10,17 +10,24 @@ enum DecoderFault: String {
 
     private static let mark = "IMGCACHE-FAULT "
 
+    /// Does what the end of the file says.
+    static func strike(_ descriptor: Int32, endingAt byteCount: Int, frame: Int = 0) {
+        strike(descriptor, at: max(0, byteCount - length), frame: frame)
+    }
+
     /// Does what the file says; returns for every other file.
-    static func strike(_ descriptor: Int32, at position: Int) {
+    static func strike(_ descriptor: Int32, at position: Int, frame: Int = 0) {
         var bytes = [UInt8](repeating: 0, count: 32)
         let count = pread(descriptor, &bytes, bytes.count, off_t(position))
         let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
         guard text.hasPrefix(mark) else { return }
-        DecoderFault(rawValue: String(text.dropFirst(mark.count).prefix { $0.isLetter }))?.strike()
+        let words = text.dropFirst(mark.count).split(separator: " ")
+        guard let name = words.first, words.dropFirst().first.flatMap({ Int($0) }) ?? 0 == frame else { return }
+        DecoderFault(rawValue: String(name))?.strike()
     }
 
     /// The length of the mark at a file's end, which is filled up with spaces.
-    static let length = 32
+    private static let length = 32
 
     private func strike() {
         switch self {

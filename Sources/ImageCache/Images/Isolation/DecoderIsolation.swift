@@ -7,8 +7,8 @@ import WorkerProcesses
 ///
 /// Decoding, resizing, effects and encoding then run in worker processes that may not open files or sockets, get no new privileges, and
 /// are killed at their limits of memory and CPU time. A file that makes one crash is an ``ImageCodecError/Code/crashed``, and one line in
-/// the log with its SHA-256. x86-64 and ARM64 have it. An application's own decoders, effects and encoders stay in its process, and
-/// ``DownloadCache/previews(for:every:)`` are then only the final image. See <doc:DecodersInWorkers>.
+/// the log with its SHA-256. x86-64 and ARM64 have it. An application's own decoders, effects and encoders stay in its process. See
+/// <doc:DecodersInWorkers>.
 public struct DecoderIsolation: Sendable, Hashable {
     /// The path of the helper: the command `imgcache`, or a program that calls ``runHelperIfAsked(_:)``.
     public var helper: String
@@ -25,10 +25,11 @@ public struct DecoderIsolation: Sendable, Hashable {
     /// Serves as the helper if the process was started as one, and then does not return. To be called first of all, before the program
     /// has a second thread.
     public static func runHelperIfAsked(_ arguments: [String] = CommandLine.arguments) {
+        let worker = ImageWorker(hasFaults: DecoderFault.isEnabled)
         HelperProgram.runIfAsked(arguments) {
             ImageCodecLibraries.prepare()
         } handle: { message, send in
-            ImageWorker(hasFaults: DecoderFault.isEnabled).answer(message, send)
+            worker.answer(message, send)
         }
     }
 }

@@ -10,7 +10,7 @@ extension ImageIsolation {
         var result: Result<ImageHeader, ImageCodecError>?
         try run(
             ImageWorkRequest(decoder: decoder, work: .header(byteCount: byteCount)), descriptor, byteCount,
-            seconds: decoder.limits.seconds, cancellation
+            seconds: decoder.limits.seconds, isCancelled: { cancellation?.isCancelled ?? false }
         ) { answer, _ in
             switch answer {
             case .header(let header) where header.isPossible(within: decoder.limits): result = .success(header)
@@ -29,34 +29,49 @@ extension ImageIsolation {
         var rendering = ImageWorkRequest.Rendering()
         rendering.source = .file(byteCount: byteCount)
         rendering.jobs = [ImageWorkRequest.Job(sizing: sizing)]
-        var result: Result<DecodedImage, ImageCodecError>?
+        let request = ImageWorkRequest(decoder: decoder, work: .render(rendering))
+        guard let image = try image(for: request, descriptor, byteCount) else {
+            throw ImageCodecError(.failed, "no pixels")
+        }
+        return image
+    }
+
+    /// The only image of a request for pixels; nil: there is none.
+    func image(
+        for request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, in session: WorkerSession? = nil,
+        isCancelled: () -> Bool = { false }
+    ) throws(ImageCodecError) -> DecodedImage? {
+        var result: Result<DecodedImage?, ImageCodecError> = .success(nil)
         try run(
-            ImageWorkRequest(decoder: decoder, work: .render(rendering)), descriptor, byteCount,
-            seconds: decoder.limits.seconds, nil
+            request, descriptor, byteCount, in: session, seconds: request.decoder.limits.seconds,
+            isCancelled: isCancelled
         ) { answer, _ in
             switch answer {
             case .image(job: 0, .success(let rendered)):
                 guard case .pixels(let image) = rendered.content else { return nil }
                 result = .success(image)
                 return false
-            case .image(job: 0, .failure(let error)), .failure(let error): result = .failure(error)
+            case .image(job: 0, .failure(let error)):
+                result = .failure(error)
+                return false
+            case .failure(let error):
+                result = .failure(error)
+                return true
             case .end: return true
             default: return nil
             }
-            if case .failure = answer { return true }
-            return false
         }
-        return try (result ?? .failure(ImageCodecError(.failed, "no pixels"))).get()
+        return try result.get()
     }
 
     private func run(
-        _ request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, seconds: Double,
-        _ cancellation: ImageCancellation?, _ receive: (ImageWorkAnswer, WorkerMessage) -> Bool?
+        _ request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, in session: WorkerSession? = nil,
+        seconds: Double, isCancelled: () -> Bool, _ receive: (ImageWorkAnswer, WorkerMessage) -> Bool?
     ) throws(ImageCodecError) {
-        guard let copy = OpenDescriptor(duplicating: descriptor) else { throw .tooManyDescriptors }
+        guard let copy = OpenDescriptor(reading: descriptor) else { throw .tooManyDescriptors }
         try run(
-            request, copy, seconds: seconds + 1, file: (descriptor, byteCount),
-            isCancelled: { cancellation?.isCancelled ?? false }, receive: receive)
+            request, copy, in: session, seconds: seconds + 1, file: (descriptor, byteCount), isCancelled: isCancelled,
+            receive: receive)
     }
 }
 

@@ -66,27 +66,29 @@ final class ImageIsolation: Sendable {
         return pool
     }
 
+    /// Begins a session (``WorkerSession``), whose worker forgets it at its end.
+    func session() throws(ImageCodecError) -> WorkerSession {
+        let farewell = WorkerMessage(try ImageWorkRequest(work: .farewell).bytes())
+        return try pool().session(endingWith: farewell)
+    }
+
     /// Has a request answered.
     ///
     /// - Parameters:
     ///   - file: The descriptor of the file, for its checksum.
     ///   - receive: Takes an answer; true if it is the last one. All come again when a worker was killed from outside.
     func run(
-        _ request: ImageWorkRequest, _ descriptor: OpenDescriptor, seconds: Double,
+        _ request: ImageWorkRequest, _ descriptor: OpenDescriptor, in session: WorkerSession? = nil, seconds: Double,
         file: (descriptor: Int32, byteCount: Int), isCancelled: () -> Bool,
         receive: (ImageWorkAnswer, WorkerMessage) -> Bool?
     ) throws(ImageCodecError) {
         let pool = try pool()
-        var (request, coder) = (request, WireCoder())
-        do throws(WireCoder.Malformed) { try request.code(by: &coder) } catch {
-            throw ImageCodecError(.failed, "a request that cannot be sent")
-        }
-        let message = WorkerMessage(coder.bytes, descriptors: [descriptor])
+        let message = WorkerMessage(try request.bytes(), descriptors: [descriptor])
         var kills = 0
         while true {
             do throws(WorkerFailure) {
                 return try pool.run(
-                    message, within: WorkerPool.Bounds(seconds: seconds), isCancelled: isCancelled
+                    message, in: session, within: WorkerPool.Bounds(seconds: seconds), isCancelled: isCancelled
                 ) { message in
                     guard let answer = try? ImageWorkAnswer(message) else { return nil }
                     return receive(answer, message)

@@ -2,19 +2,37 @@ import ImageCodec
 
 extension ImageRecipe.Output {
     /// True if another process can make it: without an application's own encoder.
-    var canBeSent: Bool { if case .encoded(let encoder) = self { encoder.canBeSent } else { true } }
+    var canBeSent: Bool {
+        guard case .encoded(let encoder) = self else { return true }
+        return encoder.canBeSent || placeholder != nil
+    }
+
+    /// The placeholder that is written in place of an image file.
+    private var placeholder: PlaceholderEncoding? {
+        guard case .encoded(let encoder) = self, case .custom(let custom) = encoder.options else { return nil }
+        return custom.encoding as? PlaceholderEncoding
+    }
+
+    private var number: Int {
+        switch self {
+        case .pixels: 0
+        case .description: 1
+        case .encoded: placeholder == nil ? 2 : 5
+        case .likeOriginal: 3
+        case .avifIfLarge: 4
+        }
+    }
+}
+
+extension PlaceholderEncoding: WireCodable {
+    mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
+        try coder.code(raw: &placeholder)
+        try coder.code(&isJSON)
+    }
 }
 
 extension ImageRecipe.Output: WireCodable {
     mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
-        let number =
-            switch self {
-            case .pixels: 0
-            case .description: 1
-            case .encoded: 2
-            case .likeOriginal: 3
-            case .avifIfLarge: 4
-            }
         switch try coder.code(case: number) {
         case 0: self = .pixels
         case 1: self = .description
@@ -32,6 +50,10 @@ extension ImageRecipe.Output: WireCodable {
             try coder.code(&avif)
             try coder.code(&webP)
             self = .avifIfLarge(avif, else: webP)
+        case 5:
+            var placeholder = placeholder ?? PlaceholderEncoding(placeholder: .thumbHash, isJSON: false)
+            try coder.code(&placeholder)
+            self = .encoded(ImageEncoder(placeholder))
         default: throw WireCoder.Malformed()
         }
     }

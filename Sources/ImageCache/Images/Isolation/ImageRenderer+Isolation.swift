@@ -88,7 +88,7 @@ private final class IsolatedRendering {
         rendering.animationEncoder = first.animationEncoder
         rendering.jobs = zip(jobs, steps).map { ImageWorkRequest.Job(sizing: $0.job.request.sizing, steps: $1.sent) }
         let descriptor =
-            rows.map { OpenDescriptor(owning: $0.duplicate()) } ?? OpenDescriptor(duplicating: file.body.descriptor)
+            rows.map { OpenDescriptor(owning: $0.duplicate()) } ?? OpenDescriptor(reading: file.body.descriptor)
         guard let descriptor, descriptor.number >= 0 else { throw .tooManyDescriptors }
         try isolation.run(
             ImageWorkRequest(decoder: decoder, work: .render(rendering)), descriptor,
@@ -98,7 +98,7 @@ private final class IsolatedRendering {
         ) { answer, message in
             switch answer {
             case .image(let index, let result):
-                guard jobs.indices.contains(index) else { return nil }
+                guard jobs.indices.contains(index), isPossible(result, index) else { return nil }
                 if open.remove(index) != nil { finish(index, result) }
                 return false
             case .rows:
@@ -112,8 +112,21 @@ private final class IsolatedRendering {
             case .failure(let error):
                 fail(error)
                 return true
-            case .header: return nil
+            case .header, .frame: return nil
             }
+        }
+    }
+
+    /// False for a format that nobody has asked for: what clients are told of the bytes is not the worker's choice.
+    private func isPossible(_ result: Result<RenderedContent, ImageCodecError>, _ index: Int) -> Bool {
+        guard case .success(let rendered) = result else { return true }
+        let output = steps[index].sent.output
+        switch rendered.content {
+        case .pixels: return output == .pixels
+        case .encoded(_, let format, width: _, height: _):
+            if output == .description { return format == .json }
+            return format == first.animationEncoder?.format
+                || output != .pixels && output.encoders.contains { $0.format == format }
         }
     }
 

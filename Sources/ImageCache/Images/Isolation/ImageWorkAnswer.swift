@@ -6,6 +6,8 @@ enum ImageWorkAnswer: Sendable {
     case header(ImageHeader)
     /// The image of a job, or its error.
     case image(job: Int, Result<RenderedContent, ImageCodecError>)
+    /// A frame of an animation, and the time for which it is shown.
+    case frame(Int, milliseconds: Int, RenderedContent)
     /// The decoded rows, which were wanted and are complete: the descriptor.
     case rows
     /// All jobs are done.
@@ -16,7 +18,7 @@ enum ImageWorkAnswer: Sendable {
 
 extension ImageWorkAnswer {
     private enum Kind: Int {
-        case header, image, rows, end, failure
+        case header, image, rows, end, failure, frame
     }
 
     /// Writes the answer. Images in it must not be used any more.
@@ -39,6 +41,12 @@ extension ImageWorkAnswer {
             var content: RenderedContent? = rendered
             try Self.write(.image, &coder)
             try coder.code(&job)
+            try Self.code(&content, &coder, &descriptors)
+        case .frame(var number, var milliseconds, let rendered):
+            var content: RenderedContent? = rendered
+            try Self.write(.frame, &coder)
+            try coder.code(&number)
+            try coder.code(&milliseconds)
             try Self.code(&content, &coder, &descriptors)
         case .rows: try Self.write(.rows, &coder)
         case .end: try Self.write(.end, &coder)
@@ -70,6 +78,14 @@ extension ImageWorkAnswer {
             try Self.code(&content, &coder, &descriptors)
             if content == nil { try coder.code(&error) }
             self = .image(job: job, content.map { .success($0) } ?? .failure(error))
+        case .frame:
+            var (number, milliseconds) = (0, 0)
+            var content: RenderedContent?
+            try coder.code(&number)
+            try coder.code(&milliseconds)
+            try Self.code(&content, &coder, &descriptors)
+            guard let content else { throw WireCoder.Malformed() }
+            self = .frame(number, milliseconds: milliseconds, content)
         case .rows: self = .rows
         case .end: self = .end
         case .failure:
@@ -109,17 +125,26 @@ extension RenderedContent {
         case (1, .pixels(let image)) where !coder.isReading:
             if let memory = try image.surrender(by: &coder) { descriptors.append(OpenDescriptor(owning: memory)) }
         case (1, _): content = .pixels(try DecodedImage(from: &coder, descriptors.first?.number))
-        case (0, .encoded(var bytes, let format, var width, var height)):
-            // The only one that is not an image's.
-            var isJSON = format == .json
-            var known = isJSON ? .jpeg : format
+        case (0, .encoded(var bytes, var format, var width, var height)):
             try coder.code(&bytes)
-            try coder.code(&isJSON)
-            try coder.code(&known)
+            try Self.code(&format, &coder)
             try coder.code(&width)
             try coder.code(&height)
-            content = .encoded(bytes, isJSON ? .json : known, width: width, height: height)
+            content = .encoded(bytes, format, width: width, height: height)
         default: throw WireCoder.Malformed()
         }
+    }
+
+    /// A format of an image, or of a text that is derived from one.
+    private static func code(
+        _ format: inout ImageFormat, _ coder: inout WireCoder
+    ) throws(WireCoder.Malformed) {
+        let texts = [ImageFormat.json, .plainText]
+        let number = try coder.code(case: texts.firstIndex(of: format) ?? texts.count)
+        guard number == texts.count else {
+            guard texts.indices.contains(number) else { throw WireCoder.Malformed() }
+            return format = texts[number]
+        }
+        try coder.code(&format)
     }
 }

@@ -7,6 +7,12 @@ struct ImageWorkRequest: Sendable {
         case header(byteCount: Int)
         /// Decode a file once, and finish an image for each job.
         case render(Rendering)
+        /// Render some frames of a file.
+        case frames(Frames)
+        /// Decode a better preview of a file that is arriving, if there is one by now.
+        case preview(Preview)
+        /// Forget what was kept for a session. Has no descriptor, and no answer.
+        case farewell
     }
 
     var decoder = ImageDecoder()
@@ -31,6 +37,28 @@ extension ImageWorkRequest {
         case rows(DecodingScale)
     }
 
+    /// Frames that follow one another. Their worker keeps what the next ones need until it gets other work, or a farewell.
+    struct Frames: Sendable {
+        /// The number of the session.
+        var session = 0
+        var byteCount = 0
+        var job = Job()
+        /// The number of the first one. Those before it are composed again by a worker that has not kept them.
+        var first = 0
+        var count = 1
+        /// CPU seconds that the frames before have cost.
+        var spent = 0.0
+    }
+
+    /// The pixels that the first bytes of a file have. Their worker keeps what it has read until it gets other work, or a farewell.
+    struct Preview: Sendable {
+        /// The number of the session.
+        var session = 0
+        /// Bytes of the file that are there.
+        var byteCount = 0
+        var job = Job()
+    }
+
     struct Job: Sendable {
         var sizing: ImageSizing?
         var steps = PortableSteps()
@@ -40,7 +68,7 @@ extension ImageWorkRequest {
 extension ImageWorkRequest: WireCodable {
     mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         try coder.code(&decoder)
-        switch try coder.code(case: { if case .header = work { 0 } else { 1 } }()) {
+        switch try coder.code(case: work.number) {
         case 0:
             var count = if case .header(let own) = work { own } else { 0 }
             try coder.code(&count)
@@ -49,8 +77,49 @@ extension ImageWorkRequest: WireCodable {
             var rendering = if case .render(let own) = work { own } else { Rendering() }
             try coder.code(&rendering)
             work = .render(rendering)
+        case 2:
+            var frames = if case .frames(let own) = work { own } else { Frames() }
+            try coder.code(&frames)
+            work = .frames(frames)
+        case 3: work = .farewell
+        case 4:
+            var preview = if case .preview(let own) = work { own } else { Preview() }
+            try coder.code(&preview)
+            work = .preview(preview)
         default: throw WireCoder.Malformed()
         }
+    }
+
+    /// The request as it is sent.
+    func bytes() throws(ImageCodecError) -> [UInt8] {
+        var (request, coder) = (self, WireCoder())
+        do throws(WireCoder.Malformed) { try request.code(by: &coder) } catch {
+            throw ImageCodecError(.failed, "a request that cannot be sent")
+        }
+        return coder.bytes
+    }
+}
+
+extension ImageWorkRequest.Work {
+    fileprivate var number: Int {
+        switch self {
+        case .header: 0
+        case .render: 1
+        case .frames: 2
+        case .farewell: 3
+        case .preview: 4
+        }
+    }
+}
+
+extension ImageWorkRequest.Frames: WireCodable {
+    mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
+        try coder.code(&session)
+        try coder.code(&byteCount)
+        try coder.code(&job)
+        try coder.code(&first)
+        try coder.code(&count)
+        try coder.code(&spent)
     }
 }
 
@@ -61,6 +130,14 @@ extension ImageWorkRequest.Rendering: WireCodable {
         try coder.code(&collectsRows)
         try coder.code(&animationEncoder, from: .jpeg())
         try coder.code(&jobs, most: 100, from: ImageWorkRequest.Job())
+    }
+}
+
+extension ImageWorkRequest.Preview: WireCodable {
+    mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
+        try coder.code(&session)
+        try coder.code(&byteCount)
+        try coder.code(&job)
     }
 }
 

@@ -2,9 +2,13 @@ import ImageCodec
 import WorkerProcesses
 
 /// The work of a worker process: one request at a time, by one thread.
-struct ImageWorker {
+final class ImageWorker {
     /// Faults for tests (``DecoderFault``).
     let hasFaults: Bool
+    /// The state of the session that the last request belongs to.
+    var kept: (any WorkerSessionState)?
+
+    init(hasFaults: Bool) { self.hasFaults = hasFaults }
 
     func answer(_ message: WorkerMessage, _ send: (WorkerMessage) -> Bool) {
         do throws(ImageCodecError) {
@@ -16,7 +20,7 @@ struct ImageWorker {
         }
     }
 
-    private typealias Send = (ImageWorkAnswer, _ rows: OpenDescriptor?) -> Void
+    typealias Send = (ImageWorkAnswer, _ rows: OpenDescriptor?) -> Void
 
     private func answer(_ message: WorkerMessage, _ send: Send) throws(ImageCodecError) {
         var request = ImageWorkRequest()
@@ -27,6 +31,9 @@ struct ImageWorker {
         } catch {
             throw ImageCodecError(.failed, "a request that the worker does not understand")
         }
+        // Other work gets the memory, whoever may come back.
+        if kept?.canContinue(with: request.work) != true { kept = nil }
+        if case .farewell = request.work { return }
         guard let descriptor = message.descriptors.first else { throw ImageCodecError(.failed, "no file") }
         switch request.work {
         case .header(let byteCount):
@@ -34,6 +41,9 @@ struct ImageWorker {
             if hasFaults { DecoderFault.strike(descriptor.number, at: 0) }
             send(.header(try request.decoder.header(of: source)), nil)
         case .render(let rendering): try render(rendering, request.decoder, descriptor, send)
+        case .frames(let wanted): try render(wanted, request.decoder, descriptor, send)
+        case .preview(let wanted): try render(wanted, request.decoder, descriptor, send)
+        case .farewell: break
         }
     }
 
@@ -41,7 +51,7 @@ struct ImageWorker {
         _ rendering: ImageWorkRequest.Rendering, _ decoder: ImageDecoder, _ descriptor: OpenDescriptor, _ send: Send
     ) throws(ImageCodecError) {
         if hasFaults, case .file(let byteCount) = rendering.source {
-            DecoderFault.strike(descriptor.number, at: max(0, byteCount - DecoderFault.length))
+            DecoderFault.strike(descriptor.number, endingAt: byteCount)
         }
         SharedMemory.isPreferredForRows = rendering.collectsRows
         SharedMemory.isPreferred = rendering.jobs.contains { $0.steps.output == .pixels }

@@ -19,9 +19,9 @@ extension ThumbnailEncoding {
 }
 
 /// Writes a placeholder in place of an image file.
-private struct PlaceholderEncoding: ImageEncoding {
-    let placeholder: Placeholder
-    let isJSON: Bool
+struct PlaceholderEncoding: ImageEncoding {
+    var placeholder: Placeholder
+    var isJSON: Bool
 
     var format: ImageFormat { isJSON ? .json : .plainText }
     var identity: String { "\(placeholder.rawValue)\(isJSON ? "-json" : "") 1" }

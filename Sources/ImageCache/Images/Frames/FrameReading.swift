@@ -1,0 +1,40 @@
+import ImageCodec
+
+/// Renders the frames of a file, one after another. Used by one thread at a time, which it blocks.
+protocol FrameReading: AnyObject {
+    /// CPU seconds of decoding so far.
+    var decoding: Double { get }
+
+    /// A frame, behind those that were read before; `nil` after the last. The first error is the end.
+    func frame(_ number: Int) throws(ImageCodecError) -> AnimationFrame?
+}
+
+/// Frames that this process decodes.
+final class OwnFrames: FrameReading {
+    private let reader: AnimationReader
+    private let processors: [ImageProcessor]
+    private let budget: ImageBudget
+    /// The frame that the reader is at.
+    private var position = 0
+
+    init(_ original: FrameOriginal, _ cancellation: ImageCancellation) throws(ImageCodecError) {
+        let request = original.request
+        processors = request.processors
+        budget = ImageBudget(limits: request.decoder.limits, cancellation: cancellation)
+        reader = try request.decoder.frames(of: ImageSource(original.file), to: request.sizing, within: budget)
+    }
+
+    var decoding: Double { budget.decoding }
+
+    func frame(_ number: Int) throws(ImageCodecError) -> AnimationFrame? {
+        while position < number {
+            position += 1
+            guard try reader.skip() else { return nil }
+        }
+        position += 1
+        guard let frame = try reader.next() else { return nil }
+        var image = frame.image
+        for processor in processors { image = try processor.process(image, within: budget) }
+        return AnimationFrame(image, for: frame.duration)
+    }
+}

@@ -1,0 +1,132 @@
+import ImageCodec
+import WorkerProcesses
+
+/// Frames that a worker decodes, a few ahead of their reader. An application's own effects run in this process.
+///
+/// The worker is asked for one frame first, then for twice as many each time, as long as the frames are used. Between two requests it is
+/// free for other work (``WorkerSession``).
+final class IsolatedFrames: FrameReading {
+    private struct Made {
+        let number: Int
+        let image: DecodedImage
+        let duration: Duration
+        /// CPU seconds.
+        let decodeTime: Double
+        let processTime: Double
+    }
+
+    private let original: FrameOriginal
+    private let isolation: ImageIsolation
+    private let session: WorkerSession
+    private let cancellation: ImageCancellation
+    /// Of all frames.
+    private let budget: ImageBudget
+    private let steps: (sent: PortableSteps, own: RenderSteps?)
+    /// Frames that were not read yet, in their order.
+    private var made: [Made] = []
+    /// Frames of the last request.
+    private var count = 0
+    /// True once no more frames come, after those made: because of the failure, if there is one.
+    private var isOver = false
+    private var failure: ImageCodecError?
+    private(set) var decoding = 0.0
+
+    init(
+        _ original: FrameOriginal, _ isolation: ImageIsolation, _ cancellation: ImageCancellation
+    ) throws(ImageCodecError) {
+        let request = original.request
+        self.original = original
+        self.isolation = isolation
+        self.cancellation = cancellation
+        session = try isolation.session()
+        budget = ImageBudget(limits: request.decoder.limits, cancellation: cancellation)
+        steps = RenderSteps(processors: request.processors, output: .pixels).divided
+    }
+
+    func frame(_ number: Int) throws(ImageCodecError) -> AnimationFrame? {
+        while let frame = next(from: number) {
+            guard frame.number == number else { continue }
+            var image = frame.image
+            for processor in steps.own?.processors ?? [] { image = try processor.process(image, within: budget) }
+            return AnimationFrame(image, for: frame.duration)
+        }
+        defer { failure = nil }
+        if let failure { throw failure }
+        return nil
+    }
+
+    /// The first frame that is left, from the worker if there is none.
+    private func next(from number: Int) -> Made? {
+        if made.isEmpty, !isOver { request(from: number) }
+        guard !made.isEmpty else { return nil }
+        let frame = made.removeFirst()
+        budget.charge(frame.decodeTime + frame.processTime)
+        decoding += frame.decodeTime
+        return frame
+    }
+
+    private func request(from first: Int) {
+        count = min(max(1, count * 2), original.framesAtATime, original.header.shownFrames - first)
+        do throws(ImageCodecError) { try request(first, count) } catch {
+            (isOver, failure) = (true, error)
+        }
+    }
+
+    private func request(_ first: Int, _ count: Int) throws(ImageCodecError) {
+        let (file, decoder) = (original.file, original.request.decoder)
+        var frames = ImageWorkRequest.Frames()
+        frames.session = session.number
+        frames.byteCount = Int(file.size)
+        frames.job = ImageWorkRequest.Job(sizing: original.request.sizing, steps: steps.sent)
+        (frames.first, frames.count, frames.spent) = (first, count, budget.spent)
+        guard let descriptor = OpenDescriptor(reading: file.body.descriptor) else { throw .tooManyDescriptors }
+        var failure: ImageCodecError?
+        try isolation.run(
+            ImageWorkRequest(decoder: decoder, work: .frames(frames)), descriptor, in: session,
+            seconds: decoder.limits.seconds + 1, file: (file.body.descriptor, Int(file.size)),
+            isCancelled: { cancellation.isCancelled }
+        ) { answer, _ in
+            switch answer {
+            case .frame(let number, let milliseconds, let content):
+                return take(number, milliseconds, content, of: first..<first + count) ? false : nil
+            case .end:
+                isOver = made.count < count
+                return true
+            case .failure(let error):
+                failure = error
+                return true
+            default: return nil
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// - Returns: False for an answer that makes no sense.
+    private func take(
+        _ number: Int, _ milliseconds: Int, _ content: RenderedContent, of wanted: Range<Int>
+    ) -> Bool {
+        let next = made.last.map { $0.number + 1 } ?? wanted.lowerBound
+        guard wanted.contains(number), number <= next, case .pixels(let image) = content.content,
+            (0...Int(UInt32.max)).contains(milliseconds)
+        else { return false }
+        // All come again when a worker was killed.
+        guard number == next else { return true }
+        made.append(
+            Made(
+                number: number, image: image, duration: .milliseconds(milliseconds),
+                decodeTime: max(0, content.decodeTime), processTime: max(0, content.processTime)))
+        return true
+    }
+}
+
+extension ImageRenderer {
+    /// The frames of a file, from a worker if there is one for it.
+    func frames(
+        of original: FrameOriginal, _ cancellation: ImageCancellation
+    ) throws(ImageCodecError) -> any FrameReading {
+        guard let isolation, isolation.isInUse, original.header.decoderIdentity == nil else {
+            return try OwnFrames(original, cancellation)
+        }
+        return try IsolatedFrames(original, isolation, cancellation)
+    }
+}

@@ -1,0 +1,40 @@
+import ImageCodec
+import WorkerProcesses
+
+/// Previews that a worker decodes. An application's own effects run in this process.
+final class IsolatedPreview: PreviewReading {
+    private let request: ImageRequest
+    private let isolation: ImageIsolation
+    private let session: WorkerSession
+    private let steps: (sent: PortableSteps, own: RenderSteps?)
+
+    init(_ request: ImageRequest, _ isolation: ImageIsolation) throws(ImageCodecError) {
+        self.request = request
+        self.isolation = isolation
+        session = try isolation.session()
+        steps = RenderSteps(processors: request.processors, output: .pixels).divided
+    }
+
+    func image(of descriptor: Int32, byteCount: Int) throws(ImageCodecError) -> DecodedImage? {
+        var preview = ImageWorkRequest.Preview()
+        (preview.session, preview.byteCount) = (session.number, byteCount)
+        preview.job = ImageWorkRequest.Job(sizing: request.sizing, steps: steps.sent)
+        let image = try isolation.image(
+            for: ImageWorkRequest(decoder: request.decoder, work: .preview(preview)), descriptor, byteCount,
+            in: session, isCancelled: { Task.isCancelled })
+        guard var image else { return nil }
+        let budget = ImageBudget(limits: request.decoder.limits)
+        for processor in steps.own?.processors ?? [] { image = try processor.process(image, within: budget) }
+        return image
+    }
+}
+
+extension ImageRenderer {
+    /// Decodes previews of a file, by a worker if there are any.
+    func preview(of request: ImageRequest) throws(ImageCodecError) -> any PreviewReading {
+        guard let isolation, isolation.isInUse else {
+            return OwnPreview(request.sizing, request.processors, request.decoder)
+        }
+        return try IsolatedPreview(request, isolation)
+    }
+}

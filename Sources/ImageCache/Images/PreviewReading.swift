@@ -1,0 +1,42 @@
+import Glibc
+import ImageCodec
+
+/// Decodes previews of a file that is arriving. Used by one thread at a time, which it blocks.
+protocol PreviewReading: AnyObject {
+    /// The image of the first bytes of the file, if it is better than the last one. The first error is the end.
+    ///
+    /// - Parameter byteCount: At least that of the last time.
+    func image(of descriptor: Int32, byteCount: Int) throws(ImageCodecError) -> DecodedImage?
+}
+
+/// Previews that this process decodes.
+final class OwnPreview: PreviewReading {
+    private let preview: ProgressiveJPEGPreview
+    private let processors: [ImageProcessor]
+    private let limits: DecodingLimits
+    private var read = 0
+    private var hasBetter = false
+
+    init(_ sizing: ImageSizing?, _ processors: [ImageProcessor], _ decoder: ImageDecoder) {
+        preview = ProgressiveJPEGPreview(sizing: sizing, decoder: decoder)
+        self.processors = processors
+        limits = decoder.limits
+    }
+
+    func image(of descriptor: Int32, byteCount: Int) throws(ImageCodecError) -> DecodedImage? {
+        while read < byteCount {
+            let wanted = min(byteCount - read, 256 << 10)
+            let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
+                count = max(0, pread(descriptor, buffer.baseAddress, wanted, off_t(read)))
+            }
+            guard !bytes.isEmpty else { return nil }
+            read += bytes.count
+            if try preview.append(bytes) { hasBetter = true }
+        }
+        guard hasBetter, var image = try preview.image() else { return nil }
+        hasBetter = false
+        let budget = ImageBudget(limits: limits)
+        for processor in processors { image = try processor.process(image, within: budget) }
+        return image
+    }
+}

@@ -1,0 +1,92 @@
+import ImageCodec
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// No property of a worker's request is forgotten on its way (`checkFields`).
+struct ImageWorkFieldTests {
+    private let job = ImageWorkRequest.Job(
+        sizing: .fit(1, 2), steps: PortableSteps(processors: [.grayscale, .trim(3)], output: .description))
+
+    private var rendering: ImageWorkRequest.Rendering {
+        var rendering = ImageWorkRequest.Rendering()
+        rendering.source = .rows(.eighths(2))
+        rendering.header = .some(Self.header)
+        (rendering.collectsRows, rendering.animationEncoder, rendering.jobs) = (true, .webp(), [job, job])
+        return rendering
+    }
+
+    private var frames: ImageWorkRequest.Frames {
+        var frames = ImageWorkRequest.Frames()
+        (frames.session, frames.byteCount, frames.job) = (1, 2, job)
+        (frames.first, frames.count, frames.spent) = (3, 4, 5)
+        return frames
+    }
+
+    private static let header: ImageHeader = {
+        let image = try? DecodedImage(width: 3, height: 2) { _ in }
+        let file = image.flatMap { try? ImageEncoder.png().encode($0) } ?? []
+        return (try? ImageDecoder().header(of: ImageSource(file))) ?? ImageHeader.none
+    }()
+
+    @Test func `of requests`() throws {
+        var decoder = ImageDecoder()
+        decoder.frame = 3
+        try checkFields(of: job, over: ImageWorkRequest.Job())
+        try checkFields(of: rendering, over: ImageWorkRequest.Rendering())
+        try checkFields(of: frames, over: ImageWorkRequest.Frames())
+        let preview = ImageWorkRequest.Preview(session: 1, byteCount: 2, job: job)
+        try checkFields(of: preview, over: ImageWorkRequest.Preview())
+        for work: ImageWorkRequest.Work in [
+            .header(byteCount: 9), .render(rendering), .frames(frames), .preview(preview), .farewell,
+        ] {
+            try checkFields(of: ImageWorkRequest(decoder: decoder, work: work), over: ImageWorkRequest())
+        }
+        try checkFields(of: ImageWorkRequest.Source.file(byteCount: 7), over: .rows(.whole))
+    }
+
+    @Test func `of effects`() throws {
+        for effect: PortableProcessor in [
+            .resize(.cover(1, 2)), .crop(x: 1, y: 2, width: 3, height: 4), .roundedCorners(5), .grayscale, .blur(6),
+            .trim(7),
+        ] {
+            try checkFields(of: effect, over: .circle)
+        }
+        try checkFields(of: PortableProcessor.circle, over: .grayscale)
+        var mark = ImageWatermark(try DecodedImage(width: 2, height: 1) { $0.copyBytes(from: 1...8) })
+        (mark.position, mark.scale, mark.opacity) = (.top, 0.125, 0.75)
+        var (sent, writer) = (PortableProcessor.watermark(mark), WireCoder())
+        try sent.code(by: &writer)
+        var (read, reader) = (PortableProcessor.circle, WireCoder(reading: writer.bytes))
+        try read.code(by: &reader)
+        try reader.end()
+        // Equal by the digest of the pixels, and everything else.
+        guard case .watermark(let other) = read else {
+            Issue.record("\(read)")
+            return
+        }
+        #expect(other == mark)
+        let plain = ImageWatermark(mark.image)
+        #expect(
+            equalProperties(of: mark, and: plain) == ["image", "digest"], "the mark needs other values of the rest")
+    }
+
+    @Test func `of results' forms`() throws {
+        for output: ImageRecipe.Output in [
+            .description, .encoded(.png(level: 1)), .likeOriginal(ImageEncoder.JPEGOptions(quality: 3)),
+            .avifIfLarge(ImageEncoder.AVIFOptions(quality: 4), else: ImageEncoder.WebPOptions(quality: 5)),
+        ] {
+            try checkFields(of: output, over: .pixels)
+        }
+        try checkFields(of: ImageRecipe.Output.pixels, over: .description)
+        try checkFields(
+            of: PlaceholderEncoding(placeholder: .blurHash, isJSON: true),
+            over: PlaceholderEncoding(placeholder: .thumbHash, isJSON: false))
+        for placeholder in Placeholder.allCases {
+            let output = ThumbnailEncoding.placeholder(placeholder, asJSON: true).output
+            #expect(output.canBeSent)
+            try checkFields(of: output, over: .pixels)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import WorkerProcesses
+
+/// The worker that a piece of work gets.
+struct WorkerLineTests {
+    private final class Worker {}
+
+    /// A line of workers, each of which has done the last work of a session; nil: of none.
+    private func line(width: Int, _ sessions: [Int?]) -> (line: WorkerLine<Worker>, workers: [Worker]) {
+        var line = WorkerLine<Worker>(width: width)
+        let workers = sessions.map { _ in Worker() }
+        for _ in workers { _ = line.take() }
+        for (worker, session) in zip(workers, sessions) { line.release(worker, session: session) }
+        return (line, workers)
+    }
+
+    @Test func `a session gets its own worker, also when others are free`() {
+        var (line, workers) = line(width: 4, [nil, 7, 8, nil])
+        #expect(line.take(for: 7) === workers[1])
+        #expect(line.take(for: 8) === workers[2])
+    }
+
+    @Test func `other work gets a worker without a session, the one that worked last`() {
+        var (line, workers) = line(width: 4, [nil, nil, 7])
+        #expect(line.take() === workers[1])
+        #expect(line.take(for: 9) === workers[0])
+    }
+
+    @Test func `a new worker comes before one that a session may want again`() {
+        var (line, workers) = line(width: 3, [7, 8])
+        #expect(line.take() == nil)
+        #expect(line.count == 3)
+        #expect(line.take(for: 8) === workers[1])
+    }
+
+    @Test func `when there may be no more, the session that has paused longest loses its worker`() {
+        var (line, workers) = line(width: 2, [7, 8])
+        #expect(line.take() === workers[0])
+        #expect(line.take(for: 7) === workers[1])
+        #expect(line.count == 2)
+    }
+
+    @Test func `a session that has ended leaves its worker to all`() {
+        var (line, workers) = line(width: 3, [7, 8])
+        #expect(line.leave(7) === workers[0])
+        #expect(line.leave(7) == nil && line.leave(9) == nil)
+        #expect(line.take() === workers[0])
+    }
+
+    @Test func `a worker that has ended makes room for a new one`() {
+        var (line, _) = line(width: 1, [])
+        #expect(line.take() == nil && line.count == 1)
+        line.lose()
+        #expect(line.take() == nil && line.count == 1)
+        let worker = Worker()
+        line.release(worker)
+        #expect(line.take() === worker && line.count == 1)
+    }
+}
