@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Sets of files at the shell: lists in all their forms, trees, checksums, mirrors, failures and kills.
-@Suite(.fewAtATime, .timeLimit(.minutes(20))) struct DataSetTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DataSetTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
     /// While open, every fourth response is 503 and others are cut.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `imgcache sync` and `imgcache list` against a server that lists ids.
-@Suite(.fewAtATime, .timeLimit(.minutes(20))) struct SyncCommandTests {
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SyncCommandTests {
     private let work: TestWorkspace
     private let server: ListOrigin
 
