@@ -109,6 +109,8 @@ extension ImageSource {
         case .bytes(let bytes): return Array(bytes.prefix(count))
         case .file(let file):
             let wanted = min(count, byteCount)
+            // The count of an array without room would be set in storage that all threads share.
+            guard wanted > 0 else { return [] }
             var filled = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
                 filled = file.read(into: UnsafeMutableRawBufferPointer(buffer), count: wanted)

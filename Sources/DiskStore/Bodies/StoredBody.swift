@@ -49,4 +49,20 @@ package final class StoredBody: Sendable {
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
         try file.read(into: buffer, at: offset)
     }
+
+    /// All bytes, read into memory; `nil` when there are fewer than there should be.
+    package func all() throws(StoreError) -> [UInt8]? {
+        // An array without room is one that all threads share, and whose count would be set nevertheless: to the same, but it is a race.
+        guard size > 0 else { return [] }
+        var failure: StoreError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
+            do throws(StoreError) {
+                count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes.count == Int(size) ? bytes : nil
+    }
 }

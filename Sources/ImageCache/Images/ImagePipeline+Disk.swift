@@ -167,19 +167,3 @@ extension BodyWriter {
         if let failure { throw failure }
     }
 }
-
-extension StoredBody {
-    /// All bytes; `nil` when there are fewer than there should be.
-    func all() throws(StoreError) -> [UInt8]? {
-        var failure: StoreError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
-            do throws(StoreError) {
-                count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-        return bytes.count == Int(size) ? bytes : nil
-    }
-}

@@ -1,6 +1,5 @@
 import DiskStore
 import FoundationEssentials
-import Glibc
 import HTTPCaching
 public import HTTPTypes
 import MemoryCache
@@ -213,7 +212,7 @@ final class HotResponses: Sendable {
         head.headerFields[.age] = nil
         let key = Key(url: request.url, owner: request.owner)
         let older = memory.value(for: key)
-        guard let body = older?.id == file.body.entry.id ? older?.body : file.bytes() else { return }
+        guard let body = older?.id == file.body.entry.id ? older?.body : try? file.body.all() else { return }
         let variant = rules.selectingText(of: request.fields, for: response.fields) ?? "*"
         let entry = Entry(
             file.generation, response, id: file.body.entry.id, head: head, body: body,
@@ -241,21 +240,5 @@ extension HTTPFields {
             fields[name] = nil
         }
         return fields
-    }
-}
-
-extension CachedFile {
-    /// All of a small file.
-    fileprivate func bytes() -> [UInt8]? {
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
-            while count < buffer.count {
-                let read = pread(
-                    body.descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count, off_t(count))
-                if read < 0 && errno == EINTR { continue }
-                guard read > 0 else { return }
-                count += read
-            }
-        }
-        return bytes.count == Int(size) ? bytes : nil
     }
 }
