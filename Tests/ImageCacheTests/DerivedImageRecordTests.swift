@@ -74,6 +74,23 @@ import Testing
         #expect(!ImageRecipe(request, .encoded(.webp())).keepsAnimation)
     }
 
+    @Test func `in the original's format an animation is a GIF, and a still image never is`() throws {
+        let output = ImageRecipe.Output.likeOriginal(.init())
+        var request = ImageRequest("https://example.com/a", ImageSizing.fit(10, 10))
+        #expect(ImageRecipe(request, output).keepsAnimation && output.animationEncoder == .gif())
+        for alpha: UInt8 in [0, 255] {
+            let image = try DecodedImage(width: 1, height: 1) {
+                $0.storeBytes(of: alpha, toByteOffset: 3, as: UInt8.self)
+            }
+            #expect(output.encoder(for: image, of: .gif)?.format == (alpha == 0 ? .png : .jpeg))
+        }
+        request.decoder.frame = 1
+        #expect(!ImageRecipe(request, output).keepsAnimation)
+        request.decoder.frame = 0
+        request.keepsAnimation = false
+        #expect(!ImageRecipe(request, output).keepsAnimation)
+    }
+
     @Test func `whatever a recipe says, its words say something`() {
         for text in ["", "x", "5:", "3:abc", "2:ab 9:abc", "0: 0:", "3:1x1 4:jpeg"] {
             #expect(ImageRecipe.words(text).count >= text.count / 9)
