@@ -232,7 +232,7 @@ struct DecodingOptions: ParsableArguments {
     @Option(
         name: .customLong("isolate-decoders"),
         help: ArgumentHelp(
-            "Decode in worker processes that may open nothing: on or off (default off).", valueName: "on|off"))
+            "Decode in worker processes that may open nothing.", valueName: "on|off"))
     var isolateDecoders = OnOrOff.off
 
     enum OnOrOff: String, ExpressibleByArgument { case on, off }
