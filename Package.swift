@@ -273,7 +273,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ServerTests",
-            dependencies: ["HTTPServer", "ImageCache", "TestSupport", "imgcache-server", httpTypes],
+            dependencies: [
+                "HTTPServer", "ImageCache", "ImageProxy", "TestSupport", "imgcache-server", httpTypes,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ServerIntegrationTests",

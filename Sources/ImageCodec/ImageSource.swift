@@ -103,6 +103,21 @@ extension ImageSource {
         }
     }
 
+    /// A descriptor of the file for another process, which belongs to the caller. Bytes in memory are copied.
+    package func descriptor() throws(ImageCodecError) -> Int32 {
+        switch storage {
+        case .file(let file):
+            let copy = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
+            guard copy >= 0 else { throw .unreadable("too many open files") }
+            return copy
+        case .bytes(let bytes):
+            guard !bytes.isEmpty else { throw ImageCodecError(.truncated, "no bytes") }
+            guard let memory = SharedMemory(byteCount: bytes.count) else { throw .outOfMemory }
+            UnsafeMutableRawBufferPointer(start: memory.bytes, count: bytes.count).copyBytes(from: bytes)
+            return memory.surrender()
+        }
+    }
+
     /// The first bytes of the file, at most `count`.
     public func prefix(_ count: Int) throws(ImageCodecError) -> [UInt8] {
         switch storage {

@@ -89,4 +89,18 @@ struct ImageWorkFieldTests {
             try checkFields(of: output, over: .pixels)
         }
     }
+
+    @Test func `a worker's result has a form that was asked for`() throws {
+        func bytes(_ format: ImageFormat) -> DerivedImage.Content { .encoded([], format, width: 1, height: 1) }
+        let pixels = DerivedImage.Content.pixels(try DecodedImage(width: 1, height: 1) { _ in })
+        let like = ImageRecipe.Output.likeOriginal(ImageEncoder.JPEGOptions())
+        let placeholder = ThumbnailEncoding.placeholder(.blurHash).output
+        #expect(ImageRecipe.Output.pixels.allows(pixels) && !ImageRecipe.Output.pixels.allows(bytes(.png)))
+        #expect(like.allows(bytes(.jpeg)) && like.allows(bytes(.png)) && !like.allows(pixels))
+        for format in [ImageFormat.svg, .json, .plainText, .webp] { #expect(!like.allows(bytes(format)), "\(format)") }
+        #expect(like.allows(bytes(.webp), animationEncoder: .webp()))
+        #expect(placeholder.allows(bytes(.plainText)) && !placeholder.allows(bytes(.svg)))
+        let description = ImageRecipe.Output.description
+        #expect(description.allows(bytes(.json)) && !description.allows(bytes(.plainText)))
+    }
 }

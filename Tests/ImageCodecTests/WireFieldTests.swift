@@ -96,4 +96,20 @@ struct WireFieldTests {
         }
         for format in ImageFormat.allCases where format != .jpeg { try checkFields(of: format, over: .jpeg) }
     }
+
+    private struct Forgetful: WireCodable {
+        var (sent, forgotten) = (0, 0)
+
+        mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) { try coder.code(&sent) }
+    }
+
+    @Test func `a property that is not sent, or not looked at, is noticed`() {
+        for forgotten in 0...1 {
+            withKnownIssue {
+                var sample = Forgetful()
+                (sample.sent, sample.forgotten) = (1, forgotten)
+                try checkFields(of: sample, over: Forgetful())
+            }
+        }
+    }
 }

@@ -60,6 +60,45 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: work.cache))
     }
 
+    @Test func `with worker processes the bytes are the same, of files, of verified files and of URLs`() async throws {
+        let origin = try origin()
+        let file = try work.directory.write("", to: "a.jpg")
+        try Data(jpeg).write(to: URL(filePath: file))
+        let digest = SHA256.hex(of: jpeg)
+        for (number, source) in [[file], [file, "--sha256", digest], [origin.url("/a.jpg")]].enumerated() {
+            for switched in ["off", "on"] {
+                let arguments = [
+                    "thumb", "-o", "\(number)-\(switched).webp", "--size", "90", "--isolate-decoders", switched,
+                ]
+                var command = work.command
+                command.cacheDirectory += switched
+                let outcome = try await command.run(arguments + source)
+                #expect(outcome.ending == .exited(0), "\(outcome)")
+            }
+            let bytes = try Data(contentsOf: URL(filePath: work.output("\(number)-on.webp")))
+            #expect(try bytes == Data(contentsOf: URL(filePath: work.output("\(number)-off.webp"))))
+        }
+    }
+
+    @Test func `a file that breaks its decoder in a worker process is exit code 5, and the next one is done`()
+        async throws
+    {
+        let (broken, sound) = (try work.directory.write("", to: "a.jpg"), try work.directory.write("", to: "b.jpg"))
+        try Data(jpeg + DecoderHelper.mark("address")).write(to: URL(filePath: broken))
+        try Data(jpeg).write(to: URL(filePath: sound))
+        var command = work.command
+        command.environment["IMGCACHE_TEST_DECODER_FAULTS"] = "1"
+        let outcome = try await command.run(["thumb", "--isolate-decoders", "on", "-d", "out", broken, sound])
+        #expect(outcome.ending == .exited(5), "\(outcome)")
+        #expect(outcome.errorOutput.contains("a.jpg: the worker process ended by signal 11"), "\(outcome)")
+        #expect(FileManager.default.fileExists(atPath: work.output("out/b.jpg")))
+        let shown = try await command.run(["show", "--isolate-decoders", "on", "--graphics", "blocks", broken])
+        #expect(shown.ending == .exited(5), "\(shown)")
+        let plain = try await command.run(["show", "--graphics", "blocks", sound])
+        let isolated = try await command.run(["show", "--isolate-decoders", "on", "--graphics", "blocks", sound])
+        #expect(plain.ending == .exited(0) && isolated.outputBytes == plain.outputBytes, "\(isolated)")
+    }
+
     @Test func `several sources go into a folder, named by themselves; nothing is overwritten without --force`()
         async throws
     {

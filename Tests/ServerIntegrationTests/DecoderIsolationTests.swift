@@ -68,8 +68,8 @@ import Testing
         #expect(try processes(of: plain).helpers.isEmpty)
         for options in [
             "w=100", "w=64,h=64,fit=cover,position=auto", "w=100,f=webp", "w=200,f=avif", "w=80,h=60,f=png,blur=2",
-            "h=60,radius=9,f=webp", "w=120,f=gif", "h=60,radius=9,f=gif", "w=50,trim=10,f=png", "w=30,format=thumbhash",
-            "f=png,w=640",
+            "h=60,radius=9,f=webp", "w=120,f=gif", "h=60,radius=9,f=gif", "w=50,trim=10,f=png",
+            "w=30,format=thumbhash", "format=blurhash", "format=color", "f=png,w=640",
         ] {
             let one = try Client(isolated.port).get("/image/\(options)/picture")
             let other = try Client(plain.port).get("/image/\(options)/picture")

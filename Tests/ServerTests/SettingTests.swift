@@ -1,6 +1,7 @@
 import Foundation
 import HTTPServer
 import ImageCache
+import ImageProxy
 import TestSupport
 import Testing
 
@@ -119,5 +120,21 @@ struct SettingTests {
         let configuration = try configuration(options: options)
         let error = #expect(throws: SettingError.self) { try configuration.cacheConfiguration() }
         #expect(error?.problem.contains("keys.ignores is not known") == true, "\(String(describing: error))")
+    }
+
+    @Test func `files of watermarks and fallback images are read with the settings, and not again`() throws {
+        let directory = try TestDirectory()
+        let image = try DecodedImage(width: 3, height: 2) { _ in }
+        let (path, options) = (
+            directory.path("a.png"),
+            ["watermarks": "logo: \(directory.path("a.png"))", "fallback-image": "404:\(directory.path("a.png"))"]
+        )
+        try Data(ImageEncoder.png().encode(image)).write(to: URL(fileURLWithPath: path))
+        let configuration = try configuration(options: options)
+        try FileManager.default.removeItem(atPath: path)
+        let rules = try configuration.imageRules(OriginLocation(configuration))
+        #expect(rules.watermarks["logo"]?.image.width == 3)
+        #expect(rules.fallbacks.byStatus[404]?.format == .png && rules.fallbacks.general == nil)
+        #expect(throws: SettingError.self) { try self.configuration(options: options) }
     }
 }

@@ -84,6 +84,10 @@ package struct EncodedImage {
     package let width: Int
     package let height: Int
     package let damage: ImageCodecError?
+
+    package init(bytes: [UInt8], width: Int, height: Int, damage: ImageCodecError?) {
+        (self.bytes, self.width, self.height, self.damage) = (bytes, width, height, damage)
+    }
 }
 
 /// A file of several frames, of one format. Not Sendable: used by one thread at a time.

@@ -52,13 +52,14 @@ struct FetchingOptions: ParsableArguments {
     ///   - holdingFiles: True if delivered files remain in the store until the cache is closed.
     func openCache(
         parallel: Int? = nil, further: Int = 0, in directory: String? = nil, readOnly: Bool = false,
-        holdingFiles: Bool = false
+        holdingFiles: Bool = false, isolation: DecoderIsolation? = nil
     ) throws -> DownloadCache {
         var rules = caching.rules
         rules.keys = try keys.rules(in: store.directory)
         var configuration = DownloadCache.Configuration(
             parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
+        configuration.decoderIsolation = isolation
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
         if directory == nil, !readOnly { configuration.remote = remote.configuration(quietly: messages.quiet) }

@@ -238,6 +238,17 @@ struct DecodingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Refuse images of more pixels (default 100000000).", valueName: "n"))
     var maxPixels: Int?
 
+    @Option(
+        name: .customLong("isolate-decoders"),
+        help: ArgumentHelp(
+            "Decode in worker processes that may open nothing.", valueName: "on|off"))
+    var isolateDecoders = OnOrOff.off
+
+    enum OnOrOff: String, ExpressibleByArgument { case on, off }
+
+    /// Nil: in this process.
+    var isolation: DecoderIsolation? { isolateDecoders == .on ? .ownProgram : nil }
+
     /// Warns about a defect of an image that is processed nevertheless.
     ///
     /// - Throws: The defect, with `--strict`.

@@ -50,13 +50,17 @@ struct ShowCommand: AsyncParsableCommand {
     }
 
     private func image(to sizing: ImageSizing) async throws -> DecodedImage {
-        guard source.isWebURL else { return try decoding.decoder.decode(ImageSource(path: source), to: sizing) }
+        guard source.isWebURL else {
+            let (file, decoder) = (try ImageSource(path: source), decoding.decoder)
+            guard let isolation = decoding.isolation else { return try decoder.decode(file, to: sizing) }
+            return try IsolatedFiles(isolation, width: 1).image(of: file, sizing, decoder)
+        }
         var file = try fetching.template(mayBeUnstorable: true)
         file.url = source
         var request = ImageRequest(file, sizing)
         request.decoder = decoding.decoder
         request.storing = .originalOnly
-        let cache = try fetching.openCache()
+        let cache = try fetching.openCache(isolation: decoding.isolation)
         let image = try await cache.image(for: request).image
         await cache.close()
         return image

@@ -17,6 +17,8 @@ struct ThumbRun: Sendable {
     private let encoder: ImageEncoder
     /// Opened with the first URL: files need no cache.
     private let cache = Locked<DownloadCache?>(nil)
+    /// Nil: files are decoded in this process.
+    private let isolated: IsolatedFiles?
 
     init(options: ThumbCommand) {
         self.options = options
@@ -24,6 +26,9 @@ struct ThumbRun: Sendable {
         sizing = options.sizing.sizing
         format = options.format.format(for: options.output.file)
         encoder = options.format.encoder(format, background: options.sizing.background?.value)
+        isolated = options.decoding.isolation.map {
+            IsolatedFiles($0, width: options.batch.parallel ?? Self.usualWidth)
+        }
     }
 
     func run() async -> ExitStatus {
@@ -82,8 +87,7 @@ struct ThumbRun: Sendable {
                     try check(thumbnail.damage, source)
                     result.output = try deliver(thumbnail.bytes, source)
                 } else {
-                    let thumbnail = try encoder.thumbnail(
-                        of: file(source), sizing, decoder, keepsAnimation: keepsAnimation)
+                    let thumbnail = try thumbnail(of: file(source))
                     result.fill(thumbnail, format)
                     try check(thumbnail.damage, source)
                     result.output = try deliver(thumbnail.bytes, source)
@@ -96,6 +100,13 @@ struct ThumbRun: Sendable {
             }
         }
         return result
+    }
+
+    private func thumbnail(of file: ImageSource) throws(ImageCodecError) -> EncodedImage {
+        guard let isolated else {
+            return try encoder.thumbnail(of: file, sizing, decoder, keepsAnimation: keepsAnimation)
+        }
+        return try isolated.thumbnail(of: file, sizing, decoder, as: encoder, keepsAnimation: keepsAnimation)
     }
 
     private func check(_ damage: ImageCodecError?, _ source: String) throws {
@@ -127,7 +138,8 @@ struct ThumbRun: Sendable {
     private func openedCache() throws -> DownloadCache {
         try cache.withLock { cache in
             if let cache { return cache }
-            let opened = try options.fetching.openCache(parallel: options.batch.parallel)
+            let opened = try options.fetching.openCache(
+                parallel: options.batch.parallel, isolation: options.decoding.isolation)
             cache = opened
             return opened
         }

@@ -41,15 +41,27 @@ extension ImageIsolation {
         for request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, in session: WorkerSession? = nil,
         isCancelled: () -> Bool = { false }
     ) throws(ImageCodecError) -> DecodedImage? {
-        var result: Result<DecodedImage?, ImageCodecError> = .success(nil)
+        guard
+            let rendered = try content(
+                for: request, descriptor, byteCount, in: session, isCancelled: isCancelled)
+        else { return nil }
+        guard case .pixels(let image) = rendered.content else { throw ImageCodecError(.failed, "no pixels") }
+        return image
+    }
+
+    /// The only result of a request; nil: there is none.
+    func content(
+        for request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, in session: WorkerSession? = nil,
+        isCancelled: () -> Bool = { false }
+    ) throws(ImageCodecError) -> RenderedContent? {
+        var result: Result<RenderedContent?, ImageCodecError> = .success(nil)
         try run(
             request, descriptor, byteCount, in: session, seconds: request.decoder.limits.seconds,
             isCancelled: isCancelled
         ) { answer, _ in
             switch answer {
             case .image(job: 0, .success(let rendered)):
-                guard case .pixels(let image) = rendered.content else { return nil }
-                result = .success(image)
+                result = .success(rendered)
                 return false
             case .image(job: 0, .failure(let error)):
                 result = .failure(error)

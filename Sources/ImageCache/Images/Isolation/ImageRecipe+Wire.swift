@@ -7,6 +7,17 @@ extension ImageRecipe.Output {
         return encoder.canBeSent || placeholder != nil
     }
 
+    /// True for content as is asked for: which media type clients are told is not a worker's choice.
+    func allows(_ content: DerivedImage.Content, animationEncoder: ImageEncoder? = nil) -> Bool {
+        switch (self, content) {
+        case (.pixels, .pixels): true
+        case (.pixels, _), (_, .pixels): false
+        case (.description, .encoded(_, let format, width: _, height: _)): format == .json
+        case (_, .encoded(_, let format, width: _, height: _)):
+            encoders.contains { $0.format == format } || format == animationEncoder?.format
+        }
+    }
+
     /// The placeholder that is written in place of an image file.
     private var placeholder: PlaceholderEncoding? {
         guard case .encoded(let encoder) = self, case .custom(let custom) = encoder.options else { return nil }

@@ -117,17 +117,10 @@ private final class IsolatedRendering {
         }
     }
 
-    /// False for a format that nobody has asked for: what clients are told of the bytes is not the worker's choice.
+    /// False for a form that nobody has asked for.
     private func isPossible(_ result: Result<RenderedContent, ImageCodecError>, _ index: Int) -> Bool {
         guard case .success(let rendered) = result else { return true }
-        let output = steps[index].sent.output
-        switch rendered.content {
-        case .pixels: return output == .pixels
-        case .encoded(_, let format, width: _, height: _):
-            if output == .description { return format == .json }
-            return format == first.animationEncoder?.format
-                || output != .pixels && output.encoders.contains { $0.format == format }
-        }
+        return steps[index].sent.output.allows(rendered.content, animationEncoder: first.animationEncoder)
     }
 
     /// Counts the decode, once.

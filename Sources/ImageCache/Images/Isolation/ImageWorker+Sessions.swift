@@ -14,7 +14,9 @@ extension ImageWorker {
         SharedMemory.isPreferred = true
         defer { SharedMemory.isPreferred = false }
         let frames: WorkerFrames
-        if let kept = kept as? WorkerFrames { frames = kept } else {
+        if let kept = kept as? WorkerFrames {
+            frames = kept
+        } else {
             frames = try WorkerFrames(wanted, decoder, descriptor)
         }
         // After an error nothing is kept.
