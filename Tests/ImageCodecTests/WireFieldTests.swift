@@ -62,7 +62,9 @@ struct WireFieldTests {
         try checkFields(of: webP, over: ImageEncoder.WebPOptions())
         let avif = ImageEncoder.AVIFOptions(quality: 1, speed: 1)
         try checkFields(of: avif, over: ImageEncoder.AVIFOptions())
-        for options: ImageEncoder.Options in [.png(png), .webp(webP), .avif(avif)] {
+        let gif = ImageEncoder.GIFOptions(colors: 2, isDithered: false)
+        try checkFields(of: gif, over: ImageEncoder.GIFOptions())
+        for options: ImageEncoder.Options in [.png(png), .webp(webP), .avif(avif), .gif(gif)] {
             try checkFields(of: ImageEncoder(options), over: .jpeg())
         }
         try checkFields(of: ImageEncoder(.jpeg(jpeg)), over: .png())

@@ -33,8 +33,7 @@ extension ImageEncoder: WireCodable {
             options = .avif(avif)
         case 4:
             var gif = if case .gif(let own) = options { own } else { GIFOptions() }
-            try coder.code(&gif.colors)
-            try coder.code(&gif.isDithered)
+            try gif.code(by: &coder)
             options = .gif(gif)
         default: throw WireCoder.Malformed()
         }
@@ -74,5 +73,12 @@ extension ImageEncoder.AVIFOptions: WireCodable {
     package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         try coder.code(&quality)
         try coder.code(&speed)
+    }
+}
+
+extension ImageEncoder.GIFOptions: WireCodable {
+    package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
+        try coder.code(&colors)
+        try coder.code(&isDithered)
     }
 }
