@@ -85,6 +85,6 @@ import Testing
         let offset = isRecord ? max(0, size - 16) : Int64.random(in: 0...max(0, size - 1), using: &generator)
         let file = open(path, O_WRONLY)
         defer { close(file) }
-        #expect(pwrite(file, noise, isRecord ? 16 : noise.count, off_t(offset)) > 0)
+        #expect(pwrite(file, noise, isRecord ? min(16, noise.count) : noise.count, off_t(offset)) > 0)
     }
 }
