@@ -4,6 +4,7 @@
     peers.py pillow-batch LIST DIRECTORY    each line's file, as DIRECTORY/NUMBER.jpg, in two processes
     peers.py pyvips-batch LIST DIRECTORY
     peers.py pillow-animation FILE OUTPUT   all frames, 200 pixels wide, as WebP of quality 80
+    peers.py placeholders FILE CALLS        microseconds of CPU of each, as JSON
 """
 
 import sys
@@ -54,6 +55,32 @@ def pyvips(file: str, output: str) -> None:
     image.jpegsave(output, Q=80, keep="none")
 
 
+def placeholders(file: str, calls: int) -> None:
+    import json
+    import time
+
+    import blurhash
+    import numpy
+    from PIL import Image
+    from thumbhash.encode import rgba_to_thumbhash
+
+    with Image.open(file) as whole:
+        whole.thumbnail((100, 100), Image.Resampling.LANCZOS)
+        image = whole.convert("RGBA")
+    pixels = numpy.asarray(image).flatten().tolist()
+    opaque = image.convert("RGB")  # closed by each call
+    results = {}
+    for name, call in [
+        ("thumbHash", lambda: rgba_to_thumbhash(image.width, image.height, pixels)),
+        ("blurHash", lambda: blurhash.encode(opaque.copy(), 4, 3)),
+    ]:
+        start = time.process_time()
+        for _ in range(calls):
+            call()
+        results[name] = (time.process_time() - start) * 1e6 / calls
+    print(json.dumps(results))
+
+
 def _one(job: tuple) -> None:
     function, file, output = job
     function(file, output)
@@ -81,5 +108,7 @@ if __name__ == "__main__":
         batch({"pillow-batch": pillow, "pyvips-batch": pyvips}[what], source, target)
     elif what == "pillow-animation":
         pillow_animation(source, target)
+    elif what == "placeholders":
+        placeholders(source, int(target))
     else:
         pillow(source, target)

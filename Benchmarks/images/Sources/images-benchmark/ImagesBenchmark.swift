@@ -3,10 +3,11 @@ import Foundation
 import ImageCache
 import Synchronization
 
-/// Makes thumbnails of many files, or measures calls that memory answers.
+/// Makes thumbnails of many files, or measures calls that memory answers, or placeholders.
 ///
 ///     images-benchmark batch LIST OUTPUT-DIRECTORY
 ///     images-benchmark warm CACHE-DIRECTORY URL CALLS
+///     images-benchmark placeholders FILE CALLS
 @main
 struct ImagesBenchmark {
     static func main() async throws {
@@ -16,8 +17,12 @@ struct ImagesBenchmark {
         case "warm" where arguments.count == 5:
             guard let calls = Int(arguments[4]), calls > 0 else { fallthrough }
             try await warm(directory: arguments[2], url: arguments[3], calls: calls)
+        case "placeholders" where arguments.count == 4:
+            guard let calls = Int(arguments[3]), calls > 0 else { fallthrough }
+            try placeholders(of: arguments[2], calls: calls)
         default:
-            print("usage: images-benchmark batch LIST OUTPUT-DIRECTORY | warm CACHE-DIRECTORY URL CALLS")
+            print(
+                "usage: images-benchmark batch LIST OUTPUT-DIRECTORY | warm CACHE-DIRECTORY URL CALLS | placeholders FILE CALLS")
             exit(2)
         }
     }
@@ -74,6 +79,30 @@ struct ImagesBenchmark {
     }
 
     struct NotFromMemory: Error {}
+
+    // MARK: Placeholders
+
+    /// Prints microseconds of CPU, as JSON: of the decode to the size from which placeholders are computed, and of each.
+    static func placeholders(of path: String, calls: Int) throws {
+        let source = try ImageSource(path: path)
+        let image = try ImageDecoder().decode(source, to: .fit(100, 100))
+        let results = [
+            "decode": try cpu(calls) { try ImageDecoder().decode(source, to: .fit(100, 100)).width },
+            "thumbHash": try cpu(calls) { try image.thumbHash.count },
+            "blurHash": try cpu(calls) { try image.blurHash.utf8.count },
+            "dominantColor": try cpu(calls) { try image.dominantColor == nil ? 0 : 1 },
+        ]
+        print(String(decoding: try JSONEncoder().encode(results), as: UTF8.self))
+    }
+
+    static func cpu(_ calls: Int, _ call: () throws -> Int) rethrows -> Double {
+        let start = now(CLOCK_PROCESS_CPUTIME_ID)
+        var total = 0
+        for _ in 0..<calls { total += try call() }
+        let taken = now(CLOCK_PROCESS_CPUTIME_ID) - start
+        precondition(total > 0)
+        return taken / Double(calls)
+    }
 
     /// Microseconds a call: wall, and CPU of this process.
     static func timed(_ calls: Int, _ call: () async throws -> Void) async rethrows -> [Double] {
