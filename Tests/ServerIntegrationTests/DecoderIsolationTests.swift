@@ -105,6 +105,8 @@ import Testing
         let port = server.port
         let wrong = Locked<[String]>([])
         let isOver = Locked(false)
+        /// The number of answers of each client.
+        let answers = Locked([0, 0, 0, 0])
         let loads = (0..<4).map { number in
             Task {
                 try? await onThreadOfItsOwn {
@@ -113,6 +115,7 @@ import Testing
                         count += 1
                         let answer = try? Client(port).get("/image/w=\(100 + count % 400),f=webp/\(number)-\(count)")
                         if answer?.status != 200 { wrong.withLock { $0.append(answer?.text ?? "nothing") } }
+                        answers.withLock { $0[number] += 1 }
                     }
                 }
             }
@@ -120,7 +123,9 @@ import Testing
         for round in 0..<20 {
             let all = try processes(of: server)
             if let helper = all.helpers.first { kill(round % 4 == 3 ? helper : all.workers.first ?? helper, SIGKILL) }
-            try await Task.sleep(for: .milliseconds(100))
+            // Work whose worker is killed again and again is given up: each client gets further in between.
+            let before = answers.withLock { $0 }
+            #expect(await eventually { zip(before, answers.withLock { $0 }).allSatisfy { $0 < $1 } })
         }
         isOver.withLock { $0 = true }
         for load in loads { await load.value }

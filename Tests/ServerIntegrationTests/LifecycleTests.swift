@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import TestSupport
 import Testing
@@ -134,8 +135,11 @@ import Testing
             #expect(try Client(server.port).get("/a")?.status == 200)
             // GIVEN clients that connect and ask as quickly as they can
             let port = server.port
-            let crowd = (0..<4).map { _ in Task { try await onThreadOfItsOwn { Arrivals(port) } } }
-            try await Task.sleep(for: .milliseconds(50))
+            let begun = Locked(0)
+            let crowd = (0..<4).map { _ in
+                Task { try await onThreadOfItsOwn { Arrivals(port) { begun.withLock { $0 += 1 } } } }
+            }
+            #expect(await eventually { begun.withLock { $0 } == 4 })
             server.process.send(signal: SIGTERM)
             // THEN each of them is answered, sees an end in order, or is not connected at all
             for task in crowd {
@@ -170,11 +174,13 @@ private struct Arrivals {
     /// Error numbers of connections that broke.
     var failures: [Int32] = []
 
-    init(_ port: UInt16) {
+    /// - Parameter onFirst: Called after the first answer.
+    init(_ port: UInt16, onFirst: () -> Void) {
         while let client = try? Client(port) {
             client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
             if client.answer()?.status == 200 {
                 answered += 1
+                if answered == 1 { onFirst() }
             } else if client.failure == 0 {
                 ended += 1
             } else {

@@ -104,6 +104,8 @@ final class FakeObjectStore: Sendable {
             credentials: S3Credentials(accessKeyID: "id", secretKey: "secret"))
         // A loaded machine is not a slow store.
         configuration.slowResponse = .seconds(600)
+        configuration.firstByteTimeout = .seconds(600)
+        configuration.readTimeout = .seconds(600)
         configuration.transport = ScriptedTransport { self.response(to: $0) }
         return configuration
     }
