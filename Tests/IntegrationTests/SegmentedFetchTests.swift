@@ -127,7 +127,7 @@ import Testing
         let large = Representation(seed: 74, size: 80_000_000)
         let origin = try ScriptedOrigin { _ in Self.capped(large) }
         let process = try work.command.start(["fetch", "-j", "16", origin.url()])
-        #expect(await origin.waits(upTo: 30) { $0.count { $0.ending == .underway } == 16 })
+        #expect(await origin.waits(upTo: 300) { $0.count { $0.ending == .underway } == 16 })
         try? await Task.sleep(for: .milliseconds(600))  // Into the middle of blocks.
         process.send(signal: SIGKILL)
         _ = await CommandRunner.outcome(of: process)
