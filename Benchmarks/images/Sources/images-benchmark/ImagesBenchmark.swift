@@ -12,14 +12,12 @@ import Synchronization
 struct ImagesBenchmark {
     static func main() async throws {
         let arguments = CommandLine.arguments
-        switch arguments.dropFirst().first {
-        case "batch" where arguments.count == 4: try batch(list: arguments[2], output: arguments[3])
-        case "warm" where arguments.count == 5:
-            guard let calls = Int(arguments[4]), calls > 0 else { fallthrough }
-            try await warm(directory: arguments[2], url: arguments[3], calls: calls)
-        case "placeholders" where arguments.count == 4:
-            guard let calls = Int(arguments[3]), calls > 0 else { fallthrough }
-            try placeholders(of: arguments[2], calls: calls)
+        // The last argument of all but `batch`.
+        let calls = arguments.last.flatMap { Int($0) } ?? 0
+        switch (arguments.dropFirst().first, arguments.count) {
+        case ("batch", 4): try batch(list: arguments[2], output: arguments[3])
+        case ("warm", 5) where calls > 0: try await warm(directory: arguments[2], url: arguments[3], calls: calls)
+        case ("placeholders", 4) where calls > 0: try placeholders(of: arguments[2], calls: calls)
         default:
             print(
                 "usage: images-benchmark batch LIST OUTPUT-DIRECTORY | warm CACHE-DIRECTORY URL CALLS | placeholders FILE CALLS")
