@@ -155,7 +155,7 @@ class Client:
         path = f"/image/{options}/pic/{name}"
         answer, received, _ = self.ask("GET", path)
         if answer.status == 200:
-            kind = {b"\xff\xd8": "image/jpeg", b"\x89P": "image/png", b"RI": "image/webp"}.get(received[:2])
+            kind = {b"\xff\xd8": "image/jpeg", b"\x89P": "image/png", b"RI": "image/webp", b"GI": "image/gif"}.get(received[:2])
             if kind != answer.headers.get("Content-Type"):
                 self.wrong(f"{path}: {kind} as {answer.headers.get('Content-Type')}")
             known = self.soak.thumbnails.setdefault((path, answer.headers.get("Content-Type")), received)
