@@ -62,18 +62,16 @@ let package = Package(
 
         // The house: arrows go down only (see Sources/ImageCache/ImageCache.docc/Architecture.md).
         .target(name: "ConcurrencyPrimitives", swiftSettings: strict),
-        .target(
-            name: "Digests", swiftSettings: strict, linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "Digests", dependencies: ["DynamicLibraries"], swiftSettings: strict),
         .target(
             name: "DownloadLists", dependencies: ["Digests", "XMLParsing"], swiftSettings: strict),
+        .target(
+            name: "DynamicLibraries", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict,
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "Units", swiftSettings: strict),
-        .target(
-            name: "XMLParsing", swiftSettings: strict,
-            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "XMLParsing", dependencies: ["DynamicLibraries"], swiftSettings: strict),
         .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
-        .target(
-            name: "HTTPSemantics", dependencies: [httpTypes], swiftSettings: strict,
-            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "HTTPSemantics", dependencies: ["DynamicLibraries", httpTypes], swiftSettings: strict),
         .target(
             name: "HTTPCaching",
             dependencies: [
@@ -184,7 +182,8 @@ let package = Package(
 
         // Tests: unit tests open no socket and no database; integration tests use the real thing.
         .target(
-            name: "TestSupport", dependencies: ["ConcurrencyPrimitives", "ImageCodec"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["ConcurrencyPrimitives", "ImageCodec", logging],
+            path: "Tests/TestSupport",
             swiftSettings: strict),
         // A process whose every system call is seen, and may be its last (see Tests/CrashPoints/CrashPoints.swift).
         .target(name: "CTracing", path: "Tests/CTracing"),
@@ -194,12 +193,14 @@ let package = Package(
         .testTarget(name: "ConcurrencyPrimitivesTests", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict),
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "DownloadListsTests", dependencies: ["Digests", "DownloadLists"], swiftSettings: strict),
+        .testTarget(name: "DynamicLibrariesTests", dependencies: ["DynamicLibraries"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "WorkerProcessesTests", dependencies: ["WorkerProcesses"], swiftSettings: strict),
         .testTarget(name: "XMLParsingTests", dependencies: ["XMLParsing"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
         .testTarget(
-            name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", "TestSupport", httpTypes], swiftSettings: strict
+            name: "HTTPSemanticsTests", dependencies: ["DynamicLibraries", "HTTPSemantics", "TestSupport", httpTypes],
+            swiftSettings: strict
         ),
         .testTarget(
             name: "HTTPCachingTests", dependencies: ["HTTPCaching", "HTTPSemantics", "TestSupport", httpTypes],
@@ -229,7 +230,7 @@ let package = Package(
                 "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCache", "ImageCacheTesting", "ImageCodec",
                 "ConcurrencyPrimitives", "RemoteStore",
                 "TestSupport",
-                "Transfer", httpTypes, logging,
+                "Transfer", "WorkerProcesses", httpTypes, logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -8,6 +8,7 @@ import importlib.util
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import socket
 import sys
@@ -109,6 +110,7 @@ class Fleet:
             demo.stop(service[0], kill=True)
         self._origin.terminate()
         self._origin.join()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def checked(results, failures) -> list:
@@ -169,6 +171,9 @@ def scale(endpoint: str, store, paths: list[str]) -> dict:
                 seconds = time.monotonic() - began
                 fleet.wait_for_uploads()
                 totals = demo.metrics(fleet.services)
+                lost = sum(fleet.metric(f"imgcache_remote_{kind}_total", totals) for kind in ("errors", "skipped", "dropped"))
+                if lost > len(paths) / 100:
+                    raise SystemExit(f"{lost} requests to the store failed or were left out; its log: {store.log}")
                 thumbnails = len({path for path in paths if path.startswith("/image/")})
                 rendered = fleet.metric("imgcache_images_encoded_total", totals)
                 figures[count, place is not None] = {

@@ -15,11 +15,11 @@ struct icodec_transform {
 /// lcms2 reports errors in a profile, which is then treated as unusable.
 static void on_error(cmsContext context, cmsUInt32Number code, const char *text) { (void)context, (void)code, (void)text; }
 
-static cmsContext make_context(void) {
-    icodec_error error;
-    if (!icodec_open_liblcms(&error)) return NULL;
+static cmsContext make_context(icodec_error *error) {
+    if (!icodec_open_liblcms(error)) return NULL;
     cmsContext context = cmsCreateContext(NULL, NULL);
     if (context) cmsSetLogErrorHandlerTHR(context, on_error);
+    else icodec_fail(error, ICODEC_MEMORY, -1, "there is no memory for a colour conversion");
     return context;
 }
 
@@ -76,10 +76,11 @@ static icodec_transform *finish(cmsContext context, cmsHPROFILE profile, int pix
     return transform;
 }
 
-icodec_transform *icodec_transform_create(const uint8_t *icc, size_t count, int pixels, bool *is_usable) {
+icodec_transform *icodec_transform_create(
+    const uint8_t *icc, size_t count, int pixels, bool *is_usable, icodec_error *error) {
     *is_usable = false;
     if (count > UINT32_MAX) return NULL;
-    cmsContext context = make_context();
+    cmsContext context = make_context(error);
     if (!context) return NULL;
     cmsHPROFILE profile = cmsOpenProfileFromMemTHR(context, icc, (cmsUInt32Number)count);
     icodec_transform *transform = NULL;
@@ -99,7 +100,7 @@ icodec_transform *icodec_transform_create(const uint8_t *icc, size_t count, int 
     return transform;
 }
 
-icodec_transform *icodec_transform_create_from_gamma(double gamma, const double places[8]) {
+icodec_transform *icodec_transform_create_from_gamma(double gamma, const double places[8], icodec_error *error) {
     static const double srgb[8] = {0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06};
     bool has_places = places[1] > 0 && places[3] > 0 && places[5] > 0 && places[7] > 0, are_srgb = true;
     for (int index = 0; index < 8; index++)
@@ -107,7 +108,7 @@ icodec_transform *icodec_transform_create_from_gamma(double gamma, const double 
     // 1/2.2 is how sRGB is written in a gAMA chunk (PNG specification, 11.3.2.2).
     bool is_srgb_gamma = gamma <= 0 || is_near(gamma * 2.2, 1, 0.05);
     if ((are_srgb && is_srgb_gamma) || gamma > 10 || (gamma > 0 && gamma < 0.1)) return NULL;
-    cmsContext context = make_context();
+    cmsContext context = make_context(error);
     if (!context) return NULL;
     const double *used = has_places ? places : srgb;
     cmsCIExyY white = {used[0], used[1], 1};
@@ -153,7 +154,8 @@ void icodec_transform_destroy(icodec_transform *transform) {
 
 bool icodec_profile_description(const uint8_t *icc, size_t count, char *text, size_t capacity) {
     if (count > UINT32_MAX) return false;
-    cmsContext context = make_context();
+    icodec_error error;
+    cmsContext context = make_context(&error);
     if (!context) return false;
     cmsHPROFILE profile = cmsOpenProfileFromMemTHR(context, icc, (cmsUInt32Number)count);
     bool done = false;

@@ -94,7 +94,10 @@ int icodec_gif_next_header(icodec_gif *gif, icodec_error *error) {
         if (number % 256 == 0 && !icodec_watch_allows(&gif->watch, error)) return gif_failed;
         if (DGifGetRecordType(gif->file, &type) != GIF_OK || type == TERMINATE_RECORD_TYPE) break;
         if (type == EXTENSION_RECORD_TYPE) {
-            if (!read_extension(gif, &control, error)) return error->code == ICODEC_CORRUPT ? gif_end : gif_failed;
+            if (!read_extension(gif, &control, error)) {
+                bool is_broken = error->code == ICODEC_CORRUPT || error->code == ICODEC_TRUNCATED;
+                return is_broken ? gif_end : gif_failed;
+            }
         } else if (type == IMAGE_DESC_RECORD_TYPE) {
             if (DGifGetImageHeader(gif->file) != GIF_OK) break;
             take_frame(gif, &control);
@@ -175,24 +178,33 @@ static bool start_pixels(icodec_gif *gif, icodec_error *error) {
     return take_block(gif, block, error);
 }
 
-bool icodec_gif_read_row(icodec_gif *gif, uint8_t *indices, icodec_error *error) {
-    uint32_t width = gif->frame.width;
+/// Decodes until there is a whole row.
+static bool decode_row(icodec_gif *gif, icodec_error *error) {
     GifByteType *block = NULL;
-    if (!gif->next && !start_pixels(gif, error)) return false;
     for (;;) {
-        lzw_state state = icodec_lzw_run(gif->lzw, &gif->data, gif->data_end, gif->decoded, width);
-        if (state == lzw_enough) break;
+        lzw_state state = icodec_lzw_run(gif->lzw, &gif->data, gif->data_end, gif->decoded, gif->frame.width);
+        if (state == lzw_enough) return true;
         if (state != lzw_more)
             return break_off(gif, state == lzw_end ? "the image ends early" : "an invalid code", error);
         if (DGifGetCodeNext(gif->file, &block) != GIF_OK) return fail(gif, error);
         if (!take_block(gif, block, error)) return false;
     }
-    memcpy(indices, gif->decoded, width);
-    gif->lzw->count -= width;
-    memmove(gif->decoded, gif->decoded + width, gif->lzw->count);
+}
+
+const uint8_t *icodec_gif_read_row(icodec_gif *gif, icodec_error *error) {
+    uint32_t width = gif->frame.width;
+    if (gif->next) {
+        gif->lzw->count -= width;
+        memmove(gif->decoded, gif->decoded + width, gif->lzw->count);
+    } else if (!start_pixels(gif, error)) {
+        return NULL;
+    }
+    if (!decode_row(gif, error)) return NULL;
     gif->next++;
-    if (gif->next < gif->frame.height) return true;
-    return DGifGetCodeNext(gif->file, &block) == GIF_OK ? skip_blocks(gif, block, error) : fail(gif, error);
+    if (gif->next < gif->frame.height) return gif->decoded;
+    GifByteType *block = NULL;
+    bool is_over = DGifGetCodeNext(gif->file, &block) == GIF_OK ? skip_blocks(gif, block, error) : fail(gif, error);
+    return is_over ? gif->decoded : NULL;
 }
 
 static bool start(icodec_gif *gif, icodec_error *error) {

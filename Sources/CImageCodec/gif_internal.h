@@ -28,15 +28,17 @@ struct icodec_gif {
     uint32_t width, height; // of the canvas
     uint32_t loops; // times that the animation is shown, 0: for ever
     gif_frame frame;
-    uint8_t *indices; // a row of the frame; all of an interlaced one
-    uint8_t *are_read; // of an interlaced frame's rows
+    uint8_t *indices; // of all rows of an interlaced frame that is delivered by rows
+    uint8_t *are_read; // of these rows
     uint32_t row; // of the canvas
     uint32_t next; // row of the frame, in the order of the file
     uint8_t *saved; // the canvas as it was before the frame
     bool is_restored; // to what is saved, after the frame
-    uint32_t shown; // frames drawn
+    bool is_opaque; // every pixel of the canvas
+    bool was_opaque; // before the frame
+    uint32_t drawn; // frames
     icodec_lzw *lzw; // of the frame
-    uint8_t *decoded; // indices that were not taken yet
+    uint8_t *decoded; // indices: the row that was read last, and what is known of the next one
     const uint8_t *data, *data_end; // what is left of a block
     icodec_error damage;
 };
@@ -58,7 +60,10 @@ bool icodec_gif_pass_over(icodec_gif *gif, icodec_error *error);
 /// The position in the frame of the row that is the `number`th in the file.
 uint32_t icodec_gif_row_position(const gif_frame *frame, uint32_t number);
 
-/// Reads the indices of one row of the frame; false with the defect in the error.
-bool icodec_gif_read_row(icodec_gif *gif, uint8_t *indices, icodec_error *error);
+/// Draws a row of indices: pixels that are transparent stay as they are.
+void icodec_gif_paint(const gif_frame *frame, const uint8_t *indices, uint32_t count, uint8_t *to);
+
+/// Reads one row of the frame: its indices, valid until the next call, or NULL with the defect in the error.
+const uint8_t *icodec_gif_read_row(icodec_gif *gif, icodec_error *error);
 
 #endif

@@ -3,42 +3,83 @@
 #include <string.h>
 
 // Less than half the time of giflib's, which asks for each byte by a call and takes each string from a stack. A code stands for the string of
-// another code and one byte more. Most strings are short: they are written by one store of eight bytes, and what is behind them is
-// written over by the next one. Widths grow as in giflib: with the first free code that needs another bit, up to 12.
+// another code and one byte more. Most strings are short: they are in the table, with their length, and are written by one store of eight
+// bytes; what is behind them is written over by the next one. Widths grow as in giflib: with the first free code that needs another bit,
+// up to 12.
+
+/// The weight of one byte in an entry of the table, and the least entry of a string of more than seven bytes.
+static const uint64_t one_byte = 8ull << 56, long_string = 64ull << 56;
 
 void icodec_lzw_start(icodec_lzw *lzw, uint32_t size) {
     memset(lzw, 0, sizeof *lzw);
     lzw->clear = 1u << size;
-    lzw->next = lzw->clear + 2;
+    // The first string, to which there is none before, takes the code of the end.
+    lzw->next = lzw->clear + 1;
     lzw->width = size + 1;
-    lzw->last = -1;
-    for (uint32_t code = 0; code < lzw->clear; code++) {
-        lzw->length[code] = 1;
-        lzw->start[code] = code;
-        lzw->suffix[code] = (uint8_t)code;
-    }
+    for (uint32_t code = 0; code < lzw->clear; code++) lzw->strings[code] = one_byte | code;
+}
+
+static inline uint64_t little_endian(uint64_t bytes) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap64(bytes);
+#else
+    return bytes;
+#endif
+}
+
+static inline uint64_t get(const uint8_t *from) {
+    uint64_t bytes;
+    memcpy(&bytes, from, sizeof bytes);
+    return little_endian(bytes);
 }
 
 static inline void put(uint8_t *to, uint64_t bytes) {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    bytes = __builtin_bswap64(bytes);
-#endif
+    bytes = little_endian(bytes);
     memcpy(to, &bytes, sizeof bytes);
+}
+
+/// Gives a code to a string of seven bytes or more, and one more.
+static void add_long(icodec_lzw *lzw, uint32_t code, uint64_t string, uint32_t prefix, uint8_t byte) {
+    bool is_first = string < long_string;
+    lzw->strings[code] = is_first ? string + one_byte : string;
+    lzw->length[code] = is_first ? 8 : (uint16_t)(lzw->length[prefix] + 1);
+    lzw->prefix[code] = (uint16_t)prefix;
+    lzw->suffix[code] = byte;
+}
+
+/// Gives a code to a string and one byte more.
+static inline void add(icodec_lzw *lzw, uint32_t code, uint64_t string, uint32_t prefix, uint8_t byte) {
+    uint32_t bits = (uint32_t)(string >> 56);
+    if (bits < 56) lzw->strings[code] = (string + one_byte) | (uint64_t)byte << bits;
+    else add_long(lzw, code, string, prefix, byte);
+}
+
+/// Writes what is behind the first seven bytes of a string; returns its length.
+static uint32_t put_long(const icodec_lzw *lzw, uint32_t code, uint8_t *to) {
+    uint32_t length = lzw->length[code];
+    for (uint32_t left = length; left > 7; code = lzw->prefix[code]) to[--left] = lzw->suffix[code];
+    return length;
+}
+
+/// Writes the string of a code; returns its length.
+static inline uint32_t put_string(const icodec_lzw *lzw, uint32_t code, uint64_t string, uint8_t *to) {
+    put(to, string);
+    return string < long_string ? (uint32_t)(string >> 59) : put_long(lzw, code, to);
 }
 
 lzw_state icodec_lzw_run(
     icodec_lzw *lzw, const uint8_t **data, const uint8_t *end, uint8_t *restrict output, uint32_t wanted) {
     const uint8_t *from = *data;
-    uint64_t bits = lzw->bits;
-    uint32_t held = lzw->held, width = lzw->width, count = lzw->count, next = lzw->next, clear = lzw->clear;
-    int32_t last = lzw->last;
+    uint64_t bits = lzw->bits, last_string = lzw->last_string;
+    uint32_t held = lzw->held, width = lzw->width, count = lzw->count, next = lzw->next, last = lzw->last;
+    const uint32_t clear = lzw->clear;
     lzw_state state = lzw_enough;
     while (count < wanted) {
-        if (held < width && end - from >= 4) {
-            uint32_t four = from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-            bits |= (uint64_t)four << held;
-            held += 32;
-            from += 4;
+        if (held < width && end - from >= 8) {
+            // As many whole bytes as there is room for. What else of them is in the upper bits is there again next time.
+            bits |= get(from) << held;
+            from += (63 - held) / 8;
+            held |= 56;
         }
         for (; held < width && from < end; held += 8) bits |= (uint64_t)*from++ << held;
         if (held < width) {
@@ -48,33 +89,31 @@ lzw_state icodec_lzw_run(
         uint32_t code = (uint32_t)bits & ((1u << width) - 1);
         bits >>= width;
         held -= width;
-        if (code == clear) {
-            next = clear + 2;
+        if (code - clear <= 1) {
+            if (code > clear) {
+                state = lzw_end;
+                break;
+            }
+            next = clear + 1;
             width = (uint32_t)__builtin_ctz(clear) + 1;
-            last = -1;
+            last_string = 0;
             continue;
         }
-        // The next free code is the string that it is about to become.
-        if (code == clear + 1 || code > next || (last < 0 && code >= clear)) {
-            state = code == clear + 1 ? lzw_end : lzw_broken;
+        if (code > next) {
+            state = lzw_broken;
             break;
         }
-        if (last >= 0 && next < lzw_codes) {
-            uint64_t start = lzw->start[last], byte = (code < next ? lzw->start[code] : start) & 0xFF;
-            uint32_t length = lzw->length[last];
-            lzw->start[next] = start | (length < 8 ? byte << 8 * length : 0);
-            lzw->length[next] = (uint16_t)(length + 1);
-            lzw->prefix[next] = (uint16_t)last;
-            lzw->suffix[next] = (uint8_t)byte;
+        // The next free code is the string that it is about to become: that of the last code and its first byte.
+        uint64_t string = code < next ? lzw->strings[code] : last_string;
+        if (next < lzw_codes) {
+            add(lzw, next, last_string, last, (uint8_t)string);
+            if (code == next) string = lzw->strings[code];
             next++;
+            if (next >> width && width < 12) width++;
         }
-        uint32_t length = lzw->length[code];
-        put(output + count, lzw->start[code]);
-        for (uint32_t left = length, rest = code; left > 8; rest = lzw->prefix[rest])
-            output[count + --left] = lzw->suffix[rest];
-        count += length;
-        last = (int32_t)code;
-        if (next >= 1u << width && width < 12) width++;
+        count += put_string(lzw, code, string, output + count);
+        last_string = string;
+        last = code;
     }
     *data = from;
     lzw->bits = bits;
@@ -83,5 +122,6 @@ lzw_state icodec_lzw_run(
     lzw->count = count;
     lzw->next = next;
     lzw->last = last;
+    lzw->last_string = last_string;
     return state;
 }

@@ -8,15 +8,19 @@ enum { lzw_codes = 4096, lzw_slack = lzw_codes + 8 };
 
 /// The state of GIF's variant of LZW (GIF89a, appendix F) in one frame. What it produces stands in `output` until it is taken.
 typedef struct {
-    uint64_t start[lzw_codes]; // the first bytes of a code's string, up to eight, the first one lowest
+    // Of each code the first seven bytes of its string, the first one lowest, and in the highest eight times the length, 64 for any of
+    // more than seven bytes.
+    uint64_t strings[lzw_codes];
+    // Of strings of more than seven bytes:
     uint16_t length[lzw_codes];
     uint16_t prefix[lzw_codes]; // the code of all but the last byte
     uint8_t suffix[lzw_codes]; // the last byte
     uint32_t clear; // the code that empties the table; the next one ends the data
     uint32_t next; // free code
     uint32_t width; // of a code in bits
-    int32_t last; // code; -1 after a clear
-    uint64_t bits; // read and not used yet
+    uint32_t last; // code
+    uint64_t last_string; // its entry; 0 after a clear
+    uint64_t bits; // read and not used yet, and what comes after them
     uint32_t held; // of them
     uint32_t count; // bytes in the output
 } icodec_lzw;

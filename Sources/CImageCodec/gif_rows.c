@@ -31,30 +31,27 @@ bool icodec_gif_pass_over(icodec_gif *gif, icodec_error *error) {
 /// Reads the indices of all rows of an interlaced frame.
 static bool read_interlaced(icodec_gif *gif, icodec_error *error) {
     const gif_frame *frame = &gif->frame;
+    gif->indices = malloc((size_t)frame->height * frame->width);
+    gif->are_read = calloc(frame->height, 1);
+    if (!gif->indices || !gif->are_read) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     uint32_t between = icodec_watch_step / frame->width + 1;
     for (uint32_t number = 0; number < frame->height; number++) {
         if (number % between == 0 && !icodec_watch_allows(&gif->watch, error)) return false;
         uint32_t row = icodec_gif_row_position(frame, number);
-        if (!icodec_gif_read_row(gif, gif->indices + (size_t)row * frame->width, error)) return icodec_gif_pass_over(gif, error);
+        const uint8_t *indices = icodec_gif_read_row(gif, error);
+        if (!indices) return icodec_gif_pass_over(gif, error);
+        memcpy(gif->indices + (size_t)row * frame->width, indices, frame->width);
         gif->are_read[row] = 1;
     }
     return true;
 }
 
-static bool prepare(icodec_gif *gif, icodec_error *error) {
-    const gif_frame *frame = &gif->frame;
-    size_t rows = frame->is_interlaced ? frame->height : 1;
-    gif->indices = malloc(rows * frame->width);
-    gif->are_read = calloc(rows, 1);
-    if (!gif->indices || !gif->are_read) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
-    return frame->is_interlaced ? read_interlaced(gif, error) : true;
-}
 
 bool icodec_gif_rows(
     icodec_gif *gif, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error) {
     const gif_frame *frame = &gif->frame;
     *got = 0;
-    if (!gif->indices && !prepare(gif, error)) return false;
+    if (frame->is_interlaced && !gif->indices && !read_interlaced(gif, error)) return false;
     if (gif->damage.code && !frame->is_interlaced) return true;
     uint32_t between = icodec_watch_step / gif->width + 1;
     for (; *got < count && gif->row < gif->height; *got += 1, gif->row++) {
@@ -63,16 +60,14 @@ bool icodec_gif_rows(
         memset(out, 0, (size_t)gif->width * 4);
         if (gif->row < frame->top || gif->row - frame->top >= frame->height) continue;
         uint32_t row = gif->row - frame->top;
-        const uint8_t *indices = gif->indices;
+        const uint8_t *indices;
         if (frame->is_interlaced) {
             if (!gif->are_read[row]) continue;
-            indices += (size_t)row * frame->width;
-        } else if (!icodec_gif_read_row(gif, gif->indices, error)) {
+            indices = gif->indices + (size_t)row * frame->width;
+        } else if (!(indices = icodec_gif_read_row(gif, error))) {
             return icodec_gif_pass_over(gif, error);
         }
-        out += (size_t)frame->left * 4;
-        for (uint32_t column = 0; column < frame->width; column++)
-            memcpy(out + (size_t)column * 4, frame->colors[indices[column]], 4);
+        icodec_gif_paint(frame, indices, frame->width, out + (size_t)frame->left * 4);
     }
     return true;
 }

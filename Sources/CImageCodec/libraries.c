@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "libavif_calls.h"
@@ -41,34 +42,57 @@ static const char avif_name[] = "libavif.so.16";
 static const char avif_name[] = "libavif.so.15";
 #endif
 
-/// Sets `count` pointers to the functions of these names. The library stays open.
-static bool load(const char *library, const char *const *names, size_t count, void *calls) {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) return false;
-    for (size_t index = 0; index < count; index++) {
-        void *function = dlsym(handle, names[index]);
-        if (!function) return false;
-        memcpy((char *)calls + index * sizeof function, &function, sizeof function);
+/// A library that is opened when it is first needed, and stays open. One that cannot be opened is tried again by who needs it next: what the
+/// process has lacked for a moment (descriptors, memory) it may have then.
+typedef struct {
+    const char *name;
+    size_t count;
+    const char *const *names; // of functions
+    void *calls; // their pointers
+    pthread_mutex_t lock;
+    atomic_bool is_open;
+} late_library;
+
+/// True once the process may lose the right to open files: what is not open then will not be.
+static atomic_bool is_final;
+
+static bool open_functions(const late_library *library, icodec_error *error) {
+    void *handle = is_final ? NULL : dlopen(library->name, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const char *reason = is_final ? NULL : dlerror();
+        return icodec_fail(
+            error, ICODEC_INTERNAL, -1, "%s cannot be opened (%s)", library->name, reason ? reason : "it was not at the start");
+    }
+    for (size_t index = 0; index < library->count; index++) {
+        void *function = dlsym(handle, library->names[index]);
+        if (!function) {
+            dlclose(handle);
+            return icodec_fail(
+                error, ICODEC_INTERNAL, -1, "%s is of another version: it has no %s", library->name, library->names[index]);
+        }
+        memcpy((char *)library->calls + index * sizeof function, &function, sizeof function);
     }
     return true;
 }
 
+static bool open_library(late_library *library, icodec_error *error) {
+    if (atomic_load_explicit(&library->is_open, memory_order_acquire)) return true;
+    pthread_mutex_lock(&library->lock);
+    bool is_open = library->is_open || open_functions(library, error);
+    atomic_store_explicit(&library->is_open, is_open, memory_order_release);
+    pthread_mutex_unlock(&library->lock);
+    return is_open;
+}
+
 #define NAME(name) #name,
 
-// load_…: once; …_is_there: what came of it.
 #define LOADER(library, list)                                                                                          \
-    static pthread_once_t library##_once = PTHREAD_ONCE_INIT;                                                          \
-    static bool library##_is_there;                                                                                    \
-    static void load_##library(void) {                                                                                 \
-        static const char *const names[] = {list(NAME)};                                                               \
-        _Static_assert(sizeof icodec_lib##library == sizeof names, "a pointer for each name");                         \
-        library##_is_there = load(library##_name, names, sizeof names / sizeof *names, &icodec_lib##library);           \
-    }                                                                                                                  \
-    static bool open_##library(icodec_error *error) {                                                                  \
-        pthread_once(&library##_once, load_##library);                                                                 \
-        if (library##_is_there) return true;                                                                           \
-        return icodec_fail(error, ICODEC_INTERNAL, -1, "%s is not installed, or of another version", library##_name);   \
-    }
+    static const char *const library##_names[] = {list(NAME)};                                                         \
+    _Static_assert(sizeof icodec_lib##library == sizeof library##_names, "a pointer for each name");                    \
+    static late_library library##_library = {library##_name,         sizeof library##_names / sizeof *library##_names, \
+                                             library##_names,        &icodec_lib##library,                             \
+                                             PTHREAD_MUTEX_INITIALIZER, false};                                        \
+    static bool open_##library(icodec_error *error) { return open_library(&library##_library, error); }
 
 LOADER(jpeg, ICODEC_JPEG_CALLS)
 LOADER(png, ICODEC_PNG_CALLS)
@@ -96,4 +120,5 @@ void icodec_open_libraries(void) {
     icodec_open_libgif(&error);
     icodec_open_libavif(&error);
     icodec_open_liblcms(&error);
+    is_final = true;
 }

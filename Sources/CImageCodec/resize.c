@@ -84,6 +84,14 @@ icodec_resizer *icodec_resizer_create(
     return resizer;
 }
 
+void icodec_resizer_restart(icodec_resizer *resizer, int flags, uint8_t *pixels) {
+    memset(resizer->sums, 0, (size_t)resizer->ring * resizer->horizontal.count * 4 * sizeof(float));
+    resizer->flags = flags;
+    resizer->pixels = pixels;
+    resizer->seen = 0;
+    resizer->written = 0;
+}
+
 // Light. sRGB values of 0 ... 255 to light of 0 ... 255 and back (IEC 61966-2-1).
 
 static float light_of_value[256];

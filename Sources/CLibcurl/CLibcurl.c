@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 // curl.h wraps these in type-checking or arity macros; the table below needs the plain names.
@@ -43,8 +44,9 @@ static struct {
     FUNCTIONS(DECLARE)
 } library;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char failure[512];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool is_loaded;
+static _Thread_local char failure[512];
 
 static bool look_up(void *handle, const char *name, void **function) {
     *function = dlsym(handle, name);
@@ -55,28 +57,43 @@ static bool look_up(void *handle, const char *name, void **function) {
     return false;
 }
 
-static void load(void) {
-    void *handle = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
-    if (!handle) {
-        const char *reason = dlerror();
-        snprintf(failure, sizeof failure, "libcurl cannot be opened (%s); on Debian and Ubuntu: apt install libcurl4",
-                 reason ? reason : "no reason given");
-        return;
-    }
+static bool begin(void *handle) {
 #define LOOK_UP(name)                                                                                                  \
     if (!look_up(handle, #name, (void **)&library.name##_)) {                                                          \
-        return;                                                                                                        \
+        return false;                                                                                                  \
     }
     FUNCTIONS(LOOK_UP)
     CURLcode code = library.curl_global_init_(CURL_GLOBAL_DEFAULT);
     if (code != CURLE_OK) {
         snprintf(failure, sizeof failure, "libcurl cannot be initialised: %s", library.curl_easy_strerror_(code));
     }
+    return code == CURLE_OK;
+}
+
+static bool load(void) {
+    void *handle = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
+    if (!handle) {
+        const char *reason = dlerror();
+        snprintf(failure, sizeof failure, "libcurl cannot be opened (%s); on Debian and Ubuntu: apt install libcurl4",
+                 reason ? reason : "no reason given");
+        return false;
+    }
+    if (!begin(handle)) {
+        dlclose(handle);
+        return false;
+    }
+    return true;
 }
 
 const char *clibcurl_load(void) {
-    pthread_once(&once, load);
-    return failure[0] ? failure : NULL;
+    if (atomic_load_explicit(&is_loaded, memory_order_acquire)) {
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    bool is_there = is_loaded || load();
+    atomic_store_explicit(&is_loaded, is_there, memory_order_release);
+    pthread_mutex_unlock(&lock);
+    return is_there ? NULL : failure;
 }
 
 const char *clibcurl_version(void) { return library.curl_version_(); }
@@ -141,7 +158,15 @@ CURLcode clibcurl_getinfo_pointer(CURL *easy, CURLINFO info, void **value) {
     return library.curl_easy_getinfo_(easy, info, value);
 }
 
-CURLM *clibcurl_multi_init(void) { return library.curl_multi_init_(); }
+CURLM *clibcurl_multi_init(void) {
+    CURLM *multi = library.curl_multi_init_();
+    // Without descriptors, libcurl makes one all the same.
+    if (multi && library.curl_multi_wakeup_(multi) != CURLM_OK) {
+        library.curl_multi_cleanup_(multi);
+        return NULL;
+    }
+    return multi;
+}
 
 CURLMcode clibcurl_multi_cleanup(CURLM *multi) { return library.curl_multi_cleanup_(multi); }
 

@@ -116,7 +116,7 @@ static int filter(void) {
 int clinux_confine(uint64_t memory, uint64_t seconds) {
 #ifdef THIS_PROCESSOR
     if (limit(RLIMIT_AS, address_space() + memory) != 0 || limit(RLIMIT_FSIZE, memory) != 0 ||
-        limit(RLIMIT_CPU, seconds) != 0 || limit(RLIMIT_NOFILE, 64) != 0 || limit(RLIMIT_CORE, 0) != 0)
+        limit(RLIMIT_CPU, seconds) != 0 || limit(RLIMIT_NOFILE, 16) != 0 || limit(RLIMIT_CORE, 0) != 0)
         return -1;
     return filter();
 #else

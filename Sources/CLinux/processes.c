@@ -36,7 +36,8 @@ typedef union {
     char room[CMSG_SPACE(sizeof(int) * clinux_most_descriptors)];
 } control;
 
-int clinux_send(int socket, const void *bytes, size_t count, const int *descriptors, int descriptor_count) {
+int clinux_send(
+    int socket, const void *bytes, size_t count, const int *descriptors, int descriptor_count, bool waits) {
     if (descriptor_count > clinux_most_descriptors) {
         errno = EMSGSIZE;
         return -1;
@@ -60,7 +61,7 @@ int clinux_send(int socket, const void *bytes, size_t count, const int *descript
     }
     ssize_t sent;
     do {
-        sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+        sent = sendmsg(socket, &message, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
     } while (sent < 0 && errno == EINTR);
     return sent < 0 ? -1 : 0;
 }
@@ -94,8 +95,10 @@ ssize_t clinux_receive(int socket, void *bytes, size_t room, int descriptors[cli
         }
     }
     if (!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) return received;
+    // Descriptors for which there was room, and that did not come: the process may have no more.
+    bool is_short = !(message.msg_flags & MSG_TRUNC) && *count < clinux_most_descriptors;
     while (*count > 0) close(descriptors[--*count]);
-    errno = EMSGSIZE;
+    errno = is_short ? EMFILE : EMSGSIZE;
     return -1;
 }
 

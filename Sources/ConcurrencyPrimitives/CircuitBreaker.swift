@@ -24,7 +24,8 @@ package struct CircuitBreaker: Sendable {
         case failed
         /// It did not respond in time. Others are not to wait as long.
         case timedOut
-        /// The request ended without telling anything of the server, as one that was cancelled does.
+        /// The request ended without telling anything of the server, as one that was cancelled does; or with less than a success would
+        /// have to tell.
         case unknown
     }
 
@@ -32,6 +33,12 @@ package struct CircuitBreaker: Sendable {
     package enum Change: Sendable, Hashable {
         case opened
         case closed
+    }
+
+    /// The right to send one request, which its outcome is told with.
+    package struct Permit: Sendable, Hashable {
+        /// The number of the breaker's period in which it was given: what was let through in another one says nothing of this one.
+        fileprivate let period: Int
     }
 
     private enum State: Sendable {
@@ -42,10 +49,18 @@ package struct CircuitBreaker: Sendable {
         case halfOpen(since: ContinuousClock.Instant, pause: Duration)
     }
 
-    private let limits: Limits
+    private var limits: Limits
     private var state = State.closed(failures: 0, slow: 0)
+    /// Counts the changes of the state, and the probes.
+    private var period = 0
 
     package init(_ limits: Limits = Limits()) { self.limits = limits }
+
+    /// Closes it, with other limits; the ends of requests that were let through before are ignored.
+    package mutating func restart(with limits: Limits) {
+        self.limits = limits
+        enter(.closed(failures: 0, slow: 0))
+    }
 
     package var isClosed: Bool { if case .closed = state { true } else { false } }
 
@@ -61,38 +76,40 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Returns true if the server may be asked. The caller then reports the ``finished(_:at:)``.
-    package mutating func mayAsk(at now: ContinuousClock.Instant) -> Bool {
+    /// Lets a request through, or not. The caller then reports its end: ``finished(_:_:at:)``.
+    ///
+    /// - Parameter mayProbe: False for a request whose success would say nothing of the others: none is let through before the breaker is closed.
+    package mutating func mayAsk(mayProbe: Bool = true, at now: ContinuousClock.Instant) -> Permit? {
         switch state {
-        case .closed: return true
+        case .closed: break
         case .open(let until, let pause):
-            guard now >= until else { return false }
-            state = .halfOpen(since: now, pause: pause)
-            return true
+            guard mayProbe, now >= until else { return nil }
+            enter(.halfOpen(since: now, pause: pause))
         case .halfOpen(let since, let pause):
-            guard now - since >= limits.probeTime else { return false }
-            state = .halfOpen(since: now, pause: pause)
-            return true
+            guard mayProbe, now - since >= limits.probeTime else { return nil }
+            enter(.halfOpen(since: now, pause: pause))
         }
+        return Permit(period: period)
     }
 
-    /// Notes the end of a request that ``mayAsk(at:)`` let through.
-    package mutating func finished(_ outcome: Outcome, at now: ContinuousClock.Instant) -> Change? {
+    /// Notes the end of a request that ``mayAsk(mayProbe:at:)`` let through; without effect when it was let through in another period.
+    package mutating func finished(
+        _ outcome: Outcome, _ permit: Permit, at now: ContinuousClock.Instant
+    ) -> Change? {
+        guard permit.period == period else { return nil }
         switch state {
         case .closed(let failures, let slow):
             return finished(outcome, failures: failures, slow: slow, at: now)
-        case .open:
-            // One that was let through before it opened.
-            return nil
+        case .open: return nil
         case .halfOpen(_, let pause):
             switch outcome {
             case .responded(let time) where time < limits.slow:
-                state = .closed(failures: 0, slow: 0)
+                enter(.closed(failures: 0, slow: 0))
                 return .closed
-            case .unknown: state = .open(until: now, pause: pause)
+            case .unknown: enter(.open(until: now, pause: pause))
             case .responded, .failed, .timedOut:
                 let pause = min(pause * 2, limits.longestPause)
-                state = .open(until: now + pause, pause: pause)
+                enter(.open(until: now + pause, pause: pause))
             }
             return nil
         }
@@ -112,7 +129,12 @@ package struct CircuitBreaker: Sendable {
             state = .closed(failures: failures, slow: slow)
             return nil
         }
-        state = .open(until: now + limits.pause, pause: limits.pause)
+        enter(.open(until: now + limits.pause, pause: limits.pause))
         return .opened
+    }
+
+    private mutating func enter(_ state: State) {
+        self.state = state
+        period += 1
     }
 }

@@ -1,4 +1,4 @@
-import Glibc
+import DynamicLibraries
 
 /// The functions of OpenSSL's libcrypto that digests need.
 ///
@@ -28,26 +28,22 @@ struct Libcrypto: Sendable {
     let finish: Finish
     let hmac: MAC
 
-    private static let shared = Libcrypto()
+    private static let library = DynamicLibrary("libcrypto.so.3", Libcrypto.init)
 
     static func opened() throws(DigestUnavailable) -> Libcrypto {
-        guard let library = shared else { throw DigestUnavailable() }
-        return library
+        guard let functions = library.functions() else { throw DigestUnavailable() }
+        return functions
     }
 
-    private init?() {
-        guard let handle = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL) else { return nil }
-        func symbol<Function>(_ name: String, as _: Function.Type) -> Function? {
-            dlsym(handle, name).map { unsafeBitCast($0, to: Function.self) }
-        }
-        guard let makeContext = symbol("EVP_MD_CTX_new", as: New.self),
-            let freeContext = symbol("EVP_MD_CTX_free", as: Free.self),
-            let sha256 = symbol("EVP_sha256", as: Algorithm.self),
-            let methodNamed = symbol("EVP_get_digestbyname", as: MethodNamed.self),
-            let start = symbol("EVP_DigestInit_ex", as: Start.self),
-            let update = symbol("EVP_DigestUpdate", as: Update.self),
-            let finish = symbol("EVP_DigestFinal_ex", as: Finish.self),
-            let hmac = symbol("HMAC", as: MAC.self)
+    private init?(_ symbols: DynamicLibrarySymbols) {
+        guard let makeContext = symbols.function("EVP_MD_CTX_new", as: New.self),
+            let freeContext = symbols.function("EVP_MD_CTX_free", as: Free.self),
+            let sha256 = symbols.function("EVP_sha256", as: Algorithm.self),
+            let methodNamed = symbols.function("EVP_get_digestbyname", as: MethodNamed.self),
+            let start = symbols.function("EVP_DigestInit_ex", as: Start.self),
+            let update = symbols.function("EVP_DigestUpdate", as: Update.self),
+            let finish = symbols.function("EVP_DigestFinal_ex", as: Finish.self),
+            let hmac = symbols.function("HMAC", as: MAC.self)
         else { return nil }
         self.makeContext = makeContext
         self.freeContext = freeContext

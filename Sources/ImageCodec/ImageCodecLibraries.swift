@@ -16,6 +16,6 @@ package enum ImageCodecLibraries {
         }
         var description = icodec_description()
         description.gamma = 0.5
-        _ = ColorConversion(ImageHeader(description, .png, fileSize: 0), .convertToSRGB)
+        _ = try? ColorConversion(ImageHeader(description, .png, fileSize: 0), .convertToSRGB)
     }
 }

@@ -20,7 +20,7 @@ package struct AdminListener: Sendable {
     static func start(_ routes: AdminRoutes, on address: ListenAddress) async throws -> AdminListener {
         var settings = ConnectionSettings()
         settings.limits = RequestLimits(target: 16 << 10, head: 32 << 10, body: AdminRoutes.largestBody)
-        settings.idFieldName = nil
+        settings.idField = nil
         let listener = Listener(
             settings: settings, handler: AdminEndpoint(routes), observer: nil,
             admission: Admission(Admission.Limits(running: limit, waiting: limit)),

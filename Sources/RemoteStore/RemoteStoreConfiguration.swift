@@ -20,6 +20,9 @@ public struct RemoteStoreConfiguration: Sendable {
     public var maxSharedSize: Int64 = 64 << 30
     /// The length in bytes of the parts of a body: a multiple of 256 KiB.
     package var partSize: Int64 = 8 << 20
+    /// The number of requests at once that somebody waits for, each with an object in memory; default 64. Others wait for their turn, within
+    /// the time to the first byte.
+    public var maxReads = 64
     /// The number of uploads that may wait, each with its file open; default 256. The oldest are dropped.
     public var maxWaitingUploads = 256
     /// The bytes of uploads that may wait; default 64 MiB. Those that run are in memory.
@@ -27,22 +30,26 @@ public struct RemoteStoreConfiguration: Sendable {
     /// The number of uploads at once; default 4.
     public var maxUploads = 4
     /// The number of failures, or of slow responses, in a row after which the store is left alone for a while; default 3. A time-out of a
-    /// read is enough by itself.
+    /// read is enough by itself. A quick read of an object ends a row; smaller requests, and uploads, do not.
     public var failureLimit = 3
     /// The time to an object after which a response counts as slow; default 500 ms.
     public var slowResponse: Duration = .milliseconds(500)
     /// The time within which an invalidation by another machine ends what this one has on its disk and in memory: one small request each
-    /// time. Default 2 s. `nil`: neither are invalidations looked for, nor is the store tried at the start.
+    /// time. Default 2 s. `nil`: the store is not tried at the start, and invalidations are looked for only by look-ups, of what is in the store.
     public var invalidationInterval: Duration? = .seconds(2)
     /// The time for which a machine has a URL to itself while it asks the origin, unless it renews it; the others wait for its
     /// object. Default 3 s; zero: everyone asks the origin.
     public var leaseTime: Duration = .seconds(3)
     /// A file of certificate authorities in PEM that replaces the system's.
     public var caFile: String?
-    /// True to share responses to requests with credentials, those of an owner, and `private` ones as well; default false. Keys contain the
-    /// owner: machines that are given the same credentials share them.
+    /// True to share the responses of an owner as well, also `private` ones; default false. The owner is the one that the request names, or
+    /// the fingerprint of an `Authorization` field, or of a user without a password, if that is all the credentials it has: keys contain it.
+    ///
+    /// Without a named owner, nothing of a request with a cookie, a `.netrc`, or a user and a password is shared, and nothing whose key is not its
+    /// URL. A `private` response to a request without an owner never is.
     public var sharesPrivateResponses = false
-    /// The HTTP client, which the cache shuts down when it is closed; default: a `TransferEngine` of the store's own.
+    /// The HTTP client, which the cache shuts down when it is closed; default: two `TransferEngine`s of the store's own, one for what
+    /// somebody waits for, and one for changes behind the response.
     public var transport: (any HTTPTransport)?
 
     /// The settings for `s3://bucket/prefix`, as AWS's tools find them: ``S3Location/init(_:)``, `S3Credentials.found()`, and

@@ -8,7 +8,7 @@ package enum HelperProgram {
     package static let argument = "worker-helper"
 
     /// The version of the messages: of helper and program, which may come from different installations.
-    static let version: UInt8 = 1
+    static let version: UInt8 = 2
 
     /// Messages to a helper.
     enum Command: UInt8 {
@@ -38,7 +38,7 @@ package enum HelperProgram {
         prepare()
         guard socket.send(WorkerMessage([version])) else { clinux_exit(1) }
         var helper = HelperState()
-        while let message = socket.receive() { helper.answer(message, on: socket, handle) }
+        while let message = try? socket.receive() { helper.answer(message, on: socket, handle) }
         helper.killWorkers()
         clinux_exit(0)
     }

@@ -7,7 +7,7 @@ struct MessageSocket: Sendable {
 
     /// Longer messages travel as a file in memory.
     private static let mostInline = 48 << 10
-    /// The most bytes of a message that are believed.
+    /// The most bytes of a message that are believed where nobody says less.
     private static let most = 1 << 30
 
     private enum Kind: UInt8 {
@@ -24,45 +24,73 @@ struct MessageSocket: Sendable {
         )
     }
 
-    /// Sends a message. False if the peer is gone, or there is no memory.
-    func send(_ message: WorkerMessage) -> Bool {
-        if message.bytes.count <= Self.mostInline {
-            return send([Kind.inline.rawValue] + message.bytes, message.descriptors)
+    /// A message as it is sent.
+    struct Parcel {
+        fileprivate let bytes: [UInt8]
+        fileprivate let descriptors: [OpenDescriptor]
+
+        /// - Throws: `unavailable` without the memory or the descriptor that a long message needs.
+        init(_ message: WorkerMessage) throws(WorkerFailure) {
+            let count = message.bytes.count
+            guard count > MessageSocket.mostInline else {
+                bytes = [Kind.inline.rawValue] + message.bytes
+                descriptors = message.descriptors
+                return
+            }
+            let number = clinux_memory_file(count)
+            guard number >= 0 else { throw .unavailable(String(cString: strerror(errno))) }
+            let file = OpenDescriptor(owning: number)
+            guard let memory = clinux_map_file(number, count, true) else {
+                throw .unavailable(String(cString: strerror(errno)))
+            }
+            message.bytes.withUnsafeBytes { bytes in
+                if let start = bytes.baseAddress { memcpy(memory, start, count) }
+            }
+            munmap(memory, count)
+            bytes = [Kind.inFile.rawValue] + withUnsafeBytes(of: UInt64(count).littleEndian) { Array($0) }
+            descriptors = message.descriptors + [file]
         }
-        let number = clinux_memory_file(message.bytes.count)
-        guard number >= 0 else { return false }
-        let file = OpenDescriptor(owning: number)
-        guard let memory = clinux_map_file(number, message.bytes.count, true) else { return false }
-        message.bytes.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress { memcpy(memory, start, bytes.count) }
-        }
-        munmap(memory, message.bytes.count)
-        let length = withUnsafeBytes(of: UInt64(message.bytes.count).littleEndian) { Array($0) }
-        return send([Kind.inFile.rawValue] + length, message.descriptors + [file])
     }
 
-    private func send(_ bytes: [UInt8], _ descriptors: [OpenDescriptor]) -> Bool {
-        let numbers = descriptors.map(\.number)
-        return withExtendedLifetime(descriptors) {
-            clinux_send(descriptor.number, bytes, bytes.count, numbers, Int32(numbers.count)) == 0
+    /// Sends a message. False if the peer is gone, or there is no memory.
+    func send(_ message: WorkerMessage) -> Bool {
+        guard let parcel = try? Parcel(message) else { return false }
+        return send(parcel)
+    }
+
+    /// Sends a message. False if the peer is gone.
+    ///
+    /// - Parameter waits: False for a peer that must have read everything before, and is not waited for: false if it has not.
+    func send(_ parcel: Parcel, waits: Bool = true) -> Bool {
+        let numbers = parcel.descriptors.map(\.number)
+        return withExtendedLifetime(parcel.descriptors) {
+            clinux_send(descriptor.number, parcel.bytes, parcel.bytes.count, numbers, Int32(numbers.count), waits) == 0
         }
     }
 
     /// Waits for a message; nil: the peer is gone, or says what cannot be understood.
-    func receive() -> WorkerMessage? {
+    ///
+    /// - Parameter most: Bytes that a message may have; a longer one is not understood.
+    /// - Throws: `unavailable` if this process may have no more descriptors: the message is lost, and the peer is not to blame.
+    func receive(most: Int = Self.most) throws(WorkerFailure) -> WorkerMessage? {
         var numbers = [Int32](repeating: -1, count: Int(clinux_most_descriptors))
         var count: Int32 = 0
+        var isShort = false
         let bytes = withUnsafeTemporaryAllocation(byteCount: Self.mostInline + 1, alignment: 1) { buffer -> [UInt8] in
             let received = clinux_receive(descriptor.number, buffer.baseAddress, buffer.count, &numbers, &count)
+            isShort = received < 0 && errno == EMFILE
             return received > 0 ? Array(buffer.prefix(received)) : []
         }
+        if isShort { throw .unavailable("too many open files") }
         var descriptors = numbers.prefix(Int(count)).map { OpenDescriptor(owning: $0) }
         switch bytes.first.flatMap(Kind.init(rawValue:)) {
         case .inline: return WorkerMessage(Array(bytes.dropFirst()), descriptors: descriptors)
         case .inFile:
             guard bytes.count == 9, let file = descriptors.popLast() else { return nil }
             let length = bytes.dropFirst().reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            guard length <= UInt64(Self.most), let content = Self.read(file, count: Int(length)) else { return nil }
+            guard length <= UInt64(min(most, Self.most)), let content = Self.read(file, count: Int(length)) else {
+                return nil
+            }
             return WorkerMessage(content, descriptors: descriptors)
         case nil: return nil
         }

@@ -6,7 +6,7 @@ package enum WorkerFailure: Error, Sendable, Hashable {
     case timedOut(seconds: Double)
     /// The process was killed because nobody wants the result any more.
     case cancelled
-    /// No process can be had.
+    /// No process can be had, or talked to.
     case unavailable(String)
 }
 
@@ -19,7 +19,7 @@ extension WorkerFailure: CustomStringConvertible {
         case .ended(nil): "the worker process ended without an answer"
         case .timedOut(let seconds): "the worker process was stopped after \(Int(seconds.rounded())) s"
         case .cancelled: "nobody wants the result any more"
-        case .unavailable(let reason): "no worker process can be started: \(reason)"
+        case .unavailable(let reason): "no worker process can be used: \(reason)"
         }
     }
 }

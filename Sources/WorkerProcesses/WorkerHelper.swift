@@ -27,7 +27,7 @@ final class WorkerHelper: Sendable {
     }
 
     private func greet(_ socket: MessageSocket) throws(WorkerFailure) {
-        guard socket.isReadable(within: Self.patience), let greeting = socket.receive() else {
+        guard socket.isReadable(within: Self.patience), let greeting = try socket.receive() else {
             throw .unavailable("the helper does not answer")
         }
         guard greeting.bytes.count == 1 else {
@@ -72,7 +72,7 @@ final class WorkerHelper: Sendable {
         socket.withLock { socket in
             let message = WorkerMessage([command.rawValue] + bytes, descriptors: descriptors)
             guard let connection = socket, connection.send(message), connection.isReadable(within: Self.patience),
-                let answer = connection.receive()
+                let answer = try? connection.receive()
             else {
                 socket = nil
                 return nil

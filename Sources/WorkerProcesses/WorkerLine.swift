@@ -28,7 +28,8 @@ struct WorkerLine<Worker: AnyObject> {
         let own = session.flatMap { session in idle.firstIndex { $0.session == session } }
         if let index = own ?? idle.lastIndex(where: { $0.session == nil }) { return idle.remove(at: index).worker }
         // With this one.
-        return count <= width ? nil : idle.isEmpty ? nil : idle.removeFirst().worker
+        guard count > width, !idle.isEmpty else { return nil }
+        return idle.removeFirst().worker
     }
 
     /// Gives a worker back whose work is done.

@@ -24,8 +24,13 @@ package final class WorkerPool: Sendable {
     package struct Bounds: Sendable {
         /// Seconds of CPU time.
         package var seconds: Double
+        /// Bytes of an answer, without what its descriptors lead to.
+        package var answer: Int
 
-        package init(seconds: Double) { self.seconds = seconds }
+        package init(seconds: Double, answer: Int) {
+            self.seconds = seconds
+            self.answer = answer
+        }
 
         /// Seconds in which a worker that waits for something gets no further.
         fileprivate var standstill: Double { seconds * 4 + 60 }
@@ -76,9 +81,12 @@ package final class WorkerPool: Sendable {
 
     /// Frees the worker that a session has left.
     func end(_ session: Int, _ farewell: WorkerMessage) {
-        // Under the lock, so that no other work has begun. The message is short, and the worker waits for one.
+        // Under the lock, so that no other work has begun. A worker waits for its next message; one that does not gets none.
         state.withLock { state in
-            if let worker = state.workers.leave(session) { _ = worker.socket.send(farewell) }
+            guard let worker = state.workers.leave(session), let parcel = try? MessageSocket.Parcel(farewell) else {
+                return
+            }
+            _ = worker.socket.send(parcel, waits: false)
         }
     }
 
@@ -111,13 +119,15 @@ package final class WorkerPool: Sendable {
         _ receive: (WorkerMessage) -> Bool?
     ) throws(WorkerFailure) {
         let (usedBefore, start) = (worker.seconds, ContinuousClock.now)
-        guard worker.socket.send(message) else {
-            // One that is being killed has no connection any more, and has not begun.
+        guard worker.socket.send(try MessageSocket.Parcel(message), waits: false) else {
+            // One that is being killed has no connection any more, one that was taken over may not read: neither has begun.
             throw .ended(signal: worker.signalOfEnd() ?? SIGKILL)
         }
         while true {
             if worker.socket.isReadable(within: 10) {
-                guard let answer = worker.socket.receive() else { throw .ended(signal: worker.signalOfEnd()) }
+                guard let answer = try worker.socket.receive(most: bounds.answer) else {
+                    throw .ended(signal: worker.signalOfEnd())
+                }
                 guard let isLast = receive(answer) else { throw .ended(signal: nil) }
                 if isLast { return }
             }

@@ -27,7 +27,7 @@ final class WorkerProcess: Sendable {
 
     /// Waits until the worker is confined.
     func greet() throws(WorkerFailure) {
-        guard socket.isReadable(within: 20_000), let greeting = socket.receive() else {
+        guard socket.isReadable(within: 20_000), let greeting = try socket.receive() else {
             throw .unavailable("a worker does not answer")
         }
         guard greeting.bytes.isEmpty else {
@@ -44,10 +44,10 @@ final class WorkerProcess: Sendable {
     /// True once the process is gone.
     var isGone: Bool { clinux_wait_readable(process.number, 0) != 0 }
 
-    /// True if it has done enough, or has lost its helper: another is to take its place.
+    /// True if it has done enough, has lost its helper, or says what it was not asked: another is to take its place.
     func isWornOut(_ limits: WorkerLimits) -> Bool {
         life.withLock { $0.requests } >= limits.requests || !helper.isAlive || seconds > Double(limits.seconds) / 2
-            || isGone
+            || isGone || socket.isReadable(within: 0)
     }
 
     /// The end of a process that has closed its connection: the signal, nil if it ended by itself, or had to be killed.

@@ -13,7 +13,7 @@ enum WorkerProgram {
         }
         // Ready.
         guard socket.send(WorkerMessage()) else { clinux_exit(0) }
-        while let message = socket.receive() {
+        while let message = try? socket.receive() {
             handle(message) { socket.send($0) }
         }
         clinux_exit(0)

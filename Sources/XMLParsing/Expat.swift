@@ -1,4 +1,4 @@
-import Glibc
+import DynamicLibraries
 
 /// The functions of libexpat that reading a document needs.
 ///
@@ -30,28 +30,30 @@ struct Expat: Sendable {
     let byteIndex: @convention(c) (Parser) -> Int
     let byteCount: @convention(c) (Parser) -> Int32
 
-    /// nil when it cannot be opened.
-    static let shared = Expat()
+    private static let library = DynamicLibrary("libexpat.so.1", Expat.init)
 
-    private init?() {
-        guard let handle = dlopen("libexpat.so.1", RTLD_NOW | RTLD_LOCAL) else { return nil }
-        func symbol<Function>(_ name: String) -> Function? {
-            dlsym(handle, name).map { unsafeBitCast($0, to: Function.self) }
-        }
-        guard let make: @convention(c) (UnsafePointer<CChar>?, CChar) -> Parser? = symbol("XML_ParserCreateNS"),
-            let free: @convention(c) (Parser) -> Void = symbol("XML_ParserFree"),
-            let setUserData: @convention(c) (Parser, UnsafeMutableRawPointer?) -> Void = symbol("XML_SetUserData"),
-            let setElements: @convention(c) (Parser, StartElement?, EndElement?) -> Void = symbol(
+    /// nil when it cannot be opened.
+    static func opened() -> Expat? { library.functions() }
+
+    private init?(_ symbols: DynamicLibrarySymbols) {
+        guard
+            let make: @convention(c) (UnsafePointer<CChar>?, CChar) -> Parser? = symbols.function("XML_ParserCreateNS"),
+            let free: @convention(c) (Parser) -> Void = symbols.function("XML_ParserFree"),
+            let setUserData: @convention(c) (Parser, UnsafeMutableRawPointer?) -> Void = symbols.function(
+                "XML_SetUserData"),
+            let setElements: @convention(c) (Parser, StartElement?, EndElement?) -> Void = symbols.function(
                 "XML_SetElementHandler"),
-            let setText: @convention(c) (Parser, Text?) -> Void = symbol("XML_SetCharacterDataHandler"),
-            let setDoctype: @convention(c) (Parser, StartDoctype?) -> Void = symbol("XML_SetStartDoctypeDeclHandler"),
-            let parse: @convention(c) (Parser, UnsafePointer<CChar>?, Int32, Int32) -> Int32 = symbol("XML_Parse"),
-            let stop: @convention(c) (Parser, UInt8) -> Int32 = symbol("XML_StopParser"),
-            let errorCode: @convention(c) (Parser) -> Int32 = symbol("XML_GetErrorCode"),
-            let errorText: @convention(c) (Int32) -> UnsafePointer<CChar>? = symbol("XML_ErrorString"),
-            let line: @convention(c) (Parser) -> UInt = symbol("XML_GetCurrentLineNumber"),
-            let byteIndex: @convention(c) (Parser) -> Int = symbol("XML_GetCurrentByteIndex"),
-            let byteCount: @convention(c) (Parser) -> Int32 = symbol("XML_GetCurrentByteCount")
+            let setText: @convention(c) (Parser, Text?) -> Void = symbols.function("XML_SetCharacterDataHandler"),
+            let setDoctype: @convention(c) (Parser, StartDoctype?) -> Void = symbols.function(
+                "XML_SetStartDoctypeDeclHandler"),
+            let parse: @convention(c) (Parser, UnsafePointer<CChar>?, Int32, Int32) -> Int32 = symbols.function(
+                "XML_Parse"),
+            let stop: @convention(c) (Parser, UInt8) -> Int32 = symbols.function("XML_StopParser"),
+            let errorCode: @convention(c) (Parser) -> Int32 = symbols.function("XML_GetErrorCode"),
+            let errorText: @convention(c) (Int32) -> UnsafePointer<CChar>? = symbols.function("XML_ErrorString"),
+            let line: @convention(c) (Parser) -> UInt = symbols.function("XML_GetCurrentLineNumber"),
+            let byteIndex: @convention(c) (Parser) -> Int = symbols.function("XML_GetCurrentByteIndex"),
+            let byteCount: @convention(c) (Parser) -> Int32 = symbols.function("XML_GetCurrentByteCount")
         else { return nil }
         self.make = make
         self.free = free

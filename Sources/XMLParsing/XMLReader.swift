@@ -35,7 +35,7 @@ package final class XMLReader {
     package static func read(
         _ document: [UInt8], _ handle: @escaping (Event, Place) -> String?
     ) throws(Failure) {
-        guard let expat = Expat.shared else {
+        guard let expat = Expat.opened() else {
             throw Failure(
                 line: 1, message: "XML needs libexpat.so.1 (Debian package libexpat1), which cannot be opened")
         }

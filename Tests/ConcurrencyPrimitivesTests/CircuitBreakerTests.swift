@@ -12,85 +12,122 @@ struct CircuitBreakerTests {
         private var breaker = CircuitBreaker()
 
         var isClosed: Bool { breaker.isClosed }
-        func mayAsk(at now: ContinuousClock.Instant) -> Bool { breaker.mayAsk(at: now) }
-        func finished(_ outcome: CircuitBreaker.Outcome, at now: ContinuousClock.Instant) -> CircuitBreaker.Change? {
-            breaker.finished(outcome, at: now)
+
+        func permit(mayProbe: Bool = true, at now: ContinuousClock.Instant) -> CircuitBreaker.Permit? {
+            breaker.mayAsk(mayProbe: mayProbe, at: now)
+        }
+
+        func finished(
+            _ outcome: CircuitBreaker.Outcome, _ permit: CircuitBreaker.Permit, at now: ContinuousClock.Instant
+        ) -> CircuitBreaker.Change? { breaker.finished(outcome, permit, at: now) }
+
+        /// One request after the other, as far as they are let through; the last change.
+        func ask(_ outcomes: CircuitBreaker.Outcome..., at now: ContinuousClock.Instant) -> CircuitBreaker.Change? {
+            var change: CircuitBreaker.Change?
+            for outcome in outcomes {
+                guard let permit = permit(at: now) else { return nil }
+                change = finished(outcome, permit, at: now)
+            }
+            return change
         }
     }
 
     private func opened() -> Subject {
         let breaker = Subject()
-        for _ in 0..<3 { _ = breaker.finished(.failed, at: start) }
+        _ = breaker.ask(.timedOut, at: start)
         return breaker
     }
 
     @Test func `three failures in a row open it`() {
         let breaker = Subject()
-        #expect(breaker.finished(.failed, at: start) == nil && breaker.finished(.failed, at: start) == nil)
-        #expect(breaker.mayAsk(at: start))
-        #expect(breaker.finished(.failed, at: start) == .opened)
-        #expect(!breaker.mayAsk(at: start) && !breaker.isClosed)
+        #expect(breaker.ask(.failed, at: start) == nil && breaker.ask(.failed, at: start) == nil)
+        #expect(breaker.ask(.failed, at: start) == .opened)
+        #expect(breaker.permit(at: start) == nil && !breaker.isClosed)
     }
 
     @Test func `a response between failures begins the count anew`() {
         let breaker = Subject()
-        for outcome in [.failed, .failed, quick, .failed, .failed] {
-            #expect(breaker.finished(outcome, at: start) == nil)
-        }
+        #expect(breaker.ask(.failed, .failed, quick, .failed, .failed, at: start) == nil)
         #expect(breaker.isClosed)
     }
 
-    @Test func `one time-out is enough`() {
+    @Test func `a success that tells nothing of the others does not begin the count anew`() {
         let breaker = Subject()
-        #expect(breaker.finished(.timedOut, at: start) == .opened)
+        #expect(breaker.ask(.failed, .unknown, .failed, .unknown, at: start) == nil && breaker.isClosed)
+        #expect(breaker.ask(.failed, at: start) == .opened)
+        let other = Subject()
+        #expect(other.ask(slow, .unknown, slow, .unknown, slow, at: start) == .opened)
+    }
+
+    @Test func `one time-out is enough`() {
+        #expect(Subject().ask(.timedOut, at: start) == .opened)
     }
 
     @Test func `slow responses in a row open it, a quick one between them does not`() {
         let breaker = Subject()
-        for outcome in [slow, slow, quick, slow, slow] { #expect(breaker.finished(outcome, at: start) == nil) }
-        #expect(breaker.finished(slow, at: start) == .opened)
+        #expect(breaker.ask(slow, slow, quick, slow, slow, at: start) == nil && breaker.isClosed)
+        #expect(breaker.ask(slow, at: start) == .opened)
     }
 
-    @Test func `after the pause one probe is let through, and its success closes it`() {
+    @Test func `after the pause one probe is let through, and its success closes it`() throws {
         let breaker = opened()
-        #expect(!breaker.mayAsk(at: start + .milliseconds(999)))
-        #expect(breaker.mayAsk(at: start + .seconds(1)))
-        #expect(!breaker.mayAsk(at: start + .seconds(1)), "one probe at a time")
-        #expect(breaker.finished(quick, at: start + .seconds(1)) == .closed)
-        #expect(breaker.mayAsk(at: start + .seconds(1)))
+        #expect(breaker.permit(at: start + .milliseconds(999)) == nil)
+        let now = start + .seconds(1)
+        let probe = try #require(breaker.permit(at: now))
+        #expect(breaker.permit(at: now) == nil, "one probe at a time")
+        #expect(breaker.finished(quick, probe, at: now) == .closed)
+        #expect(breaker.permit(at: now) != nil)
+    }
+
+    @Test func `what would be no probe is let through after one alone`() {
+        let breaker = opened()
+        let now = start + .seconds(1)
+        #expect(breaker.permit(mayProbe: false, at: now) == nil)
+        #expect(breaker.ask(quick, at: now) == .closed)
+        #expect(breaker.permit(mayProbe: false, at: now) != nil)
     }
 
     @Test(arguments: [CircuitBreaker.Outcome.failed, .timedOut, .responded(after: .seconds(1))])
-    func `a probe that fails or is slow doubles the pause`(outcome: CircuitBreaker.Outcome) {
+    func `a probe that fails or is slow doubles the pause`(outcome: CircuitBreaker.Outcome) throws {
         let breaker = opened()
         var now = start + .seconds(1)
         for pause in [2, 4, 8, 16, 30, 30] {
-            #expect(breaker.mayAsk(at: now))
-            #expect(breaker.finished(outcome, at: now) == nil)
-            #expect(!breaker.mayAsk(at: now + .seconds(pause) - .milliseconds(1)))
+            let probe = try #require(breaker.permit(at: now))
+            #expect(breaker.finished(outcome, probe, at: now) == nil)
             now += .seconds(pause)
+            #expect(breaker.permit(at: now - .milliseconds(1)) == nil)
         }
     }
 
-    @Test func `a probe that never ends is given up`() {
+    @Test func `a probe that never ends is given up, and its end ignored`() throws {
         let breaker = opened()
-        #expect(breaker.mayAsk(at: start + .seconds(1)))
-        #expect(!breaker.mayAsk(at: start + .seconds(10)))
-        #expect(breaker.mayAsk(at: start + .seconds(11)))
+        let lost = try #require(breaker.permit(at: start + .seconds(1)))
+        #expect(breaker.permit(at: start + .seconds(10)) == nil)
+        let probe = try #require(breaker.permit(at: start + .seconds(11)))
+        #expect(breaker.finished(.failed, lost, at: start + .seconds(11)) == nil)
+        #expect(breaker.finished(quick, probe, at: start + .seconds(12)) == .closed)
     }
 
     @Test func `a probe that tells nothing leaves the next request to try, and the pause as it was`() {
         let breaker = opened()
-        #expect(breaker.mayAsk(at: start + .seconds(1)))
-        #expect(breaker.finished(.unknown, at: start + .seconds(1)) == nil)
-        #expect(breaker.mayAsk(at: start + .seconds(1)))
-        #expect(breaker.finished(.failed, at: start + .seconds(1)) == nil)
-        #expect(!breaker.mayAsk(at: start + .milliseconds(2999)) && breaker.mayAsk(at: start + .seconds(3)))
+        #expect(breaker.ask(.unknown, .failed, at: start + .seconds(1)) == nil)
+        #expect(
+            breaker.permit(at: start + .milliseconds(2999)) == nil && breaker.permit(at: start + .seconds(3)) != nil)
     }
 
-    @Test func `what was let through before it opened changes nothing`() {
-        let breaker = opened()
-        #expect(breaker.finished(quick, at: start) == nil)
-        #expect(!breaker.mayAsk(at: start))
+    @Test(arguments: [CircuitBreaker.Outcome.failed, .timedOut, .unknown, .responded(after: .zero)])
+    func `what was let through before it opened decides nothing afterwards`(
+        _ outcome: CircuitBreaker.Outcome
+    ) throws {
+        let breaker = Subject()
+        let old = try (0..<3).map { _ in try #require(breaker.permit(at: start)) }
+        #expect(breaker.ask(.timedOut, at: start) == .opened)
+        #expect(breaker.finished(outcome, old[0], at: start) == nil)
+        let now = start + .seconds(1)
+        let probe = try #require(breaker.permit(at: now))
+        #expect(breaker.finished(outcome, old[1], at: now) == nil)
+        #expect(breaker.permit(at: now) == nil, "the probe is still under way")
+        #expect(breaker.finished(quick, probe, at: now) == .closed)
+        #expect(breaker.finished(outcome, old[2], at: now) == nil && breaker.isClosed)
     }
 }

@@ -73,6 +73,13 @@ import Testing
         #expect(try test.store.read("k") == nil)
     }
 
+    @Test func `a body that another process has moved out is had by its readers all the same`() throws {
+        for name in ["moved", "moved", "another"] { try stored.move(to: path(name), overwrite: true) }
+        #expect(bytes("moved") == body)
+        #expect(bytes("another") == body)
+        #expect(try stored.error { try $0.move(to: path("no/folder"), overwrite: true) } == .io)
+    }
+
     @Test func `nothing is moved over a file without permission`() throws {
         try test.directory.write("mine", to: "file")
         #expect(try stored.error { try $0.move(to: path("file"), overwrite: false) } == .exists)

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -62,6 +63,27 @@ private let block = Int(BlockMap.blockSize)
         let body = pattern(5 * block + 1234)
         try leavePartial(test, body, count: 3 * block + 777, total: knowsTotal)
         #expect(try finish(test.again(), body) == body.count - 3 * block)
+    }
+
+    @Test(arguments: [true, false])
+    func `a child process that has just been forked does not keep a partial from its next writer`(isKept: Bool) throws {
+        let test = try StoreUnderTest()
+        let body = pattern(5 * block)
+        var writer: BodyWriter? = try test.store.beginBody(for: key)
+        try writer?.start(header: Array("v1".utf8), total: Int64(body.count))
+        try writer?.write(body[..<(2 * block)])
+        let data = try #require(FileStatus(at: dataPath(test))).identity
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+        let number = open.first { number in
+            var status = stat()
+            return fstat(number, &status) == 0 && FileStatus(status).identity == data
+        }
+        // As the child has it: the same open file.
+        let copy = dup(try #require(number))
+        defer { close(copy) }
+        if isKept { try writer?.keep() }
+        writer = nil
+        #expect(try finish(test.again(), body) == body.count - 2 * block)
     }
 
     @Test(arguments: [true, false])

@@ -1,3 +1,4 @@
+import DynamicLibraries
 import Testing
 
 @testable import HTTPSemantics
@@ -109,7 +110,7 @@ struct HTTPURLTests {
     }
 
     @Test func `without libidn2 a host name beyond ASCII is an error that names it`() throws {
-        let library = InternationalName.Library(opening: ["libimgcache-missing.so.0"])
+        let library = DynamicLibrary("libimgcache-missing.so.0", InternationalName.Functions.init)
         let error = try #require(throws: InvalidURL.self) {
             try InternationalName.ascii("bücher.example", library: library)
         }
@@ -119,8 +120,7 @@ struct HTTPURLTests {
         }
         #expect("\(error)".contains("libidn2") && "\(error)".contains("bücher.example"), "\(error)")
         // A library without its functions is no libidn2.
-        #expect(InternationalName.Library(opening: ["libc.so.6"]) == nil)
-        #expect(InternationalName.Library(opening: ["libimgcache-missing.so.0", "libidn2.so.0"]) != nil)
+        #expect(DynamicLibrary("libc.so.6", InternationalName.Functions.init).functions() == nil)
     }
 
     @Test(

@@ -1,6 +1,7 @@
 import ImageCodec
 import TestSupport
 import Testing
+import WorkerProcesses
 
 @testable import ImageCache
 
@@ -70,6 +71,30 @@ struct ImageWorkFieldTests {
         let plain = ImageWatermark(mark.image)
         #expect(
             equalProperties(of: mark, and: plain) == ["image", "digest"], "the mark needs other values of the rest")
+    }
+
+    @Test(arguments: [Double.nan, .infinity, -1, 1e30])
+    func `times that no work can have taken are refused`(time: Double) throws {
+        let real = 0.123_456_789
+        for place in 0..<3 {
+            var rendered = RenderedContent(content: .encoded([1], .png, width: 1, height: 1), damage: nil)
+            (rendered.decodeTime, rendered.processTime, rendered.encodeTime) = (0.5, 0.25, 0.125)
+            switch place {
+            case 0: rendered.decodeTime = real
+            case 1: rendered.processTime = real
+            default: rendered.encodeTime = real
+            }
+            let message = try ImageWorkAnswer.image(job: 0, .success(rendered)).message()
+            _ = try ImageWorkAnswer(message)
+            let start = try #require(message.bytes.firstRange(of: Self.bytes(of: real)))
+            let forged = WorkerMessage(
+                message.bytes[..<start.lowerBound] + Self.bytes(of: time) + message.bytes[start.upperBound...])
+            #expect(throws: WireCoder.Malformed.self) { try ImageWorkAnswer(forged) }
+        }
+    }
+
+    private static func bytes(of number: Double) -> [UInt8] {
+        withUnsafeBytes(of: number.bitPattern.littleEndian) { Array($0) }
     }
 
     @Test func `of results' forms`() throws {

@@ -30,6 +30,19 @@ import Testing
         ).bytes
     }
 
+    @Test func `a file that ends or is broken behind its last frame is whole`() throws {
+        var sample = GIFSample(width: 2, height: 2)
+        for fill in UInt8(0)..<3 { sample.append(.init(width: 2, height: 2, fill: fill)) }
+        for rest: [UInt8] in [
+            [], [0x21], [0x2C, 0], [0x2C, 0, 0, 0, 0, 2], [0, 0], [0x99], [0x21, 0xFE, 80, 0x61, 0x62],
+            [0x21, 0xFE, 2, 0x61, 0x62], [0x21, 0xF9, 4, 0], [0x21, 0xFF, 11, 0x58], Array(repeating: 0xFF, count: 300),
+        ] {
+            let source = ImageSource(sample.bytes + rest)
+            #expect(try frames(source).count == 3, "\(rest.prefix(5))")
+            #expect(try ImageInfo.read(source).frames == 3, "\(rest.prefix(5))")
+        }
+    }
+
     /// As gif2webp 1.2.4 and Pillow 13 tell them; no time stands for 100 ms in gif2webp and in browsers.
     private static let files: [(path: String, milliseconds: [Int], loops: Int)] = [
         ("gif/Pillow__dispose_prev.gif", [100, 1000, 1000, 1000, 1000], 0),
@@ -108,6 +121,24 @@ import Testing
             var decoder = ImageDecoder()
             decoder.frame = number
             #expect(frame.image.meanDifference(from: try decoder.decode(source)) == 0)
+        }
+    }
+
+    @Test(arguments: [0, 1, 2, 3] as [UInt8], [(6, 6), (3, 6), (6, 3)])
+    func `what is transparent after a frame does not darken what is beside it`(
+        _ disposal: UInt8, _ size: (width: Int, height: Int)
+    ) throws {
+        for first in [6, 4] {
+            var sample = GIFSample(width: 6, height: 6)
+            var middle = GIFSample.Frame(width: size.width, height: size.height, fill: 3)
+            middle.disposal = disposal
+            sample.append(.init(width: first, height: 6, fill: 3))
+            sample.append(middle)
+            sample.append(.init(x: 2, y: 1, width: 1, height: 1, fill: 3))
+            for frame in try frames(ImageSource(sample.finished()), .fit(4, 4)) {
+                let pixels = frame.image.withUnsafeBytes { Array($0.bindMemory(to: SIMD4<UInt8>.self)) }
+                #expect(pixels.allSatisfy { $0.w == 0 || ($0.x, $0.y, $0.z) == (255, 255, 255) }, "\(pixels)")
+            }
         }
     }
 

@@ -68,6 +68,20 @@ import Testing
         #expect(code(999, try Corpus.shared.bytes("hostile/gen__gif_10000_frames.gif")) == nil)
     }
 
+    @Test func `a frame that is larger than the canvas counts as it is`() throws {
+        var sample = GIFSample(width: 2, height: 2)
+        sample.append(.init(width: 2, height: 2, fill: 0))
+        sample.append(.init(width: 20, height: 20, fill: 1))
+        var decoder = ImageDecoder()
+        decoder.frame = 1
+        decoder.limits.pixels = 400
+        let image = try decoder.decode(ImageSource(sample.finished()))
+        #expect((image.width, image.height) == (2, 2) && image[1, 1] == Self.green)
+        decoder.limits.pixels = 399
+        let error = #expect(throws: ImageCodecError.self) { try decoder.decode(ImageSource(sample.finished())) }
+        #expect(error?.code == .limitExceeded)
+    }
+
     @Test func `a frame is resized as a still image is`() throws {
         var decoder = ImageDecoder()
         decoder.frame = 2

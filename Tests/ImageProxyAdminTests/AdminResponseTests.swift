@@ -80,7 +80,7 @@ import Testing
         arguments: [
             (#"{"url":"http://a/b"}"#, .target(.url("http://a/b"))),
             (#"{"prefix":"https://a/"}"#, .target(.prefix("https://a/"))),
-            (#"{"host":"a.example"}"#, .target(.host("a.example"))), (#"{"all":true}"#, .everything),
+            (#"{"host":"a.example"}"#, .target(.host("a.example"))), (#"{"all":true}"#, .target(.everything)),
             (#"{"origin":"shop"}"#, .origin("shop")),
             (#"{"all":false,"host":"a"}"#, .target(.host("a"))),
         ] as [(String, PurgeCommand.Scope)])

@@ -63,6 +63,15 @@ struct ClientHintsTests {
         #expect(throws: (any Error).self) { try ImageOptions("w=auto") }
     }
 
+    @Test func `lift no limit on the area or the blur`() throws {
+        // As without a hint.
+        #expect(try operation("w=auto,h=8192,fit=cover", hints(nil, "8192")).options.width == 1280)
+        #expect(try operation("w=auto,h=1000,fit=cover,blur=9", hints(nil, "8192")).options.width == 1280)
+        for hints in [hints(), hints(nil, "8192")] {
+            #expect(throws: ImageRequestError.self) { try operation("w=auto,h=8192,fit=fill,blur=9", hints) }
+        }
+    }
+
     @Test func `save data where the URL leaves quality and ratio open`() throws {
         let operation = try operation("w=100", hints("3", saves: "on"))
         #expect(operation.options.quality == 50 && operation.options.devicePixelRatio == 1)

@@ -70,12 +70,16 @@ struct ImageRestrictionsTests {
         return try restrictions.checked(presets.options(text[...]))
     }
 
-    @Test(arguments: ["w=64", "w=64,h=128", "w=128,h=128,dpr=3,q=65", "w=64,q=80", "w=64,h=64,fit=cover,dpr=1.5"])
+    @Test(arguments: [
+        "w=64", "w=64,h=128", "w=128,h=128,dpr=3,q=65", "w=64,q=80", "w=64,h=64,fit=cover,dpr=1.5",
+        "w=64,h=64,fit=cover,gravity=top-left",
+    ])
     func `what widths allow with them`(text: String) throws { _ = try check(text) }
 
     @Test(arguments: [
         "w=65", "h=64", "w=64,h=65", "w=64,h=64,dpr=1.01", "w=64,q=79", "w=64,h=64,blur=1", "w=64,h=64,fit=outside",
-        "q=80", "wide,w=301", "big,h=998", "wide,q=7",
+        "q=80", "wide,w=301", "big,h=998", "wide,q=7", "w=64,h=64,fit=cover,gravity=0.25x0.5",
+        "w=64,h=64,fit=pad,background=ff0001", "w=64,h=64,fit=cover,fp=0.25x0.5",
     ])
     func `what widths forbid with them`(text: String) {
         #expect(throws: ImageRequestError.self) { try check(text) }

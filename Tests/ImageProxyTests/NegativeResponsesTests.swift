@@ -57,10 +57,16 @@ struct NegativeResponsesTests {
             responses.note(failure(code), of: try operation(), rules, 1, at: begin)
             #expect((seconds(responses, try operation(), after: 1) != nil) == isKept, "\(code)")
         }
+    }
+
+    @Test(arguments: [ImageCodecError.Code.limitExceeded, .corrupt, .truncated, .crashed, .invalidArgument])
+    func `of a way to make an image do not hold for others, as that without the frames that are damaged`(
+        code: ImageCodecError.Code
+    ) throws {
         let responses = NegativeResponses<Int>()
-        responses.note(failure(.undecodable(.limitExceeded)), of: try operation(), rules, 1, at: begin)
+        responses.note(failure(.undecodable(code)), of: try operation(), rules, 1, at: begin)
         #expect(seconds(responses, try operation(), after: 1) == 9)
-        #expect(seconds(responses, try operation("w=10"), after: 1) == nil)
+        #expect(seconds(responses, try operation("w=9,anim=0"), after: 1) == nil)
     }
 
     @Test func `are bounded in number, the oldest leave first`() throws {

@@ -28,55 +28,80 @@ struct OriginHealthTests {
         }
     }
 
-    @Test func `it is left alone after failures in a row, tried by one request, and asked again when that succeeds`() {
+    /// The time for which the origin is left alone; nil: a transfer has begun.
+    private func pause(_ health: OriginHealth) -> Duration? {
+        do throws(OriginPause) {
+            _ = try health.begin()
+            return nil
+        } catch {
+            return error.left
+        }
+    }
+
+    @Test func `it is left alone after failures in a row, tried by one request, and asked again when that succeeds`()
+        throws
+    {
         let health = health()
         for outcome in [GateOutcome.failed, .responded(.serviceUnavailable), .responded(.ok)] {
-            #expect(health.begin() == nil)
-            health.finished(outcome)
+            health.finished(outcome, try health.begin())
         }
+        // An unknown end neither counts nor begins the count anew.
         for outcome in [GateOutcome.failed, .unknown, .responded(.badGateway), .responded(.gatewayTimeout)] {
-            #expect(health.begin() == nil, "what tells nothing neither counts nor begins the count anew")
-            health.finished(outcome)
+            health.finished(outcome, try health.begin())
         }
-        #expect(health.begin() == .seconds(1))
+        #expect(pause(health) == .seconds(1))
         #expect(health.snapshot.state == "open" && !health.snapshot.isAvailable)
         clock.advance(by: .seconds(1))
-        #expect(health.begin() == nil)
+        let trial = try health.begin()
         #expect(health.snapshot.state == "half-open")
-        #expect(health.begin() != nil, "one request tries")
-        health.finished(.failed)
+        #expect(pause(health) != nil, "one request tries")
+        health.finished(.failed, trial)
         clock.advance(by: .milliseconds(1999))
-        #expect(health.begin() == .milliseconds(1))
+        #expect(pause(health) == .milliseconds(1))
         clock.advance(by: .milliseconds(1))
-        #expect(health.begin() == nil)
-        health.finished(.responded(.notFound))
-        #expect(health.begin() == nil && health.snapshot.state == "closed")
+        health.finished(.responded(.notFound), try health.begin())
+        #expect(pause(health) == nil && health.snapshot.state == "closed")
         #expect(changes.withLock { $0 } == [.opened, .closed])
         let snapshot = health.snapshot
         #expect((snapshot.failures, snapshot.openings, snapshot.refused) == (6, 1, 3))
     }
 
-    @Test func `a trial that was cancelled is tried again at once`() {
+    @Test func `a trial that was cancelled is tried again at once`() throws {
         let health = health(failures: 1)
-        _ = health.begin()
-        health.finished(.failed)
+        health.finished(.failed, try health.begin())
         clock.advance(by: .seconds(1))
-        #expect(health.begin() == nil)
-        health.finished(.unknown)
-        #expect(health.begin() == nil)
+        health.finished(.unknown, try health.begin())
+        #expect(pause(health) == nil)
     }
 
-    @Test func `other limits take effect, equal ones forget nothing`() {
+    @Test func `transfers that began before a failure decide nothing after it`() throws {
         let health = health(failures: 1)
-        health.finished(.failed)
+        let (old, other) = (try health.begin(), try health.begin())
+        health.finished(.failed, try health.begin())
+        clock.advance(by: .seconds(1))
+        let trial = try health.begin()
+        health.finished(.responded(.ok), old)
+        health.finished(.unknown, other)
+        #expect(health.snapshot.state == "half-open" && pause(health) != nil)
+        health.finished(.responded(.ok), trial)
+        #expect(health.snapshot.state == "closed")
+    }
+
+    @Test func `other limits take effect, equal ones forget nothing`() throws {
+        let health = health(failures: 1)
+        let old = try health.begin()
+        health.finished(.failed, try health.begin())
         var limits = CircuitBreaker.Limits()
         limits.failures = 1
         limits.slow = .seconds(1 << 30)
         health.update(limits)
-        #expect(health.begin() != nil)
+        #expect(pause(health) != nil)
         health.update(nil)
-        for _ in 0..<100 { health.finished(.failed) }
-        #expect(health.begin() == nil)
+        for _ in 0..<100 { health.finished(.failed, try health.begin()) }
+        #expect(pause(health) == nil)
+        health.update(limits)
+        health.finished(.failed, old)
+        #expect(pause(health) == nil, "the end of one that began under other limits")
     }
 
     @Test func `a gate refuses what is for a failing origin, and passes what is for other hosts`() async throws {

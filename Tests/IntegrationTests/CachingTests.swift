@@ -91,11 +91,7 @@ import Testing
         #expect(try await cache.entries().isEmpty)
         file = nil
         // The task that loaded it may be a reader for a moment longer.
-        let deadline = ContinuousClock.now + .seconds(60)
-        while FileManager.default.fileExists(atPath: path), ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(2))
-        }
-        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(await eventually { !FileManager.default.fileExists(atPath: path) })
         await #expect(throws: ImageCacheError.self) {
             try await cache.file(for: request(origin) { $0.noStoreBehavior = .fail })
         }

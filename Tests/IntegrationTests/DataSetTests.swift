@@ -146,7 +146,7 @@ import Testing
               printf '%s\\n  checksum=sha-256=12\\n' '\(origin.url("/2"))'; echo '\(origin.url("/3"))'; } |
               "$IMGCACHE" fetch -i - --json --retry 0 > >(tee first)
             """)
-        let outcome = await CommandRunner.outcome(of: process, within: 300)
+        let outcome = await CommandRunner.outcome(of: process)
         #expect(outcome.objects.compactMap { $0["exit_code"] as? Int }.sorted() == [0, 0, 2], "\(outcome)")
         #expect(outcome.errorOutput.contains("standard input:3: "), "\(outcome)")
         #expect(origin.requests(to: "/2").isEmpty && origin.requests(to: "/3").count == 1)
@@ -361,7 +361,7 @@ import Testing
             process.send(signal: SIGKILL)
             _ = await CommandRunner.outcome(of: process)
         }
-        let outcome = try await work.command.run(arguments, within: 600)
+        let outcome = try await work.command.run(arguments)
         #expect(outcome.ending == .exited(0), "\(outcome)")
         for seed in 1...count { expect("set/\(seed % 4)/\(seed).bin", is: seed) }
         #expect(try String(contentsOfFile: work.output("failed"), encoding: .utf8).isEmpty)

@@ -18,10 +18,7 @@ struct NginxTests {
     /// Starts a fetch, kills it when about half of the file is there, and returns the bytes that nginx sent for it.
     private func fetchHalf(from nginx: Nginx) async throws -> Int64 {
         let process = try work.command.start(["fetch"] + nginx.trust + [nginx.url("/file.bin")])
-        let deadline = ContinuousClock.now + .seconds(60)
-        while partialBytes < content.size / 2 && process.ending == nil && ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        await eventually { partialBytes >= content.size / 2 || process.ending != nil }
         process.send(signal: SIGKILL)
         #expect(await process.end() == .signaled(SIGKILL), "\(process.errorOutput)")
         return try await nginx.requests(atLeast: 1).first?.bodyBytesSent ?? 0

@@ -161,11 +161,7 @@ import Testing
         #expect(await origin.waits { $0.first?.bodyBytesSent == 1_000_000 })
         let terminal = try PseudoTerminal(columns: 100)
         let second = try work.command.start(["fetch", origin.url("/file.bin")], terminal: terminal)
-        let deadline = ContinuousClock.now + .seconds(60)
-        while !terminal.text.contains("waiting"), ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        #expect(terminal.text.contains("waiting"), "\(terminal.text)")
+        #expect(await eventually { terminal.text.contains("waiting") }, "\(terminal.text)")
         gate.open()
         #expect(await first.end() == .exited(0))
         #expect(await second.end() == .exited(0))

@@ -93,10 +93,7 @@ import Testing
         let child = try ChildProcess(
             "/bin/sh", ["-c", "test -t 2 && stty size <&2 >&2"], environment: [:], terminal: terminal)
         #expect(await child.end() == .exited(0))
-        let deadline = ContinuousClock.now + .seconds(60)
-        while !terminal.text.contains("\n"), ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(2))
-        }
+        await eventually { terminal.text.contains("\n") }
         #expect(terminal.text == "24 63\r\n")
     }
 

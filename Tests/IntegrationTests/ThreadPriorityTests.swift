@@ -18,7 +18,7 @@ import Testing
         #expect(values.count > 2)
         #expect(values.allSatisfy { $0 <= max(0, own) }, "\(values)")
         gate.open()
-        #expect(await process.end(within: 60) == .exited(0))
+        #expect(await process.end() == .exited(0))
     }
 
     /// The nineteenth field; the second one, the name in parentheses, may contain spaces.

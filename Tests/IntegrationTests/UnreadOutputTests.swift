@@ -58,7 +58,7 @@ import Testing
         // Until it has its handlers, the signal's own action ends it.
         try await Task.sleep(for: .milliseconds(100))
         process.send(signal: signal)
-        let ending = await process.end(within: 30)
+        let ending = await process.end()
         #expect(ending == .exited(130) || ending == .signaled(signal), "\(ending)")
     }
 

@@ -27,7 +27,7 @@ struct StallTests {
             let monitor = MemoryPressureMonitor(configuration: configuration)
             monitor.start()
             try #require(monitor.status.sources.contains { $0.hasPrefix("stalls by ") })
-            let deadline = ContinuousClock.now + .seconds(60)
+            let deadline = ContinuousClock.now + .seconds(patience)
             var buffer = [UInt8](repeating: 0, count: 1 << 20)
             while monitor.status.warnings == 0, ContinuousClock.now < deadline {
                 lseek(descriptor, 0, SEEK_SET)

@@ -6,22 +6,52 @@ import Testing
 struct RemoteLogTests {
     // MARK: Writing
 
+    /// Appends an entry; the bell's summary is the first byte of each entry so far.
+    private func append(_ content: [UInt8], to log: RemoteLog) async throws(RemoteError) -> RemoteLogPosition {
+        try await log.append(content) { former, entries in
+            let position = entries.last?.position ?? former.position
+            return RemoteBell(position, summary: former.summary.map { $0 + entries.compactMap(\.content?.first) })
+        }.position
+    }
+
+    private func bell(_ tier: MemoryTier) async throws -> RemoteBell {
+        try #require(try await tier.get(RemoteBell.name).flatMap { RemoteBell($0) })
+    }
+
+    @Test func `a bell sums up all entries to its position, also those behind a bell that lags`() async throws {
+        let tier = MemoryTier()
+        let log = RemoteLog(tier, honoursConditions: true)
+        _ = try await append([1], to: log)
+        let late = try await bell(tier)
+        _ = try await append([2], to: log)
+        _ = try await tier.put(late.encoded(), at: RemoteBell.name, .none)
+        _ = try await append([3], to: log)
+        #expect(try await bell(tier).summary == [1, 2, 3])
+    }
+
+    @Test func `a bell in place of bytes that are none does not pretend to know the entries before`() async throws {
+        let tier = MemoryTier()
+        _ = try await tier.put(Array("garbage".utf8), at: RemoteBell.name, .none)
+        _ = try await append([1], to: RemoteLog(tier, honoursConditions: true))
+        #expect(try await bell(tier).summary == nil)
+    }
+
     @Test(arguments: [true, false])
     func `entries get ascending numbers, and the bell names the last one`(_ honours: Bool) async throws {
         let tier = MemoryTier(honoursConditions: honours)
         let log = RemoteLog(tier, honoursConditions: honours)
-        let first = try await log.append([1])
-        let second = try await log.append([2])
+        let first = try await append([1], to: log)
+        let second = try await append([2], to: log)
         #expect(first.entry == 1 && second.entry == 2 && first.log == second.log)
         #expect(try await tier.get(second.name) == [2])
-        #expect(try await tier.get(RemoteLogPosition.bellName).flatMap { RemoteLogPosition(bell: $0) } == second)
+        #expect(try await tier.get(RemoteBell.name).flatMap { RemoteBell($0) }?.position == second)
     }
 
     @Test func `of many who write at once none is lost`() async throws {
         let tier = MemoryTier()
         let positions = try await withThrowingTaskGroup(of: RemoteLogPosition.self) { group in
             for number in 0..<50 {
-                group.addTask { try await RemoteLog(tier, honoursConditions: true).append([UInt8(number)]) }
+                group.addTask { try await self.append([UInt8(number)], to: RemoteLog(tier, honoursConditions: true)) }
             }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
@@ -31,12 +61,12 @@ struct RemoteLogTests {
     @Test func `a bell that lags behind, and one that is no bell, lose nothing`() async throws {
         let tier = MemoryTier()
         let log = RemoteLog(tier, honoursConditions: true)
-        let first = try await log.append([1])
-        _ = try await log.append([2])
-        _ = try await tier.put(first.bell(), at: RemoteLogPosition.bellName, .none)
-        #expect(try await log.append([3]).entry == 3)
-        _ = try await tier.put(Array("garbage".utf8), at: RemoteLogPosition.bellName, .none)
-        let anew = try await log.append([4])
+        let first = try await append([1], to: log)
+        _ = try await append([2], to: log)
+        _ = try await tier.put(RemoteBell(first, summary: []).encoded(), at: RemoteBell.name, .none)
+        #expect(try await append([3], to: log).entry == 3)
+        _ = try await tier.put(Array("garbage".utf8), at: RemoteBell.name, .none)
+        let anew = try await append([4], to: log)
         #expect(anew.entry == 1 && anew.log != first.log)
     }
 
@@ -45,11 +75,14 @@ struct RemoteLogTests {
     @Test func `a position survives as a number and as a bell`() {
         let position = RemoteLogPosition(log: 1 << 23 - 1, entry: 1 << 40 - 1)
         #expect(RemoteLogPosition(number: position.number) == position && position.number > 0)
-        #expect(RemoteLogPosition(bell: position.bell()) == position && position.bell() != position.bell())
+        for summary: [UInt8]? in [nil, [], [10, 0, 10]] {
+            let bell = RemoteBell(position, summary: summary)
+            #expect(RemoteBell(bell.encoded()) == bell && bell.encoded() != bell.encoded())
+        }
     }
 
     @Test(arguments: ["", "1", "1 2", "0 1 a", "1 -1 a", "8388608 1 a", "1 1099511627776 a", "a b c", "1 1 a b"])
-    func `what is no bell is none`(text: String) { #expect(RemoteLogPosition(bell: Array(text.utf8)) == nil) }
+    func `what is no bell is none`(text: String) { #expect(RemoteBell(Array(text.utf8)) == nil) }
 
     // MARK: Reading
 

@@ -460,11 +460,7 @@ struct FullStoreTests {
 
 /// Waits until a condition holds.
 private func until(_ condition: () throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(60)
-    while try !condition() {
-        guard ContinuousClock.now < end else { throw TestSetupFailure("it did not come to that") }
-        try await Task.sleep(for: .milliseconds(20))
-    }
+    guard try await eventually(condition) else { throw TestSetupFailure("it did not come to that") }
 }
 
 extension ServerProcess {

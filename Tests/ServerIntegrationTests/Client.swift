@@ -15,7 +15,7 @@ final class Client {
     init(_ port: UInt16, from source: String? = nil, receiveBuffer: Int32? = nil) throws {
         descriptor = try Self.connected(to: port, from: source, receiveBuffer: receiveBuffer)
         // A server that does not answer fails the test instead of holding it up for ever.
-        var limit = timeval(tv_sec: 120, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(patience), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 

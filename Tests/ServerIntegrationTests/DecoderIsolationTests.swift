@@ -37,11 +37,13 @@ import Testing
         step: String, fault: String
     ) async throws {
         let origin = try origin()
-        let server = try await server(origin, "--image-timeout", "1s", "--negative-ttl", "0")
+        // Only the loop is to reach it: a busy machine counts what allocating costs, too.
+        let server = try await server(
+            origin, "--image-timeout", fault == "loop" ? "1s" : "1min", "--negative-ttl", "0")
         let client = try Client(server.port)
         let path = "/fault-\(step)/\(fault)"
         #expect(client.get("/image/w=64/picture")?.status == 200)
-        let before = server.process.errorOutput.split(separator: "\n").count
+        let before = notices(of: server).count
         for _ in 0..<2 {
             let answer = try #require(client.get("/image/w=64\(path)"))
             #expect(answer.status == 422, "\(answer.text)")
@@ -51,7 +53,12 @@ import Testing
         let lines = server.process.errorOutput.split(separator: "\n").filter { $0.contains("broke its decoder") }
         #expect(lines.count == 2, "\(server.process.errorOutput)")
         #expect(lines.allSatisfy { $0.contains(SHA256.hex(of: Self.file(path))) }, "\(lines)")
-        #expect(server.process.errorOutput.split(separator: "\n").count == before + 2, "\(server.process.errorOutput)")
+        #expect(notices(of: server).count == before + 2, "\(server.process.errorOutput)")
+    }
+
+    /// The lines of the log from notices on: a machine that is short of memory while the test runs is told as information.
+    private func notices(of server: ServerProcess) -> [Substring] {
+        server.process.errorOutput.split(separator: "\n").filter { !$0.contains(" info imgcache-server: ") }
     }
 
     @Test func `a forbidden system call is named`() async throws {
@@ -147,14 +154,14 @@ import Testing
             }
         }
         try breakSome()
-        let before = try (descriptors(), processes(of: server).all.count)
+        let before = try descriptors()
         try breakSome()
-        #expect(try descriptors() <= before.0 + 1)
-        // One for each of the twenty would be too many; a replacement may be under way.
-        #expect(try processes(of: server).all.count < before.1 + 10)
+        // A worker for each decode at a time and two for headers, each with two descriptors; and the helper.
+        let workers = ProcessInfo.processInfo.activeProcessorCount + 2
+        #expect(try descriptors() <= before + 2 * workers)
+        #expect(try processes(of: server).all.count <= 1 + workers)
         let all = try processes(of: server).all
-        server.process.send(signal: SIGTERM)
-        #expect(await server.process.end() == .exited(0))
+        await server.stop()
         #expect(await eventually { all.allSatisfy { DecoderProcesses.parent(of: $0) == nil } })
     }
 

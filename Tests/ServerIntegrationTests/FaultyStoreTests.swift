@@ -113,8 +113,7 @@ import Testing
                 expected[path] = answer.body
             }
             for number in 0..<Self.reserve { #expect(client.get("/r-\(number)")?.status == 200) }
-            service.process.send(signal: SIGTERM)
-            #expect(await service.process.end() == .exited(0))
+            await service.stop()
         }
         #expect(store.count >= Self.reserve)
         return expected

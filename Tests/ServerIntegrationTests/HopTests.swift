@@ -101,6 +101,17 @@ import Testing
         #expect(client.get("/a")?["X-Request-Id"] != made)
     }
 
+    @Test(arguments: ["max-age=600", "no-store"])
+    func `a response has one id, of its request, whatever the origin and the rules say`(cacheControl: String)
+        async throws
+    {
+        let origin = try Self.origin(fields: [("Cache-Control", cacheControl), ("X-Trace", "the origin's")])
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--request-id-header", "x-trace", "--set-response-fields", "X-TRACE:a rule's")
+        let client = try Client(server.port)
+        for id in ["one", "two", "three"] { #expect(client.get("/a", "X-Trace: \(id)")?.all("X-Trace") == [id]) }
+    }
+
     @Test func `a request that has gone in a circle is stopped`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))

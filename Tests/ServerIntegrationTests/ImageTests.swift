@@ -213,11 +213,19 @@ import URLSigning
             _ = await server.process.end()
         }
         let strict = try await ServerProcess(
-            origin: origin.url(""), "--cache-dir", store.path("cache"), "--damaged", "refuse")
+            origin: origin.url(""), "--cache-dir", store.path("cache"), "--damaged", "refuse", "--fallback-image",
+            try store.write(GradientPicture.bytes, to: "fallback.jpg"))
         let client = try Client(strict.port)
-        for _ in 0..<2 {
-            let answer = try #require(client.get("/image/w=50/a.jpg"))
+        // The second time because it is remembered, and once more from the image in memory.
+        for (path, cacheStatus) in [
+            ("/image/w=50/a.jpg", "fwd=uri-miss"), ("/image/w=50/a.jpg", "detail=NEGATIVE"),
+            ("/image/w=49/a.jpg", "fwd=uri-miss"),
+        ] {
+            let answer = try #require(client.get(path))
             #expect(answer.status == 422 && answer.text.contains("image-damaged"), "\(answer.text)")
+            #expect(answer["Cache-Status"]?.hasSuffix(cacheStatus) == true, "\(answer.fields)")
+            let image = try #require(client.get(path, "Accept: image/*"))
+            #expect(image.status == 422 && image.body == GradientPicture.bytes, "\(image.fields)")
         }
         #expect(try #require(client.get("/a.jpg")).status == 200)
         #expect(origin.requests.count == 2)

@@ -106,8 +106,7 @@ import Testing
         _ = client.get("/a?b=c", "User-Agent: t\"ester", "X-Request-Id: one")
         _ = client.get("/a?b=c", "traceparent: 00-1-2-3", "X-Request-Id: two")
         _ = client.ask("nonsense\r\n\r\n")
-        server.process.send(signal: SIGTERM)
-        #expect(await server.process.end() == .exited(0))
+        await server.stop()
         let text = try String(contentsOfFile: directory.path("log"), encoding: .utf8)
         let lines = try text.split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: any Sendable])

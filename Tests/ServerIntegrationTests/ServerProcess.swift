@@ -1,6 +1,8 @@
 import ConcurrencyPrimitives
 import Foundation
+import Glibc
 import TestSupport
+import Testing
 
 /// The built `imgcache-server`, which lies beside the test bundle, in front of an origin, on a free port.
 final class ServerProcess: Sendable {
@@ -40,6 +42,13 @@ final class ServerProcess: Sendable {
         self.port = port
     }
 
+    /// Has it shut down, which must succeed.
+    func stop() async {
+        process.send(signal: SIGTERM)
+        let ending = await process.end()
+        #expect(ending == .exited(0), "\(ending): \(process.errorOutput)")
+    }
+
     /// The most memory that it has had resident so far, in bytes.
     var peakMemory: Int { memory("VmHWM:") }
 
@@ -68,11 +77,6 @@ final class ServerProcess: Sendable {
 
     /// Waits until the log satisfies the condition.
     func logs(_ condition: ([[String: any Sendable]]) -> Bool) async -> Bool {
-        let end = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < end {
-            if condition(log) { return true }
-            try? await Task.sleep(for: .milliseconds(5))
-        }
-        return false
+        await eventually { condition(log) }
     }
 }

@@ -140,13 +140,8 @@ import Testing
 }
 
 extension ServerProcess {
-    /// Returns true if a client at that address is served within a minute.
+    /// Returns true if a client at that address is served in time.
     fileprivate func answers(from source: String) async -> Bool {
-        let end = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < end {
-            if let client = try? Client(port, from: source), client.get("/a")?.status == 200 { return true }
-            try? await Task.sleep(for: .milliseconds(20))
-        }
-        return false
+        await eventually { (try? Client(port, from: source))?.get("/a")?.status == 200 }
     }
 }

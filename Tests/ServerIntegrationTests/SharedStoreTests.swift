@@ -109,6 +109,9 @@ struct SharedStoreTests {
     @Test func `without credentials, with wrong ones and without a store the service serves`() async throws {
         let (store, origin) = (try await store(), try origin())
         let wrong = try await server(origin, store.endpoint, secret: "wrong")
+        // At the start, before anything was asked for, and once.
+        let line = "the remote store refuses the credentials; nothing is shared"
+        #expect(await eventually { wrong.process.errorOutput.contains(line) })
         #expect(try Client(wrong.port).get("/image/w=50/1.jpg")?.status == 200)
         let alone = try await server(origin, "http://127.0.0.1:1")
         #expect(try Client(alone.port).get("/image/w=50/1.jpg")?.status == 200)
@@ -117,6 +120,7 @@ struct SharedStoreTests {
         #expect(without.process.errorOutput.contains("nothing is shared with other machines"))
         #expect(origin.requests.count == 3)
         #expect(await end(wrong))
+        #expect(wrong.process.errorOutput.components(separatedBy: line).count == 2, "\(wrong.process.errorOutput)")
         #expect(await end(alone))
     }
 

@@ -36,8 +36,7 @@ struct StoreNodesTests {
                 #expect(answer.status == 200, "\(answer.text)")
                 if path.hasPrefix("/image/") { thumbnails[Self.number(of: path)] = answer.body }
             }
-            service.process.send(signal: SIGTERM)
-            #expect(await service.process.end() == .exited(0))
+            await service.stop()
             let command = try ChildProcess(
                 CommandRunner.executable, ["fleet", "status", Self.place],
                 environment: ProcessInfo.processInfo.environment.merging(ObjectStore.environment(store.endpoint)) { $1 }

@@ -1,11 +1,14 @@
 import Glibc
 
+/// The time that a test waits for what must happen, in seconds: beside all others on a slow machine a minute may be too short.
+public let patience = 600.0
+
 /// Waits until the condition holds, and looks each millisecond.
 ///
 /// - Returns: `false`: it did not hold within so many seconds, or the task was cancelled (by a `.timeLimit`).
 @discardableResult
 public func eventually(
-    within seconds: Double = 600, _ condition: () async throws -> Bool
+    within seconds: Double = patience, _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while true {
@@ -18,7 +21,7 @@ public func eventually(
 }
 
 /// Blocks the thread until the condition holds, for at most so many seconds: for work that holds a thread on purpose.
-public func block(within seconds: Double = 600, until condition: () -> Bool) {
+public func block(within seconds: Double = patience, until condition: () -> Bool) {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while !condition(), ContinuousClock.now < deadline { usleep(1000) }
 }

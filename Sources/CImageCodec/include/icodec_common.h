@@ -28,7 +28,7 @@ typedef struct {
     int32_t *stop; // see icodec_stop; NULL: nobody stops it
 } icodec_watch;
 
-/// Opens all libraries that are installed: for a process that will not be able to.
+/// Opens all libraries that are installed, and no other afterwards: for a process that will not be able to.
 void icodec_open_libraries(void);
 
 /// CPU seconds of the calling thread.

@@ -22,10 +22,15 @@ bool icodec_gif_count(icodec_gif *gif, icodec_description *description, icodec_e
 /// delivered from damaged data, if the limits allow that.
 bool icodec_gif_rows(icodec_gif *gif, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error);
 
-/// Draws the next frame on a canvas of zeros, then on what the previous call has left there. `*is_there` is false after the last one.
-/// A frame with a defect that the limits allow is the last.
-bool icodec_gif_draw_next(
-    icodec_gif *gif, uint8_t *canvas, bool *is_there, uint32_t *milliseconds, icodec_error *error);
+typedef struct {
+    bool is_there; // false after the last one
+    bool is_opaque; // no pixel of the canvas is transparent; false: some may be
+    uint32_t milliseconds;
+} icodec_gif_shown;
+
+/// Draws the next frame on a canvas of zeros, then on what the previous call has left there. A frame with a defect that the limits
+/// allow is the last.
+bool icodec_gif_draw_next(icodec_gif *gif, uint8_t *canvas, icodec_gif_shown *shown, icodec_error *error);
 
 /// The first defect of an image that is shown in part; the code is 0 if there is none.
 icodec_error icodec_gif_damage(const icodec_gif *gif);

@@ -29,6 +29,9 @@ icodec_resizer *icodec_resizer_create(
 /// Bytes that `icodec_resizer_create` will allocate.
 uint64_t icodec_resizer_memory(const icodec_axis *horizontal, const icodec_axis *vertical);
 
+/// Begins another image of the same size and axes.
+void icodec_resizer_restart(icodec_resizer *resizer, int flags, uint8_t *pixels);
+
 /// Processes the next row of the source, or the next two (`next` is NULL for one): two at once cost a quarter less, and
 /// the result is the same. Returns false if the watch ends the work: the resizer may then only be
 /// destroyed.

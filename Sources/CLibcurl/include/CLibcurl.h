@@ -16,7 +16,8 @@
 extern "C" {
 #endif
 
-/// Opens libcurl, once for the process; thread-safe. NULL when it is there, else why it is not (a static string).
+/// Opens libcurl, once for the process; thread-safe. NULL when it is there, else why it is not, until the thread's next call. It is tried
+/// again by the next call: a process without descriptors for a moment is not one without libcurl.
 const char *_Nullable clibcurl_load(void);
 
 /// Macros, and names that newer headers have: constants, for Swift.
@@ -54,6 +55,7 @@ CURLcode clibcurl_getinfo_offset(CURL *_Nonnull easy, CURLINFO info, curl_off_t 
 CURLcode clibcurl_getinfo_string(CURL *_Nonnull easy, CURLINFO info, const char *_Nullable *_Nonnull value);
 CURLcode clibcurl_getinfo_pointer(CURL *_Nonnull easy, CURLINFO info, void *_Nullable *_Nonnull value);
 
+/// NULL without memory, and without the descriptors by which it is woken: it would sleep through what other threads want.
 CURLM *_Nullable clibcurl_multi_init(void);
 CURLMcode clibcurl_multi_cleanup(CURLM *_Nonnull multi);
 CURLMcode clibcurl_multi_add_handle(CURLM *_Nonnull multi, CURL *_Nonnull easy);

@@ -15,12 +15,15 @@ enum { clinux_helper_socket = 3 };
 /// socketpair(2): two connected sockets of messages that arrive whole and in order (SOCK_SEQPACKET), closed by exec.
 int clinux_socket_pair(int sockets[2]);
 
-/// Sends a message with up to `clinux_most_descriptors` descriptors. A peer that is gone is EPIPE, not a signal.
-int clinux_send(int socket, const void *bytes, size_t count, const int *descriptors, int descriptor_count);
+/// Sends a message with up to `clinux_most_descriptors` descriptors. A peer that is gone is EPIPE, not a signal; one that has not read what it
+/// was sent is waited for, or EAGAIN.
+int clinux_send(
+    int socket, const void *bytes, size_t count, const int *descriptors, int descriptor_count, bool waits);
 
 enum { clinux_most_descriptors = 4 };
 
-/// Receives a message; 0: the peer is gone. Messages and descriptors beyond the room are EMSGSIZE, and none stays open.
+/// Receives a message; 0: the peer is gone. Messages and descriptors beyond the room are EMSGSIZE, descriptors that this process may not have
+/// (RLIMIT_NOFILE) EMFILE; none stays open then, and the message is lost.
 ssize_t clinux_receive(int socket, void *bytes, size_t room, int descriptors[clinux_most_descriptors], int *count);
 
 /// Waits until a descriptor can be read, or its peer is gone: 1; 0 after `milliseconds`.

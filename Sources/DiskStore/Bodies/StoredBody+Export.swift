@@ -39,7 +39,7 @@ extension StoredBody {
 
     /// Moves the body's file to `path`, out of a store that is not used again: its entry is a miss from then on.
     ///
-    /// No copy on the same file system; otherwise equals ``export(to:overwrite:)``.
+    /// No copy on the same file system; otherwise, and if another process has moved the file away, equals ``export(to:overwrite:mode:)``.
     package func move(to path: String, overwrite: Bool) throws(StoreError) {
         guard case .file(let target) = try ExportTarget(path), overwrite || FileStatus(at: path) == nil else {
             return try export(to: path, overwrite: overwrite)
@@ -51,6 +51,10 @@ extension StoredBody {
             try ExportTarget.rename(self.path, to: target, overwrite: overwrite)
         } catch  where error.errno == EXDEV {
             try export(to: path, overwrite: overwrite)
+        } catch  where error.errno == ENOENT {
+            // To the same target, or to another one; else it is the target's folder that does not exist.
+            if FileStatus(at: target)?.identity == file.status?.identity { return }
+            try export(to: path, overwrite: overwrite, mode: .copy)
         }
     }
 

@@ -1,5 +1,3 @@
-import Glibc
-
 /// A complete body, open for reading.
 ///
 /// While the value lives, the file keeps its name and its bytes, whatever is evicted, replaced or cleared: it holds a
@@ -41,7 +39,7 @@ package final class StoredBody: Sendable {
 
     deinit {
         guard let onClose else { return }
-        flock(file.descriptor, LOCK_UN)
+        file.unlock()
         onClose()
     }
 

@@ -17,7 +17,14 @@ final class File: Sendable {
         self.init(descriptor: descriptor, path: path)
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        unlock()
+        close(descriptor)
+    }
+
+    /// Ends the file's lock, if it has one. Closing is not enough: a child process that has just been forked shares the open file until it
+    /// runs its program.
+    func unlock() { flock(descriptor, LOCK_UN) }
 
     var status: FileStatus? {
         var status = stat()

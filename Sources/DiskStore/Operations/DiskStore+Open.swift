@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Glibc
 import Logging
 
@@ -120,13 +121,22 @@ enum Boot {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// The kernel's random identifier of this boot; 0 if it cannot be read: a body is then checked whenever it is
+    private static let known = Locked<Int64?>(nil)
+
+    /// The kernel's random identifier of this boot; 0 while it cannot be read: a body is then checked whenever it is
     /// opened.
-    static let current: Int64 = {
+    static var current: Int64 {
+        known.withLock { known in
+            if known == nil { known = read() }
+            return known ?? 0
+        }
+    }
+
+    private static func read() -> Int64? {
         guard let file = try? File("/proc/sys/kernel/random/boot_id", O_RDONLY),
             let text = try? file.bytes(at: 0, count: 36)
-        else { return 0 }
+        else { return nil }
         let hash = text.withUnsafeBytes { Checksum(of: $0).low }
         return Int64(bitPattern: hash | 1)
-    }()
+    }
 }

@@ -43,17 +43,24 @@ extension DiskStore {
         return page
     }
 
-    /// Removes the entries whose URL matches and their partials, and invalidates `scope`, which must include all of
-    /// them.
+    /// Removes the entries and partials that match, and invalidates `scope`, which must include all of them.
     ///
     /// Works in steps, between which other callers proceed. Content requested meanwhile may remain.
+    ///
+    /// - Parameters:
+    ///   - matches: Decides by an entry's URL.
+    ///   - matchesPartial: Decides by a partial's header. Default: no partial is removed.
     @discardableResult
     package func remove(
-        invalidating scope: InvalidationScope, where matches: (String) -> Bool
+        invalidating scope: InvalidationScope, where matches: (String) -> Bool,
+        partials matchesPartial: (PartialInfo) -> Bool = { _ in false }
     ) throws(StoreError) -> PruneResult {
-        try invalidating(scope) { () throws(StoreError) in
+        // Before the epoch ends, so that none is continued in the next one; those that are begun until then are removed below.
+        let partials = try removePartials(where: matchesPartial)
+        return try invalidating(scope) { () throws(StoreError) in
             let reader = try reader()
             var result = PruneResult.nothing
+            result.partials = try partials + removePartials(where: matchesPartial)
             var place = Int64.max
             while true {
                 let step = try reader.urls(before: place, limit: Self.scanStep)

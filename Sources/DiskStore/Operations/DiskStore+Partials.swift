@@ -53,6 +53,15 @@ extension DiskStore {
         try withIndex { (index) throws(StoreError) in try index.removePartials(for: key) }
     }
 
+    /// Removes the partials that match, those in use as ``removePartials(for:)``.
+    ///
+    /// - Returns: Their number.
+    func removePartials(where matches: (PartialInfo) -> Bool) throws(StoreError) -> Int {
+        let found = try partials().filter(matches)
+        for partial in found { try removePartials(for: partial.key) }
+        return found.count
+    }
+
     private func info(of row: PartialRow) throws(StoreError) -> PartialInfo? {
         guard let files = try openFiles(of: row), let recordStatus = files.recordFile.status,
             let dataStatus = files.data.status

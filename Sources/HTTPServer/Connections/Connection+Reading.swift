@@ -85,7 +85,7 @@ extension Connection {
         requests += 1
         let request = Request(
             head: head, client: requester, peer: client, content: content,
-            id: RequestID.id(in: head.fields, named: listener.idField) { numbers.next() },
+            id: RequestID.id(in: head.fields, named: listener.settings.idField) { numbers.next() },
             received: .now)
         var current = RequestContext(request)
         if isDraining { current.keepsAlive = false }

@@ -73,7 +73,7 @@ extension Connection {
             minorVersion: current.request.head.minorVersion,
             ResponseHead.Additions(
                 via: response.via,
-                id: listener.settings.idFieldName.map { ($0, current.request.id) }, date: date.value()), to: &buffer)
+                id: listener.settings.idField.map { ($0, current.request.id) }, date: date.value()), to: &buffer)
         if rest == nil, current.keepsAlive { keep(response, head: buffer, idStart, content: bytes) }
         buffer.writeBytes(bytes)
         current.bytesSent = Int64(bytes.count)

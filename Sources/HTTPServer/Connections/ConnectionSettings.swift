@@ -1,4 +1,6 @@
 package import ConcurrencyPrimitives
+import HTTPSemantics
+package import HTTPTypes
 
 /// The settings common to all connections of a listener.
 package struct ConnectionSettings: Sendable, Hashable {
@@ -20,8 +22,8 @@ package struct ConnectionSettings: Sendable, Hashable {
     package var responseRate = MinimumRate(bytesPerSecond: 4 << 10)
     /// The proxies in front whose information about the client is trusted.
     package var trustedProxies = TrustedProxies()
-    /// The field of the request's id; nil: none is sent.
-    package var idFieldName: String? = "X-Request-Id"
+    /// The field of the request's id, in place of a response's own; nil: none is sent.
+    package var idField: HTTPField.Name? = .known("X-Request-Id")
 
     package init() {}
 }

@@ -9,8 +9,6 @@ package final class Listener: Sendable {
     let budget: ContentBudget
     package let connections: ConnectionRegistry
     let responses = RunningResponses()
-    /// The field of the request's id.
-    let idField: HTTPField.Name?
 
     package init(
         settings: ConnectionSettings, handler: any RequestHandler, observer: (any RequestObserver)?,
@@ -23,7 +21,6 @@ package final class Listener: Sendable {
         self.admission = admission
         self.connections = connections
         budget = ContentBudget(settings.contentBudget)
-        idField = settings.idFieldName.flatMap { HTTPField.Name($0) }
     }
 
     /// Lets each connection finish its present request, and closes those that have not after `time`. Event loops may be

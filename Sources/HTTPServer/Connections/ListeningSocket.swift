@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import HTTPTypes
 package import NIOCore
 package import NIOPosix
 
@@ -15,7 +16,7 @@ package enum ListeningSocket {
             prepared[ObjectIdentifier(loop)] = try await loop.submit {
                 let settings = listener.settings
                 return NIOLoopBound(
-                    PreparedResponses(limits: settings.limits, idName: settings.idFieldName), eventLoop: loop)
+                    PreparedResponses(limits: settings.limits, idName: settings.idField?.rawName), eventLoop: loop)
             }.get()
         }
         return try await ServerBootstrap(group: group)

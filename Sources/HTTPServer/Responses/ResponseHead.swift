@@ -19,8 +19,8 @@ enum ResponseHead {
     struct Additions {
         /// This proxy's member of Via; nil for a response of its own.
         var via: String?
-        /// Name and value of the field with the request's id.
-        var id: (name: String, value: String)?
+        /// Name and value of the field with the request's id, in place of a field of that name.
+        var id: (name: HTTPField.Name, value: String)?
         /// The value for a response without a Date.
         var date: String
     }
@@ -40,7 +40,7 @@ enum ResponseHead {
         var viaLines = via == nil ? 0 : head.headerFields[values: .via].count
         for field in head.headerFields {
             switch field.name {
-            case .contentLength, .transferEncoding, .connection: continue
+            case .contentLength, .transferEncoding, .connection, additions.id?.name: continue
             case .date: hasDate = true
             case .via:
                 viaLines -= 1
@@ -57,8 +57,8 @@ enum ResponseHead {
         if let via { writeField("Via", via, to: &buffer) }
         if !hasDate { writeField("Date", additions.date, to: &buffer) }
         if let id = additions.id {
-            idStart = buffer.writerIndex - start + id.name.utf8.count + 2
-            writeField(id.name, id.value, to: &buffer)
+            idStart = buffer.writerIndex - start + id.name.rawName.utf8.count + 2
+            writeField(id.name.rawName, id.value, to: &buffer)
         }
         switch framing {
         case .none, .untilClose: break

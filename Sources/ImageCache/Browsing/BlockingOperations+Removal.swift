@@ -31,31 +31,29 @@ extension BlockingOperations {
             let shared = try remove(FileRequest(url))
             let key = cache.fetcher.rules.keyURL(of: url)
             cache.fetcher.remote?.invalidate([EntryKey(ofShared: key)], url: key, allOwners: true)
-            return try shared + removeMatches(.url(key), invalidating: .resource(key))
-        case .prefix, .host: return try removeMatches(target, invalidating: .everything)
+            return try shared + removeMatches(RemovalTarget.url(key).matcher, invalidating: .resource(key))
+        case .prefix, .host: return try remove(RemoteInvalidation(target), where: target.matcher)
+        case .everything:
+            cache.fetcher.remote?.invalidate(.everything)
+            return try clear(.everything)
         }
     }
 
-    private func removeMatches(
-        _ target: RemovalTarget, invalidating scope: InvalidationScope
+    /// Removes the entries and partials of many URLs.
+    ///
+    /// - Parameter scope: The scope that machines which share a store are told.
+    func remove(
+        _ scope: RemoteInvalidation?, where matches: (String) -> Bool
     ) throws(ImageCacheError) -> RemovalResult {
-        let matches = target.matcher
-        var urls: Set<String> = []
-        defer { if let scope = RemoteInvalidation(target) { cache.fetcher.remote?.invalidate(scope, urls: urls) } }
-        let result = try translating {
-            let removed = try store.remove(invalidating: scope) { url in
-                guard matches(url) else { return false }
-                urls.insert(url)
-                return true
-            }
-            var result = RemovalResult(removed, partials: 0)
-            for partial in try store.partials() {
-                guard let record = ResponseRecord(decoding: partial.header), matches(record.url) else { continue }
-                try store.removePartials(for: partial.key)
-                result.partials += 1
-            }
-            return result
-        }
+        // Before the removal: what is requested meanwhile must not come from the shared store.
+        if let scope { cache.fetcher.remote?.invalidate(scope) }
+        return try removeMatches(matches, invalidating: .everything)
+    }
+
+    private func removeMatches(
+        _ matches: (String) -> Bool, invalidating scope: InvalidationScope
+    ) throws(ImageCacheError) -> RemovalResult {
+        let result = try translating { try store.removeMatches(matches, invalidating: scope) }
         if result.entries > 0 { cache.forgetImages() }
         return result
     }
@@ -63,10 +61,11 @@ extension BlockingOperations {
     private func removeEntry(_ id: Int64) throws(ImageCacheError) -> RemovalResult {
         defer { cache.forgetImages() }
         return try translating {
-            guard let entry = try store.entry(id),
-                try store.remove(entry, invalidating: entry.key.isOfDerivedImages ? nil : entry.key.ofDerivedImages)
-            else { return RemovalResult() }
+            guard let entry = try store.entry(id) else { return RemovalResult() }
+            // In this order, as for several.
             cache.fetcher.remote?.invalidate([entry.key], url: entry.url, allOwners: false)
+            guard try store.remove(entry, invalidating: entry.key.isOfDerivedImages ? nil : entry.key.ofDerivedImages)
+            else { return RemovalResult() }
             return RemovalResult(entries: 1, bytes: entry.allocated)
         }
     }
@@ -116,5 +115,18 @@ extension BlockingOperations {
                 part == .partials ? .partials : .everything, sparingPins: !includingPins)
             return RemovalResult(cleared, partials: try before - store.partials().count)
         }
+    }
+}
+
+extension DiskStore {
+    /// Removes the entries and partials whose URL matches.
+    @discardableResult
+    func removeMatches(
+        _ matches: (String) -> Bool, invalidating scope: InvalidationScope
+    ) throws(StoreError) -> RemovalResult {
+        let removed = try remove(invalidating: scope, where: matches) { partial in
+            ResponseRecord(decoding: partial.header).map { matches($0.url) } ?? false
+        }
+        return RemovalResult(removed)
     }
 }

@@ -13,6 +13,9 @@ public enum RemovalTarget: Sendable, Hashable {
     case host(String)
     /// Everything of one owner (``FileRequest/owner``): entries, partial downloads, lists and pins.
     case owner(String)
+    /// Everything of everybody but what is pinned. As ``DownloadCache/clear(_:includingPins:)``, and unlike it for all machines that share a
+    /// store.
+    case everything
 }
 
 /// A part of a cache.
@@ -41,7 +44,7 @@ public struct RemovalResult: Sendable, Hashable {
     }
 
     init(_ result: PruneResult, partials: Int = 0) {
-        self.init(entries: result.entries, partials: partials, bytes: result.bytes)
+        self.init(entries: result.entries, partials: result.partials + partials, bytes: result.bytes)
     }
 
     static func + (left: Self, right: Self) -> Self {
@@ -130,6 +133,7 @@ extension RemovalTarget {
         case .host(let host):
             let wanted = host.lowercased()
             return { (try? HTTPURL($0))?.host == wanted }
+        case .everything: return { _ in true }
         case .entry, .owner: return { _ in false }
         }
     }

@@ -67,6 +67,15 @@ public struct ImageProcessor: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 }
 
+extension [ImageProcessor] {
+    /// Applies one after the other.
+    func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+        var image = image
+        for processor in self { image = try processor.process(image, within: budget) }
+        return image
+    }
+}
+
 private struct ClosureProcessing: ImageProcessing {
     let identity: String
     let change: @Sendable (DecodedImage) throws(ImageCodecError) -> DecodedImage

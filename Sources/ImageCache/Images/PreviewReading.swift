@@ -33,10 +33,8 @@ final class OwnPreview: PreviewReading {
             read += bytes.count
             if try preview.append(bytes) { hasBetter = true }
         }
-        guard hasBetter, var image = try preview.image() else { return nil }
+        guard hasBetter, let image = try preview.image() else { return nil }
         hasBetter = false
-        let budget = ImageBudget(limits: limits)
-        for processor in processors { image = try processor.process(image, within: budget) }
-        return image
+        return try processors.process(image, within: ImageBudget(limits: limits))
     }
 }

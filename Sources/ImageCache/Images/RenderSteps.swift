@@ -9,8 +9,7 @@ struct RenderSteps: Sendable {
     func run(
         on decoded: DecodedImage, of header: ImageHeader, within budget: ImageBudget
     ) throws(ImageCodecError) -> RenderedContent {
-        var image = decoded
-        for processor in processors { image = try processor.process(image, within: budget) }
+        let image = try processors.process(decoded, within: budget)
         let processed = budget.spent
         var rendered = RenderedContent(content: .pixels(image), damage: image.damage)
         if output == .description {
@@ -32,9 +31,7 @@ struct RenderSteps: Sendable {
     ) throws(ImageCodecError) -> RenderedContent {
         let reader = try decoder.frames(of: source, to: sizing, within: budget)
         let file = try encoder.encode(reader, within: budget) { (frame) throws(ImageCodecError) in
-            var image = frame
-            for processor in processors { image = try processor.process(image, within: budget) }
-            return image
+            try processors.process(frame, within: budget)
         }
         var rendered = RenderedContent(
             content: .encoded(file.bytes, encoder.format, width: file.width, height: file.height), damage: file.damage)

@@ -139,16 +139,19 @@ struct Fetcher: Sendable {
         let found = try await lookInRemote(
             RemoteLook(
                 resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer))
+        var (served, isHit) = (CachedFile?.none, found.hasParts)
         if let entry = found.entry {
             switch try plan(resolved) {
             case .serve(let file):
-                remote?.noteUse(file.body.entry.id == entry)
-                return file.body.entry.id == entry ? file.fromRemote : file
+                isHit = file.body.entry.id == entry
+                served = isHit ? file.fromRemote : file
             case .ask(let request):
-                remote?.noteUse(request.candidates.contains { $0.entry.id == entry })
+                isHit = request.candidates.contains { $0.entry.id == entry }
                 conditional = request
             }
         }
+        if found.wasAsked { remote?.noteLookUp(isHit) }
+        if let served { return served }
         return try await askOrigin(
             OriginRequest(
                 resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
@@ -181,7 +184,7 @@ struct Fetcher: Sendable {
                 return try await askOrigin(
                     OriginRequest(
                         resolved: request, conditional: conditional, generation: generation, task: task,
-                        consumer: .file, lock: lock), filling: RemoteFill())
+                        consumer: .file, lock: lock), filling: RemoteFill(knowing: remote?.knownPosition))
             }
         }
         subscription.keepUntilEnd()

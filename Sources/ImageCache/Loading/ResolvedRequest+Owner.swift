@@ -5,6 +5,28 @@ import HTTPTypes
 
 /// Whose a request is.
 extension ResolvedRequest {
+    /// Those to whom a response may be given by its key alone, on whatever machine they ask.
+    enum Audience: Sendable, Hashable {
+        /// Everybody: the request has neither credentials nor an owner, and its key is its URL.
+        case everybody
+        /// The owner: the key has the name that the caller gives, or a fingerprint of all the credentials.
+        case owner
+        /// Nobody else can be told by the key: cookies, what `.netrc` says, and passwords are in none. Two users may have the same
+        /// name, and two machines files of the same name.
+        case unknown
+    }
+
+    var audience: Audience {
+        if request.owner != nil { return .owner }
+        if request.fields.contains(.cookie) || request.transfer.netrc != .off { return .unknown }
+        guard let owner else { return isKeyOfOwn ? .everybody : .unknown }
+        // Of several credentials the key has one.
+        let count = [
+            request.transfer.credentials != nil, hasUserinfo, request.fields.contains(.authorization),
+        ].count { $0 }
+        return count == 1 && owner.hasPrefix(Self.fingerprintPrefix) ? .owner : .unknown
+    }
+
     /// Whose namespace the entry belongs to: what the caller says, else whoever the credentials name. An answer to one
     /// user's credentials is never another's, and no password is written to disk.
     static func owner(of request: FileRequest, userinfo: Substring?) -> String? {

@@ -20,6 +20,8 @@ final class ResolvedRequest: Sendable {
     /// for an owner that the caller names.
     let keyForEverybody: EntryKey?
     let owner: String?
+    /// True if the URL brings credentials along.
+    let hasUserinfo: Bool
     private let rules: CacheRules
     /// The request for the whole representation, as the caching rules see it.
     let cacheRequest: CacheRequest
@@ -70,6 +72,7 @@ final class ResolvedRequest: Sendable {
             ?? rules.keyURL(of: parsed)
         isKeyOfOwn = url == parsed.normalized
         owner = Self.owner(of: request, userinfo: parsed.userinfo.map { $0[...] })
+        hasUserinfo = parsed.userinfo != nil
         let digest = request.isSafeQuery ? try request.body.map(BodyDigest.digest(of:))?.hexadecimal : nil
         // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
         let method = request.isSafeQuery ? request.method : .get
@@ -91,6 +94,7 @@ final class ResolvedRequest: Sendable {
         url = other.url
         isKeyOfOwn = other.isKeyOfOwn
         owner = other.owner
+        hasUserinfo = other.hasUserinfo
         key = other.key
         keyForEverybody = other.keyForEverybody
         var cacheRequest = other.cacheRequest

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import DiskStore
 import HTTPCaching
 import HTTPTypes
@@ -8,28 +9,23 @@ extension Fetcher {
     /// so that its age is right. The caching rules decide then, as about everything on the disk.
     ///
     /// - Returns: The new entry, if something was found that may be stored.
-    func storeFromRemote(
-        _ look: RemoteLook, isAgain: Bool = false
-    ) async -> RemoteFinding {
-        var finding = RemoteFinding()
+    func storeFromRemote(_ look: RemoteLook) async -> RemoteFinding {
+        var finding = RemoteFinding(fill: RemoteFill(knowing: remote?.knownPosition))
         let (resolved, generation) = (look.resolved, look.generation)
         guard let remote, look.conditional.candidates.isEmpty, mayUseRemote(resolved) else { return finding }
-        let found = await remote.object(for: resolved.key, of: resolved.url, isAgain: isAgain)
-        finding.fill.generation = found.generation
+        let found = await remote.object(for: resolved.key, of: resolved.url)
+        defer { look.task.context.shared.withLock { $0.hasLooked = true } }
+        finding.wasAsked = found.wasAsked
+        if let epoch = found.epoch { (finding.fill.epoch, finding.fill.position) = (epoch, epoch.position) }
         guard let object = found.object else { return finding }
         if let parts = object.parts {
-            finding.entry = await storeParts(
-                parts, of: object.record, remote, for: look, isAgain: isAgain)
+            (finding.entry, finding.hasParts) = await storeParts(parts, of: object.record, remote, for: look)
             return finding
         }
         guard isUsable(object.record, for: resolved),
-            let variant = rules.variantKey(of: object.record.response),
-            let entry = await store(object, variant, resolved, generation)
-        else {
-            if !isAgain { remote.noteUse(false) }
-            return finding
-        }
-        finding.entry = entry
+            let variant = rules.variantKey(of: object.record.response)
+        else { return finding }
+        finding.entry = await store(object, variant, resolved, generation)
         return finding
     }
 
@@ -57,7 +53,7 @@ extension Fetcher {
     /// Uploads a file that the origin has just sent or confirmed, behind the response.
     ///
     /// - Parameter fill: The state before the origin was asked.
-    /// - Returns: False if it cannot be shared.
+    /// - Returns: False if it cannot be shared, or has been confirmed in parts only.
     @discardableResult
     func share(_ file: CachedFile, _ resolved: ResolvedRequest, _ fetch: Fetch, _ fill: RemoteFill) -> Bool {
         guard let remote, [.network, .networkResumed, .revalidated].contains(file.source), file.isStored,
@@ -66,8 +62,7 @@ extension Fetcher {
         guard file.size > remote.configuration.maxBodySize else {
             return remote.upload(file, url: resolved.url, for: resolved.key, fill)
         }
-        shareParts(of: file, resolved, remote, fetch, fill)
-        return false
+        return shareParts(of: file, resolved, remote, fetch, fill)
     }
 
     // MARK: Rules
@@ -93,25 +88,30 @@ extension Fetcher {
     func isShareable(_ resolved: ResolvedRequest) -> Bool {
         let request = resolved.request
         guard let remote, request.method == .get, request.body == nil else { return false }
-        // Under a key of another name stands what was asked for with a signature, or whatever the caller says.
-        return remote.configuration.sharesPrivateResponses
-            || resolved.owner == nil && resolved.isKeyOfOwn && !request.fields.contains(.cookie)
+        switch resolved.audience {
+        case .everybody: return true
+        case .owner: return remote.configuration.sharesPrivateResponses
+        case .unknown: return false
+        }
     }
 
-    /// True if a response is for every user: the rules of a shared cache let it be stored (RFC 9111 section 3).
+    /// True if a response is for all whom its key is for: for everybody, if the rules of a shared cache let it be stored (RFC 9111
+    /// section 3).
     func isShareable(_ response: StoredResponse, _ resolved: ResolvedRequest, _ remote: RemoteCache) -> Bool {
         guard response.status == .ok, response.ownVersion == nil, rules.variantKey(of: response) != nil else {
             return false
         }
-        if remote.configuration.sharesPrivateResponses { return true }
+        if resolved.audience == .owner { return true }
         return !response.fields.contains(.setCookie) && isStorable(response, resolved, in: .shared)
     }
 
     /// True if a response from the remote store is one to this URL that this cache would have stored itself.
     func isUsable(_ record: ResponseRecord, for resolved: ResolvedRequest) -> Bool {
         let response = record.response
-        return record.url == resolved.url && response.status == .ok && response.requestMethod == .get
-            && !response.isInvalidated && response.ownVersion == nil && isStorable(response, resolved, in: rules.mode)
+        // Whoever has stored it may have shared more than this machine does.
+        guard let remote, isShareable(response, resolved, remote) else { return false }
+        return record.url == resolved.url && response.requestMethod == .get && !response.isInvalidated
+            && isStorable(response, resolved, in: rules.mode)
     }
 
     private func isStorable(_ response: StoredResponse, _ resolved: ResolvedRequest, in mode: CacheMode) -> Bool {

@@ -39,6 +39,7 @@ final class RemoteTraffic: Sendable {
                 counts.writes += 1
                 counts.bytesWritten += Int64(request.body?.count ?? 0)
             case .delete: counts.deletions += 1
+            case .get where request.url.contains("list-type="): counts.listings += 1
             default: counts.reads += 1
             }
         }

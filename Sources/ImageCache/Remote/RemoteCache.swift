@@ -19,6 +19,8 @@ final class RemoteCache: Sendable {
 
     struct State {
         var breaker: CircuitBreaker
+        /// The object whose read has failed or was slow last: while the store is left alone, a read of it tells if it works again.
+        var suspect: String?
         var reads = PendingReads()
         var notices = RemoteNotices()
         /// The store's way with conditions of uploads; nil: not known yet.
@@ -32,14 +34,25 @@ final class RemoteCache: Sendable {
         /// Tells the fleet of them.
         var teller: Task<Void, Never>?
         var news = RemoteNews()
+        var scopes = RemoteScopeNews()
         var idle: [Promise<Bool>] = []
         var workers: [Int: Task<Void, Never>] = [:]
         var lastWorker = 0
     }
 
+    /// The bodies' parts that are read at once, each in memory.
+    private static let maxParts = 16
+
     let configuration: RemoteStoreConfiguration
-    let tier: any RemoteTier
-    private let transport: any HTTPTransport
+    /// For whatever somebody waits for.
+    let tier: S3Tier
+    /// For changes behind the response: long uploads are not in the way of reads.
+    let uploadTier: S3Tier
+    /// The places of requests that somebody waits for, and of parts, which are long. The transport has as many, so that none waits there, where
+    /// no time would run out.
+    let reads: AsyncSemaphore
+    let parts = AsyncSemaphore(RemoteCache.maxParts)
+    private let transports: [any HTTPTransport]
     private let traffic = RemoteTraffic()
     let store: DiskStore
     let executor: BlockingExecutor
@@ -53,16 +66,20 @@ final class RemoteCache: Sendable {
     ) {
         var configuration = configuration
         configuration.maxBodySize = min(max(0, configuration.maxBodySize), 64 << 20)
+        configuration.maxReads = max(1, configuration.maxReads)
         self.configuration = configuration
         self.store = store
         self.executor = executor
         self.now = now
         self.logger = logger
-        transport = MeteredTransport(configuration.transport ?? TransferEngine(), traffic)
-        tier = S3Tier(
-            configuration, over: transport,
-            sizeLimit: Int(max(configuration.maxBodySize, configuration.partSize)) + RemoteObject.maxHeadSize,
-            now: now)
+        reads = AsyncSemaphore(configuration.maxReads)
+        let given = configuration.transport
+        transports = [configuration.maxReads + Self.maxParts, max(1, configuration.maxUploads)].map { [traffic] width in
+            MeteredTransport(given ?? TransferEngine.ofStore(width: width), traffic)
+        }
+        let sizeLimit = Int(max(configuration.maxBodySize, configuration.partSize)) + RemoteObject.maxHeadSize
+        tier = S3Tier(configuration, over: transports[0], sizeLimit: sizeLimit, now: now)
+        uploadTier = tier.over(transports[1])
         var limits = CircuitBreaker.Limits()
         limits.failures = max(1, configuration.failureLimit)
         limits.slow = configuration.slowResponse
@@ -94,53 +111,51 @@ final class RemoteCache: Sendable {
 
     // MARK: Reading
 
-    /// The object that is stored for a key, verified, and of its resource's generation; `nil`: there is none, or none that can be had now.
-    ///
-    /// - Parameter isAgain: True for a look-up that was counted as a miss before.
-    /// - Returns: The generation is nil if the store cannot tell.
-    func object(
-        for key: EntryKey, of url: String, isAgain: Bool = false
-    ) async -> (object: RemoteObject?, generation: RemoteGeneration?) {
-        guard mayAsk() else { return (nil, nil) }
-        // Both are looked at before the origin is asked.
-        async let generation = generation(of: url)
-        let object = await object(for: key, isAgain: isAgain)
-        guard let object else { return (nil, await generation) }
-        guard let current = await generation, current.allows(object.generation) else {
-            if !isAgain { noteUse(false) }
-            return (nil, await generation)
-        }
-        return (object.object, current)
+    /// The outcome of a look-up of a response.
+    struct LookUp: Sendable {
+        /// Verified, and of its resource's epoch; nil: there is none, or none that can be had now.
+        var object: RemoteObject?
+        /// The resource's; nil: the store cannot tell.
+        var epoch: RemoteEpoch?
+        /// False if the store is left alone.
+        var wasAsked = true
     }
 
-    private func object(
-        for key: EntryKey, isAgain: Bool
-    ) async -> (object: RemoteObject, generation: RemoteGeneration)? {
-        let began = ContinuousClock.now
+    /// The object that is stored for a key.
+    func object(for key: EntryKey, of url: String) async -> LookUp {
+        // Both are looked at before the origin is asked.
+        async let epoch = epoch(of: url)
+        switch await storedObject(for: key) {
+        case .skipped: return LookUp(wasAsked: false)
+        case .failed: return LookUp(epoch: await epoch)
+        case .done(let found):
+            guard let found, let current = await epoch, current.allows(found.stamp) else {
+                return LookUp(epoch: await epoch)
+            }
+            return LookUp(object: found.object, epoch: current)
+        }
+    }
+
+    private typealias StoredObject = (object: RemoteObject, stamp: RemoteStamp?)
+
+    private func storedObject(for key: EntryKey) async -> ObjectReading<StoredObject?> {
+        let name = key.remoteKey
         let reading: RemoteReading
-        do throws(RemoteError) {
-            reading = try await whileClosed { [tier] () throws(RemoteError) in
-                try await tier.read(key.remoteKey, unless: nil)
-            }
-        } catch {
-            note(error, after: .now - began)
-            if case .damaged(let reason) = error {
-                deleteDamaged(key.remoteKey, reason)
-            } else if !isAgain {
-                noteUse(false)
-            }
-            return nil
+        switch await self.reading(
+            name, in: reads, byteCount: { $0.bytes?.count ?? 0 },
+            { (tier) async throws(RemoteError) in try await tier.read(name, unless: nil) })
+        {
+        case .skipped: return .skipped
+        case .failed(let error):
+            if case .damaged(let reason) = error { deleteDamaged(name, reason) }
+            return .failed(error)
+        case .done(let value): reading = value
         }
-        let bytes = reading.bytes
-        responded(after: .now - began - Self.time(for: bytes?.count))
-        guard let bytes else {
-            if !isAgain { noteUse(false) }
-            return nil
-        }
+        guard let bytes = reading.bytes else { return .done(nil) }
         let (content, stamp) = RemoteStamp.split(bytes)
         guard var object = RemoteObject(decoding: content, key: key) else {
-            deleteDamaged(key.remoteKey, "it is not the object of this key")
-            return nil
+            deleteDamaged(name, "it is not the object of this key")
+            return .done(nil)
         }
         let now = now()
         // The store's times are whole seconds: a response is not from the future for that.
@@ -148,11 +163,11 @@ final class RemoteCache: Sendable {
             stamp?.shift(now: now, age: reading.age) ?? 0, now.timeIntervalSince(object.record.response.responseTime))
         object.record.response.requestTime += shift
         object.record.response.responseTime += shift
-        return (object, stamp?.generation ?? .first)
+        return .done((object, stamp))
     }
 
-    /// An object was used, or was of no use to the request.
-    func noteUse(_ isHit: Bool) {
+    /// A look-up is over, with all its looks: an object was used, or nothing was of use to the request.
+    func noteLookUp(_ isHit: Bool) {
         state.withLock { state in if isHit { state.counts.hits += 1 } else { state.counts.misses += 1 } }
     }
 
@@ -220,17 +235,17 @@ final class RemoteCache: Sendable {
         switch change.work {
         case .upload(let file, let url, let key, let fill):
             lease = fill.lease
-            guard let generation = await generation(of: fill, url), store.isCurrent(file.generation.epoch),
+            guard let stamp = await stamp(of: fill, url), store.isCurrent(file.generation.epoch),
                 let bytes = Self.object(of: file, url, key)
             else { return }
-            object = bytes + RemoteStamp(generation: generation, uploaded: now()).encoded
+            object = bytes + stamp.encoded
         case .image(let image, let generation):
             guard store.isCurrent(generation.epoch) else { return }
             object = image.encoded
         case .delete, .parts: break
         }
         let content = object
-        let isDone = await changing(expecting: Self.time(for: content?.count)) { (tier) async throws(RemoteError) in
+        let isDone = await changing { (tier) async throws(RemoteError) in
             guard let content else {
                 try await tier.delete(change.key)
                 return false
@@ -257,10 +272,12 @@ final class RemoteCache: Sendable {
         withExtendedLifetime(dropped) {}
     }
 
-    /// Makes the changes that wait, for a limited time, and shuts down.
+    /// Tells the fleet of what it was not told yet, makes the changes that wait, and shuts down: in this time altogether.
     func close(within time: Duration) async {
+        let deadline = ContinuousClock.now + time
+        func left() -> Duration { max(.zero, deadline - .now) }
         await stopWatching()
-        await finishTelling(within: time)
+        await finishTelling(within: left())
         let idle = Promise<Bool>()
         let isIdle = state.withLock { state in
             if !state.queue.isIdle { state.idle.append(idle) }
@@ -268,14 +285,14 @@ final class RemoteCache: Sendable {
         }
         if !isIdle {
             let timer = Task {
-                try? await Task.sleep(for: time)
+                try? await Task.sleep(for: left())
                 idle.fulfill(false)
             }
             let isFlushed = await idle.valueDespiteCancellation()
             timer.cancel()
             if !isFlushed { await stop() }
         }
-        await transport.shutDown()
+        for transport in transports { await transport.shutDown() }
     }
 
     private func stop() async {
@@ -283,5 +300,16 @@ final class RemoteCache: Sendable {
         let workers = state.withLock { Array($0.workers.values) }
         for worker in workers { worker.cancel() }
         for worker in workers { await worker.value }
+    }
+}
+
+extension TransferEngine {
+    /// An engine for requests to a store: so many at a time, whatever becomes of them.
+    fileprivate static func ofStore(width: Int) -> TransferEngine {
+        var configuration = Configuration()
+        configuration.maxTransfers = width
+        configuration.maxPerHost = width
+        configuration.adaptsToHosts = false
+        return TransferEngine(configuration: configuration)
     }
 }

@@ -70,28 +70,23 @@ struct RemoteImage: Sendable {
 extension RemoteCache {
     /// The derived image with an identity, verified; `nil`: there is none, or none that can be had now.
     func image(_ identity: RemoteImage.Identity) async -> RemoteImage? {
-        let image = await storedImage(identity)
-        state.withLock { state in
-            if image == nil { state.counts.imageMisses += 1 } else { state.counts.imageHits += 1 }
+        let name = identity.remoteKey
+        let reading = await self.reading(name, in: reads, byteCount: { $0?.count ?? 0 }) {
+            (tier) async throws(RemoteError) in
+            try await tier.get(name)
         }
+        var image: RemoteImage?
+        switch reading {
+        case .skipped: return nil
+        case .failed(.damaged(let reason)): deleteDamaged(name, reason)
+        case .failed, .done(nil): break
+        case .done(let object?):
+            image = RemoteImage(decoding: object, identity)
+            if image == nil { deleteDamaged(name, "it is not the image of this key") }
+        }
+        let isHit = image != nil
+        state.withLock { state in if isHit { state.counts.imageHits += 1 } else { state.counts.imageMisses += 1 } }
         return image
-    }
-
-    private func storedImage(_ identity: RemoteImage.Identity) async -> RemoteImage? {
-        guard mayAsk() else { return nil }
-        let began = ContinuousClock.now
-        do throws(RemoteError) {
-            let name = identity.remoteKey
-            let object = try await whileClosed { [tier] () throws(RemoteError) in try await tier.get(name) }
-            responded(after: .now - began - Self.time(for: object?.count))
-            guard let object else { return nil }
-            if let image = RemoteImage(decoding: object, identity) { return image }
-            deleteDamaged(identity.remoteKey, "it is not the image of this key")
-        } catch {
-            note(error, after: .now - began)
-            if case .damaged(let reason) = error { deleteDamaged(identity.remoteKey, reason) }
-        }
-        return nil
     }
 
     /// Stores a derived image for other machines, after what waits already.

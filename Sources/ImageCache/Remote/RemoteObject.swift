@@ -12,9 +12,9 @@ struct RemoteObject: Sendable {
     /// The parts that the body stands in; nil: it stands here.
     let parts: PartList?
 
-    private static let formatVersion: UInt8 = 1
+    private static let formatVersion: UInt8 = 3
     /// A version with a list of parts in the body's place.
-    private static let listVersion: UInt8 = 2
+    private static let listVersion: UInt8 = 4
     /// Bytes that a head has at most.
     static let maxHeadSize = 1 << 20
 

@@ -49,6 +49,8 @@ public struct RemoteStatistics: Sendable, Hashable {
         public var reads = 0
         /// PUT.
         public var writes = 0
+        /// Listings of the parts of large bodies, for which operators charge as for a PUT.
+        public var listings = 0
         public var deletions = 0
         /// Bytes of content received.
         public var bytesRead: Int64 = 0

@@ -26,6 +26,8 @@ public final class AnimationReader {
     private let plan: StoredPlan
     private let conversion: ColorConversion
     private var frames: Frames
+    /// The filter of the last frame.
+    private var usedResizer: RowResizer?
     /// The part that the first frame's content has selected.
     private var place: (x: Int, y: Int)?
 
@@ -48,7 +50,7 @@ public final class AnimationReader {
         loopCount = header.loops
         duration = header.duration
         conversion = try budget.measured { [color = decoder.color] (_) throws(ImageCodecError) in
-            ColorConversion(header, color)
+            try ColorConversion(header, color)
         }
         guard header.isAnimated else {
             frames = .still(source)
@@ -107,9 +109,20 @@ public final class AnimationReader {
         }
     }
 
-    private func resized(_ frame: ComposedFrame) throws(ImageCodecError) -> AnimationFrame {
+    /// The filter for the next frame. All frames share its weights.
+    private func resizer(hasAlpha: Bool) throws(ImageCodecError) -> RowResizer {
+        if let usedResizer {
+            try usedResizer.restart(hasAlpha: hasAlpha)
+            return usedResizer
+        }
         let resizer = try RowResizer(
-            Resizing(header, .whole, plan, hasAlpha: true, linear: decoder.usesLinearLight))
+            Resizing(header, .whole, plan, hasAlpha: hasAlpha, linear: decoder.usesLinearLight))
+        usedResizer = resizer
+        return resizer
+    }
+
+    private func resized(_ frame: ComposedFrame) throws(ImageCodecError) -> AnimationFrame {
+        let resizer = try resizer(hasAlpha: !frame.isOpaque)
         try budget.measured { (watch) throws(ImageCodecError) in
             try resizer.push(frame.canvas, count: header.height, step: header.width * 4, &watch)
         }

@@ -16,6 +16,8 @@ protocol FrameComposing: AnyObject {
 
 struct ComposedFrame {
     let canvas: UnsafePointer<UInt8>
+    /// False: some pixels may be transparent.
+    let isOpaque: Bool
     let milliseconds: Int
 }
 
@@ -47,13 +49,14 @@ final class GIFComposer: FrameComposing {
         if canvas == nil { canvas = try PixelBuffer(byteCount: reader.width * reader.height * 4) }
         guard let canvas else { return nil }
         var error = icodec_error()
-        var isThere = false
-        var milliseconds: UInt32 = 0
+        var shown = icodec_gif_shown()
         icodec_gif_set_watch(reader.gif, &watch)
-        guard icodec_gif_draw_next(reader.gif, canvas.bytes, &isThere, &milliseconds, &error) else {
+        guard icodec_gif_draw_next(reader.gif, canvas.bytes, &shown, &error) else {
             throw ImageCodecError(error, format: .gif)
         }
-        return isThere ? ComposedFrame(canvas: canvas.bytes, milliseconds: Int(milliseconds)) : nil
+        guard shown.is_there else { return nil }
+        return ComposedFrame(
+            canvas: canvas.bytes, isOpaque: shown.is_opaque, milliseconds: Int(shown.milliseconds))
     }
 
     var damage: ImageCodecError? { reader.damage }
@@ -82,7 +85,7 @@ final class WebPComposer: FrameComposing {
         guard let animation, icodec_webp_animation_next(animation, &watch, &canvas, &milliseconds, &error) else {
             throw ImageCodecError(error, format: .webp)
         }
-        return canvas.map { ComposedFrame(canvas: $0, milliseconds: Int(milliseconds)) }
+        return canvas.map { ComposedFrame(canvas: $0, isOpaque: false, milliseconds: Int(milliseconds)) }
     }
 
     var damage: ImageCodecError? { nil }

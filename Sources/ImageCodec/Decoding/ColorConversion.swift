@@ -8,7 +8,8 @@ final class ColorConversion {
     let keepsCMYK: Bool
     private let transform: OpaquePointer?
 
-    init(_ header: ImageHeader, _ handling: ImageDecoder.ColorHandling) {
+    /// - Throws: `failed` or `outOfMemory` where the library of colours cannot be used: an image without its conversion would be a wrong one.
+    init(_ header: ImageHeader, _ handling: ImageDecoder.ColorHandling) throws(ImageCodecError) {
         let description = header.description
         guard handling == .convertToSRGB else {
             keptProfile = description.is_cmyk ? nil : header.profile
@@ -19,18 +20,21 @@ final class ColorConversion {
         keptProfile = nil
         var isUsable = false
         var made: OpaquePointer?
+        var error = icodec_error()
         if let profile = header.profile {
             let pixels =
                 description.is_cmyk ? ICODEC_PIXELS_CMYK : description.is_gray ? ICODEC_PIXELS_GRAY : ICODEC_PIXELS_RGBA
-            made = icodec_transform_create(profile, profile.count, Int32(pixels), &isUsable)
+            made = icodec_transform_create(profile, profile.count, Int32(pixels), &isUsable, &error)
         }
         // In the browsers' order: a profile, then the sRGB chunk, then gAMA and cHRM.
-        if !isUsable, !description.says_srgb {
+        if error.code == 0, !isUsable, !description.says_srgb {
             made = withUnsafeBytes(of: description.chromaticities) { places in
                 icodec_transform_create_from_gamma(
-                    description.gamma, places.assumingMemoryBound(to: Double.self).baseAddress)
+                    description.gamma, places.assumingMemoryBound(to: Double.self).baseAddress,
+                    &error)
             }
         }
+        guard error.code == 0 else { throw ImageCodecError(error, format: header.format) }
         transform = made
         keepsCMYK = description.is_cmyk && made != nil
     }

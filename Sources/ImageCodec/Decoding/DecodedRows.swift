@@ -129,7 +129,7 @@ extension ImageDecoder {
     package func decode(_ rows: DecodedRows, _ outputs: [DecodingOutput], cancellation: ImageCancellation?) {
         let pass = DecodingPass(outputs: outputs, cancellation: cancellation)
         do throws(ImageCodecError) {
-            let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(rows.header, color) }
+            let conversion = try pass.conversion(of: rows.header, color)
             let lanes = lanes(rows.header, pass, hasAlpha: false, linear: usesLinearLight)
             guard let first = lanes.first else { return }
             guard first.target.scale == rows.scale else {

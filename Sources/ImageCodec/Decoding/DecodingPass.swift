@@ -48,6 +48,12 @@ struct DecodingPass {
     /// The outputs without an error.
     var open: [DecodingOutput] { outputs.filter { $0.result == nil } }
 
+    func conversion(
+        of header: ImageHeader, _ handling: ImageDecoder.ColorHandling
+    ) throws(ImageCodecError) -> ColorConversion {
+        try shared { (_) throws(ImageCodecError) in try ColorConversion(header, handling) }
+    }
+
     /// Performs work shared by all outputs. Each is charged for it; it continues as long as one of them may.
     func shared<Result>(
         _ work: (inout icodec_watch) throws(ImageCodecError) -> Result

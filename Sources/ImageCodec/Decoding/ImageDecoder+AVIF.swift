@@ -35,7 +35,7 @@ extension ImageDecoder {
         guard !lanes.isEmpty else { return }
         try pass.shared { (watch) throws(ImageCodecError) in try reader.start(frame: frame, &watch) }
         try RowFeed(lanes: lanes, pass: pass).run(reader)
-        let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
+        let conversion = try pass.conversion(of: header, color)
         finish(lanes, header, conversion, mayHaveAlpha: hasAlpha, damage: nil)
     }
 }

@@ -25,7 +25,7 @@ extension ImageDecoder {
             return wanted.canvas
         }
         RowFeed(lanes: lanes, pass: pass).run(canvas, header.size)
-        let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
+        let conversion = try pass.conversion(of: header, color)
         finish(lanes, header, conversion, mayHaveAlpha: true, damage: frames.damage)
     }
 

@@ -31,7 +31,7 @@ extension ImageDecoder {
         let lanes = lanes(reader.header, pass, hasAlpha: mayHaveAlpha, linear: usesLinearLight)
         guard !lanes.isEmpty else { return }
         try RowFeed(lanes: lanes, pass: pass).run(reader)
-        let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(reader.header, color) }
+        let conversion = try pass.conversion(of: reader.header, color)
         finish(lanes, reader.header, conversion, mayHaveAlpha: mayHaveAlpha, damage: reader.damage)
     }
 }

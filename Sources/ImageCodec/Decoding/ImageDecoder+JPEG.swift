@@ -28,7 +28,7 @@ extension ImageDecoder {
             try JPEGReader(source, limits: limits.lowered(allowTruncated: allowTruncated, watch))
         }
         let header = reader.header
-        let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
+        let conversion = try pass.conversion(of: header, color)
         let lanes = lanes(header, pass, hasAlpha: false, linear: usesLinearLight && !conversion.keepsCMYK)
         guard case .eighths(let eighths) = lanes.first?.target.scale else { return }
         if eighths == 1, let quick = try quickReader(reader, pass) {

@@ -37,7 +37,7 @@ extension ImageDecoder {
             if !isDirect { feed.run(all.bytes, header.size) }
         }
         try pass.shared { (watch) throws(ImageCodecError) in try reader.finish(&watch) }
-        let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
+        let conversion = try pass.conversion(of: header, color)
         finish(lanes, header, conversion, mayHaveAlpha: mayHaveAlpha, damage: reader.damage)
     }
 }

@@ -41,7 +41,7 @@ extension ImageDecoder {
         if let damage = image.damage, !allowTruncated { throw damage }
         header.profile = image.profile
         RowFeed(lanes: lanes, pass: pass).run(image.pixels.bytes, header.size)
-        let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
+        let conversion = try pass.conversion(of: header, color)
         finish(lanes, header, conversion, mayHaveAlpha: header.mayHaveAlpha, damage: image.damage)
     }
 }

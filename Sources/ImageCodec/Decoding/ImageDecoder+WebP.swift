@@ -52,7 +52,7 @@ extension ImageDecoder {
             try reader.decode(into: all, size: decoded, watch)
         }
         if !isDirect { RowFeed(lanes: lanes, pass: pass).run(all.bytes, decoded) }
-        let conversion = try pass.shared { (_) throws(ImageCodecError) in ColorConversion(header, color) }
+        let conversion = try pass.conversion(of: header, color)
         finish(lanes, header, conversion, mayHaveAlpha: mayHaveAlpha, damage: damage)
     }
 }

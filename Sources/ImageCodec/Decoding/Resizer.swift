@@ -21,7 +21,14 @@ struct Resizing {
         vertical = icodec_axis(
             extent: extent.height, source: UInt32(source.height), scaled: UInt32(scaled.height),
             first: UInt32(window.y), count: UInt32(window.height), correction: correction)
-        flags = (hasAlpha ? Int32(ICODEC_RESIZE_ALPHA) : 0) | (linear ? Int32(ICODEC_RESIZE_LINEAR) : 0)
+        flags = linear ? Int32(ICODEC_RESIZE_LINEAR) : 0
+        self.hasAlpha = hasAlpha
+    }
+
+    /// False: the fourth channel is not alpha, or 255 everywhere.
+    var hasAlpha: Bool {
+        get { flags & Int32(ICODEC_RESIZE_ALPHA) != 0 }
+        set { flags = flags & ~Int32(ICODEC_RESIZE_ALPHA) | (newValue ? Int32(ICODEC_RESIZE_ALPHA) : 0) }
     }
 
     /// The resize of a file's rows at the decoder's scale. libjpeg rounds sizes up; the filter uses the exact ones.
@@ -57,9 +64,9 @@ struct Resizing {
 
 /// Receives an image's rows from the top and writes the resized image.
 final class RowResizer {
-    let resizing: Resizing
+    private(set) var resizing: Resizing
     /// The pixels of the window.
-    let pixels: PixelBuffer
+    private(set) var pixels: PixelBuffer
     /// The C target's resizer; nil if rows are copied.
     private let resizer: OpaquePointer?
     private var copied = 0
@@ -81,6 +88,16 @@ final class RowResizer {
     }
 
     deinit { icodec_resizer_destroy(resizer) }
+
+    /// Begins another image of the same size, with pixels of its own.
+    ///
+    /// - Throws: `outOfMemory`.
+    func restart(hasAlpha: Bool) throws(ImageCodecError) {
+        pixels = try PixelBuffer(byteCount: pixels.byteCount)
+        resizing.hasAlpha = hasAlpha
+        copied = 0
+        if let resizer { icodec_resizer_restart(resizer, resizing.flags, pixels.bytes) }
+    }
 
     /// Processes the next rows.
     ///

@@ -102,7 +102,7 @@ public final class ProgressiveJPEGPreview {
         }
         let target = try decoder.target(sizing, of: header)
         guard case .eighths(let eighths) = target.scale else { return }
-        let conversion = ColorConversion(header, decoder.color)
+        let conversion = try ColorConversion(header, decoder.color)
         var error = icodec_error()
         var size: (UInt32, UInt32) = (0, 0)
         guard icodec_jpeg_preview_start(handle, Int32(eighths), conversion.keepsCMYK, &size.0, &size.1, &error) else {

@@ -55,6 +55,15 @@ package struct WireCoder {
         value = Double(bitPattern: pattern)
     }
 
+    /// The time that some work took: finite, not negative, and less than a month.
+    package mutating func code(seconds: inout Double) throws(Malformed) {
+        // A difference of two times may be rounded below zero.
+        var value = isReading ? 0 : max(0, seconds)
+        try code(&value)
+        guard (0...2_592_000).contains(value) else { throw Malformed() }
+        seconds = value
+    }
+
     package mutating func code(_ value: inout Bool) throws(Malformed) {
         if isReading {
             guard position < bytes.count, bytes[position] <= 1 else { throw Malformed() }

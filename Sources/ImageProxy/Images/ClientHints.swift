@@ -57,9 +57,10 @@ extension ImageRestrictions {
     /// of multiples of 32.
     ///
     /// - Returns: The options, and the names of the fields on which they depend.
+    /// - Throws: For options that are too large together with any width of `width=auto`.
     func applying(
         _ hints: ClientHints, to reading: ImagePresets.Reading, _ options: ImageOptions
-    ) -> (options: ImageOptions, names: [String]) {
+    ) throws(ImageRequestError) -> (options: ImageOptions, names: [String]) {
         let given = reading.given
         var (options, names) = (options, [String]())
         if !given.contains("dpr") {
@@ -89,6 +90,11 @@ extension ImageRestrictions {
             // A large box of a screen with many pixels: as for one with few.
             options.devicePixelRatio = reading.options.devicePixelRatio
         }
+        if options.isWidthAuto, widths.isEmpty, (try? options.checkTogether()) == nil {
+            // A wide one: as for a client that tells no width.
+            options.width = Self.usualWidth
+        }
+        do throws(ImageOptionError) { try options.checkTogether() } catch { throw .invalidOption(error) }
         return (options, names)
     }
 

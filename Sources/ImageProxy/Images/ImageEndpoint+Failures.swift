@@ -18,10 +18,9 @@ extension ImageEndpoint {
     ///
     /// - Parameter before: The state of the original's resource when the request came.
     func failure(
-        _ error: ImageCacheError, of operation: ImageOperation, for incoming: Request, _ rules: ImageRules,
+        _ response: Response, of operation: ImageOperation, for incoming: Request, _ rules: ImageRules,
         since before: DownloadCache.ResourceState
     ) -> Response {
-        let response = error.isSVGOtherwise(rules) ? .svgOtherwise(error) : Response(imageFailure: error)
         // The original that could not be decoded has itself just been stored, which is a change.
         if !cache.isInvalidated(since: before) {
             negatives.note(response, of: operation, rules, cache.state(of: operation.request), at: now())

@@ -52,7 +52,13 @@ package final class ImageEndpoint: RequestHandler {
             guard let thumbnail = cache.hotThumbnail(for: operation.request, as: operation.encoding) else {
                 return knownFailure(of: operation, for: incoming, rules, at: time)
             }
-            var response = ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: time)
+            let image = ServedImage(thumbnail, operation, name: rules.name)
+            if let refusal = image.refusal(rules) {
+                return knownFailure(of: operation, for: incoming, rules, at: time)
+                    ?? failure(
+                        refusal, of: operation, for: incoming, rules, since: cache.state(of: operation.request))
+            }
+            var response = image.response(to: incoming, rules, at: time)
             if response.error == nil, !rules.tellsTiming {
                 response.reuse = reuse(thumbnail, operation, at: time)
             }
@@ -84,18 +90,24 @@ package final class ImageEndpoint: RequestHandler {
         var request = operation.request
         request.file.client = incoming.client.subscriber
         do throws(ImageCacheError) {
-            return try await image(operation, request, for: incoming, rules)
+            return try await image(operation, request, for: incoming, rules, since: before)
         } catch {
-            return failure(error, of: operation, for: incoming, rules, since: before)
+            let response = error.isSVGOtherwise(rules) ? .svgOtherwise(error) : Response(imageFailure: error)
+            return failure(response, of: operation, for: incoming, rules, since: before)
         }
     }
 
     private func image(
-        _ operation: ImageOperation, _ request: ImageRequest, for incoming: Request, _ rules: ImageRules
+        _ operation: ImageOperation, _ request: ImageRequest, for incoming: Request, _ rules: ImageRules,
+        since before: DownloadCache.ResourceState
     ) async throws(ImageCacheError) -> Response {
         do throws(ImageCacheError) {
             let thumbnail = try await cache.thumbnail(for: request, as: operation.encoding)
-            return ServedImage(thumbnail, operation, name: rules.name).response(to: incoming, rules, at: now())
+            let image = ServedImage(thumbnail, operation, name: rules.name)
+            if let refusal = image.refusal(rules) {
+                return failure(refusal, of: operation, for: incoming, rules, since: before)
+            }
+            return image.response(to: incoming, rules, at: now())
         } catch {
             if let svg = try await passedSVG(error, of: operation, request, for: incoming, rules) { return svg }
             throw error

@@ -1,3 +1,5 @@
+import ImageCache
+
 /// The values that URLs may ask for, beside those of presets and default options.
 ///
 /// With ``widths`` every option that multiplies the number or the size of images has values of its own: those without a list have the
@@ -48,12 +50,24 @@ package struct ImageRestrictions: Sendable {
             throw .invalidOption(
                 .option("trim, radius or watermark", "is allowed in presets alone where widths are restricted"))
         }
+        if isRestricted { try checkPlaces(options, base) }
         if isRestricted, options.fit == .outside, base.fit != .outside {
             throw .invalidOption(.option("fit", "must not be outside where widths are restricted"))
         }
         // The operator's presets may have longer sides.
         if !reading.isPreset, let longest = longestFollowing { options.longestFollowing = longest }
         return options
+    }
+
+    /// Positions and colours have millions of values: without a list only the named ones, and the operator's.
+    private func checkPlaces(_ options: ImageOptions, _ base: ImageOptions) throws(ImageRequestError) {
+        if case .at = options.gravity, options.gravity != base.gravity {
+            throw .invalidOption(.option("gravity", "must be a name where widths are restricted"))
+        }
+        if options.focalPoint != base.focalPoint || options.background != base.background {
+            throw .invalidOption(
+                .option("fp or background", "is allowed in presets alone where widths are restricted"))
+        }
     }
 
     /// The list, or with widths the values without one.

@@ -114,7 +114,7 @@ extension ImageRules {
         }
         var options = try restrictions.checked(reading)
         var hintNames: [String] = []
-        if usesClientHints { (options, hintNames) = restrictions.applying(hints, to: reading, options) }
+        if usesClientHints { (options, hintNames) = try restrictions.applying(hints, to: reading, options) }
         var file = FileRequest(try url(of: parsed.original))
         file.fields = fields
         file.transfer = transfer

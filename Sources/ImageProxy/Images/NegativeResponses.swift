@@ -101,8 +101,11 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         }
     }
 
-    /// The size and the effects that are asked for may exceed limits that others do not; an SVG may be passed through without them.
+    /// The size and the effects that are asked for may exceed limits that others do not, and use a codec that fails; a frame that is not asked
+    /// for may be the damaged one; an SVG may be passed through without options.
     private static func dependsOnOptions(_ response: Response) -> Bool {
-        ["image-too-large", "image-unfit", "svg-unchanged"].contains(response.error)
+        [
+            "image-too-large", "image-unfit", "image-damaged", "image-truncated", "image-crashed", "svg-unchanged",
+        ].contains(response.error)
     }
 }

@@ -16,12 +16,15 @@ struct ServedImage {
         self.name = name
     }
 
+    /// The failure in place of an image whose original is damaged, where such are refused.
+    func refusal(_ rules: ImageRules) -> Response? {
+        guard let damage = thumbnail.damage, rules.damaged == .refuse else { return nil }
+        var response = Response.failure(422, "image-damaged", "The original is damaged.")
+        response.detail = "\(damage)"
+        return response
+    }
+
     func response(to incoming: Request, _ rules: ImageRules, at now: Date) -> Response {
-        if let damage = thumbnail.damage, rules.damaged == .refuse {
-            var response = Response.failure(422, "image-damaged", "The original is damaged.")
-            response.detail = "\(damage)"
-            return response
-        }
         guard meetsPreconditions(incoming.head.fields, at: now) else { return preconditionFailure }
         var fields = representationFields(rules, at: now)
         let outcome = CacheOutcome(thumbnail.source)

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Digests
 package import HTTPSemantics
 package import HTTPTypes
@@ -66,20 +67,21 @@ package final class OriginGate: TransferGate {
     package func admit(_ request: TransferRequest) async throws(TransferError) -> GateAdmission {
         // Originals of other hosts say nothing of the origin, and get none of its keys.
         guard let url = try? HTTPURL(request.url), isOwn(url) else { return GateAdmission(request) }
-        if let left = health.begin() {
+        let permit: CircuitBreaker.Permit?
+        do throws(OriginPause) { permit = try health.begin() } catch {
             throw TransferError(
                 .leftAlone, url: url.text, "the origin \"\(name)\" has failed, and is left alone for a while",
-                cause: OriginPause(left: left))
+                cause: error)
         }
         var request = request
         request.originFields = authorization.fields
         if let signer = authorization.signer {
             do throws(TransferError) { try await sign(&request, url, by: signer) } catch {
-                health.finished(.unknown)
+                health.finished(.unknown, permit)
                 throw error
             }
         }
-        return GateAdmission(request) { [health] in health.finished($0) }
+        return GateAdmission(request) { [health] in health.finished($0, permit) }
     }
 
     private func isOwn(_ url: HTTPURL) -> Bool { base.url.map { url.hasSameOrigin(as: $0) } ?? false }

@@ -20,7 +20,8 @@ package final class OriginHealth: Sendable {
     }
 
     private struct State {
-        var breaker: CircuitBreaker?
+        var breaker: CircuitBreaker
+        /// Nil: the breaker is not asked.
         var limits: CircuitBreaker.Limits?
         var failures = 0
         var openings = 0
@@ -38,7 +39,7 @@ package final class OriginHealth: Sendable {
         _ limits: CircuitBreaker.Limits?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         changed: @escaping @Sendable (CircuitBreaker.Change) -> Void = { _ in }
     ) {
-        state = Locked(State(breaker: limits.map { CircuitBreaker($0) }, limits: limits))
+        state = Locked(State(breaker: CircuitBreaker(limits ?? CircuitBreaker.Limits()), limits: limits))
         self.now = now
         self.changed = changed
     }
@@ -48,13 +49,13 @@ package final class OriginHealth: Sendable {
         state.withLock { state in
             guard state.limits != limits else { return }
             state.limits = limits
-            state.breaker = limits.map { CircuitBreaker($0) }
+            state.breaker.restart(with: limits ?? CircuitBreaker.Limits())
         }
     }
 
     package var snapshot: Snapshot {
         state.withLock { state in
-            let breaker = state.breaker ?? CircuitBreaker()
+            let breaker = state.breaker
             return Snapshot(
                 state: breaker.isClosed ? "closed" : breaker.isHalfOpen ? "half-open" : "open",
                 isAvailable: breaker.isClosed, failures: state.failures, openings: state.openings,
@@ -62,24 +63,26 @@ package final class OriginHealth: Sendable {
         }
     }
 
-    /// Takes part: the caller reports the ``finished(_:)``, unless the origin is to be left alone.
+    /// Lets a transfer begin; the caller then reports its end: ``finished(_:_:)``.
     ///
-    /// - Returns: The time for which it is left alone; nil: it may be asked.
-    func begin() -> Duration? {
+    /// - Returns: The permit of the breaker; nil: there is none.
+    /// - Throws: The pause, if the origin is to be left alone.
+    func begin() throws(OriginPause) -> CircuitBreaker.Permit? {
         let now = now()
-        return state.withLock { state in
-            guard state.breaker?.mayAsk(at: now) == false else { return nil }
+        return try state.withLock { state throws(OriginPause) in
+            guard state.limits != nil else { return nil }
+            if let permit = state.breaker.mayAsk(at: now) { return permit }
             state.refused += 1
-            return state.breaker?.pauseLeft(at: now) ?? .zero
+            throw OriginPause(left: state.breaker.pauseLeft(at: now))
         }
     }
 
-    func finished(_ outcome: GateOutcome) {
+    func finished(_ outcome: GateOutcome, _ permit: CircuitBreaker.Permit?) {
         let now = now()
         let change = state.withLock { state in
             let outcome = Self.outcome(outcome)
             if outcome == .failed { state.failures += 1 }
-            let change = state.breaker?.finished(outcome, at: now)
+            let change = permit.flatMap { state.breaker.finished(outcome, $0, at: now) }
             if change == .opened { state.openings += 1 }
             return change
         }

@@ -52,7 +52,10 @@ struct RemoteMetrics: Sendable {
         let traffic = remote.traffic
         text.add(
             "imgcache_remote_requests_total", .counter, by: "kind",
-            [("read", Int64(traffic.reads)), ("write", Int64(traffic.writes)), ("delete", Int64(traffic.deletions))],
+            [
+                ("read", Int64(traffic.reads)), ("list", Int64(traffic.listings)), ("write", Int64(traffic.writes)),
+                ("delete", Int64(traffic.deletions)),
+            ],
             help: "Requests to the shared store, for whatever purpose.")
         text.add(
             "imgcache_remote_bytes_total", .counter, by: "direction",

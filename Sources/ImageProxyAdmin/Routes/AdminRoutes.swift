@@ -153,7 +153,6 @@ struct AdminRoutes: Sendable {
 
     private func purge(_ scope: PurgeCommand.Scope) async throws -> RemovalResult {
         switch scope {
-        case .everything: return try await cache.clear()
         case .target(let target): return try await cache.remove(target)
         case .origin(let name):
             guard let gate = origins().gates.first(where: { $0.name == name }) else {

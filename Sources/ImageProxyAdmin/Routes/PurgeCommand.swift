@@ -21,7 +21,6 @@ struct PurgeCommand: Decodable {
         case target(RemovalTarget)
         /// Everything below the URL of the origin of a name.
         case origin(String)
-        case everything
     }
 
     static func scope(of body: [UInt8]) throws(ParsingError) -> Scope {
@@ -29,7 +28,7 @@ struct PurgeCommand: Decodable {
         let scopes: [Scope?] = [
             command.origin.map { .origin($0) }, command.url.map { .target(.url($0)) },
             command.prefix.map { .target(.prefix($0)) },
-            command.host.map { .target(.host($0)) }, command.all == true ? .everything : nil,
+            command.host.map { .target(.host($0)) }, command.all == true ? .target(.everything) : nil,
         ]
         let named = scopes.compactMap(\.self)
         guard named.count == 1, let scope = named.first else { throw .notOne }
@@ -41,7 +40,7 @@ struct PurgeCommand: Decodable {
             // A port would match nothing.
             let isAddress = host.hasPrefix("[") && host.hasSuffix("]")
             guard !host.isEmpty, !host.contains("/"), isAddress || !host.contains(":") else { throw .notURL(host) }
-        case .target, .origin, .everything: break
+        case .target, .origin: break
         }
         return scope
     }

@@ -13,32 +13,58 @@ package struct RemoteLog: Sendable {
         self.honoursConditions = honoursConditions
     }
 
+    /// The bell for a position: from the one before, and the entries between both in their order. The content of one that is damaged is nil.
+    package typealias Summarizing =
+        @Sendable (
+            _ former: RemoteBell, _ entries: [(position: RemoteLogPosition, content: [UInt8]?)]
+        ) -> RemoteBell
+
     /// Stores an entry under the first free number, then rings the bell.
     ///
-    /// - Parameter content: Never the same twice.
-    /// - Returns: The entry's position.
-    package func append(_ content: [UInt8]) async throws(RemoteError) -> RemoteLogPosition {
-        var position = try await lastKnown()
+    /// - Parameters:
+    ///   - content: Never the same twice.
+    ///   - summarize: Makes the bell of the entry's position.
+    /// - Returns: The bell at the entry's position.
+    @discardableResult
+    package func append(
+        _ content: [UInt8], summarizing summarize: Summarizing
+    ) async throws(RemoteError) -> RemoteBell {
+        let former = try await lastKnown()
+        var position = former.position
+        var entries: [(position: RemoteLogPosition, content: [UInt8]?)] = []
         for _ in 0..<Self.maxAttempts {
             position.entry += 1
-            guard try await put(content, at: position.name) else { continue }
-            _ = try await tier.put(position.bell(), at: RemoteLogPosition.bellName, .none)
-            return position
+            guard try await put(content, at: position.name) else {
+                entries.append((position, try await self.content(at: position)))
+                continue
+            }
+            entries.append((position, content))
+            let bell = summarize(former, entries)
+            _ = try await tier.put(bell.encoded(), at: RemoteBell.name, .none)
+            return bell
         }
         throw .status(409, code: nil)
     }
 
-    /// The bell's position; a log is begun where there is none.
-    private func lastKnown() async throws(RemoteError) -> RemoteLogPosition {
-        let name = RemoteLogPosition.bellName
+    /// An entry of another machine; nil: it is damaged.
+    private func content(at position: RemoteLogPosition) async throws(RemoteError) -> [UInt8]? {
+        do throws(RemoteError) { return try await tier.read(position.name, unless: nil).bytes } catch .damaged {
+            return nil
+        }
+    }
+
+    /// The bell; a log is begun where there is none.
+    private func lastKnown() async throws(RemoteError) -> RemoteBell {
         var bytes: [UInt8]? = []
-        do throws(RemoteError) { bytes = try await tier.read(name, unless: nil).bytes } catch .damaged {}
-        if let position = bytes.flatMap({ RemoteLogPosition(bell: $0) }) { return position }
-        let beginning = RemoteLogPosition.beginning()
-        // Bytes that are no bell are replaced.
-        if try await tier.put(beginning.bell(), at: name, bytes == nil ? .ifAbsent : .none) { return beginning }
-        let others = try await tier.read(name, unless: nil).bytes
-        return others.flatMap { RemoteLogPosition(bell: $0) } ?? beginning
+        do throws(RemoteError) { bytes = try await tier.read(RemoteBell.name, unless: nil).bytes } catch .damaged {}
+        if let bell = bytes.flatMap({ RemoteBell($0) }) { return bell }
+        // In place of bytes that are no bell: what the log before them said is not known any more.
+        let beginning = RemoteBell(.beginning(), summary: bytes == nil ? [] : nil)
+        if try await tier.put(beginning.encoded(), at: RemoteBell.name, bytes == nil ? .ifAbsent : .none) {
+            return beginning
+        }
+        let others = try await tier.read(RemoteBell.name, unless: nil).bytes
+        return others.flatMap { RemoteBell($0) } ?? beginning
     }
 
     private func put(_ content: [UInt8], at name: String) async throws(RemoteError) -> Bool {

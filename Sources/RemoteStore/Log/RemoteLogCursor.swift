@@ -54,9 +54,7 @@ package struct RemoteLogCursor: Sendable, Hashable {
 
     /// The entry to read next; nil: there is no log.
     package var next: RemoteLogPosition? {
-        guard case .at(var position) = place else { return nil }
-        position.entry += 1
-        return position
+        if case .at(let position) = place { position.next } else { nil }
     }
 
     /// Notes that the next entry was read.

@@ -1,8 +1,6 @@
-/// An entry of the log that all machines append to and read: objects with ascending numbers, and one small object, the bell, that changes
-/// with each new one.
+/// An entry of the log that all machines append to and read: objects with ascending numbers, and one small object that changes with each new
+/// one (``RemoteBell``).
 package struct RemoteLogPosition: Sendable, Hashable {
-    /// The name of the bell, which contains the position of a late entry: it may lag behind the last one.
-    package static let bellName = "v1/bell"
     private static let entryBits = 40
 
     /// A random number that tells this log from one that was begun anew.
@@ -30,17 +28,15 @@ package struct RemoteLogPosition: Sendable, Hashable {
         self.init(log: log, entry: number & (1 << Self.entryBits - 1))
     }
 
-    /// The content of the bell: never the same twice, so that no change of it goes unseen.
-    package func bell(salt: UInt64 = .random(in: 0 ... .max)) -> [UInt8] {
-        Array("\(log) \(entry) \(String(salt, radix: 16))".utf8)
-    }
-
-    /// `nil` for bytes that are no bell's.
-    package init?(bell bytes: [UInt8]) {
-        let words = String(decoding: bytes.prefix(100), as: UTF8.self).split(separator: " ")
-        guard words.count == 3, let log = UInt32(words[0]), (1..<1 << 23).contains(log), let entry = Int64(words[1]),
-            (0..<1 << Self.entryBits).contains(entry)
-        else { return nil }
+    /// `nil` for numbers that are no position's.
+    init?(log: UInt32, checked entry: Int64) {
+        guard (1..<1 << 23).contains(log), (0..<1 << Self.entryBits).contains(entry) else { return nil }
         self.init(log: log, entry: entry)
     }
+
+    /// The entry behind this one.
+    package var next: RemoteLogPosition { RemoteLogPosition(log: log, entry: entry + 1) }
+
+    /// True if who has read to here has read an entry.
+    package func reaches(_ other: RemoteLogPosition) -> Bool { log == other.log && entry >= other.entry }
 }

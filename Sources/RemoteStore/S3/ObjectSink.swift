@@ -9,12 +9,14 @@ final class ObjectSink: BodySink, @unchecked Sendable {
 
     private let limit: Int
     private(set) var bytes: [UInt8] = []
+    var headArrived: (@Sendable () -> Void)?
 
     init(limit: Int) { self.limit = limit }
 
     func held() -> HeldPartial? { nil }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        headArrived?()
         bytes = []
         guard case .whole(let length) = placement, let length else { return }
         // Of an error's explanation the beginning is enough.

@@ -7,7 +7,9 @@ package import Transfer
 /// Objects in an S3-compatible store, over an HTTP transport; each request is signed (AWS Signature Version 4).
 package struct S3Tier: RemoteTier {
     let configuration: RemoteStoreConfiguration
-    let transport: any HTTPTransport
+    private(set) var transport: any HTTPTransport
+    /// Told when the head of a response with content is there.
+    private var headArrived: (@Sendable () -> Void)?
     let now: @Sendable () -> Date
     /// Bytes of an object that is read at most.
     let sizeLimit: Int
@@ -40,6 +42,20 @@ package struct S3Tier: RemoteTier {
         self.transport = transport
         self.sizeLimit = sizeLimit
         self.now = now
+    }
+
+    /// The same store over another transport.
+    package func over(_ transport: any HTTPTransport) -> S3Tier {
+        var tier = self
+        tier.transport = transport
+        return tier
+    }
+
+    /// The same store, for requests that tell when the head of a response with content is there.
+    package func reporting(_ headArrived: @escaping @Sendable () -> Void) -> S3Tier {
+        var tier = self
+        tier.headArrived = headArrived
+        return tier
     }
 
     package func get(_ key: String) async throws(RemoteError) -> [UInt8]? {
@@ -110,6 +126,7 @@ package struct S3Tier: RemoteTier {
         body: [UInt8]?, hash: String, into sink: ObjectSink
     ) async throws(RemoteError) -> ResponseHead {
         let request = try await signed(method, path: path, query: query, fields, body: body, hash: hash)
+        sink.headArrived = headArrived
         do throws(TransferError) {
             return try await transport.run(request, into: sink).head
         } catch {

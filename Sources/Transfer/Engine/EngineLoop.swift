@@ -8,7 +8,7 @@ import Units
 /// Everything here is used by that one thread only.
 final class EngineLoop {
     private let mailbox: Mailbox
-    private let multi: UnsafeMutableRawPointer?
+    private let multi: UnsafeMutableRawPointer
     private let handles: EasyHandlePool
     private var schedule: TransferSchedule
     /// `nil`: the number of transfers with one host is what the configuration says.
@@ -43,10 +43,12 @@ final class EngineLoop {
         static func < (left: Self, right: Self) -> Bool { left.due < right.due }
     }
 
-    init(mailbox: Mailbox) {
+    /// Nil without the memory or the descriptors that libcurl needs.
+    init?(mailbox: Mailbox) {
+        guard let multi = clibcurl_multi_init() else { return nil }
         self.mailbox = mailbox
+        self.multi = multi
         let configuration = mailbox.configuration
-        multi = clibcurl_multi_init()
         handles = EasyHandlePool()
         concurrencyLimits = configuration.concurrencyLimits
         schedule = TransferSchedule(
@@ -54,25 +56,22 @@ final class EngineLoop {
                 total: configuration.maxTransfers,
                 perHost: concurrencyLimits.map { HostConcurrency($0).limit } ?? configuration.maxPerHost,
                 perClient: configuration.maxPerClient ?? .max))
-        if let multi {
-            clibcurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-            let kept = configuration.maxIdleConnections ?? configuration.maxTransfers
-            clibcurl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, max(kept, 16))
-        }
+        clibcurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        let kept = configuration.maxIdleConnections ?? configuration.maxTransfers
+        clibcurl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, max(kept, 16))
     }
 
     func run() {
-        guard let multi else { return refuseEverything() }
         mailbox.setWaker(.init(multi: multi))
         while takeCommands() {
             var running: Int32 = 0
             clibcurl_multi_perform(multi, &running)
             now = .now
-            finishDone(multi)
+            finishDone()
             fireTimers()
             // Before others are started: those that wait get the places of the ones that stalled.
             checkStalls()
-            startReady(multi)
+            startReady()
             for transfer in active.values {
                 transfer.tellLull()
                 if let due = transfer.takeWakingTime() {
@@ -137,7 +136,7 @@ final class EngineLoop {
 
     // MARK: Work
 
-    private func startReady(_ multi: UnsafeMutableRawPointer) {
+    private func startReady() {
         while let id = schedule.next() {
             guard let transfer = transfers[id] else { continue }
             guard takesPlace(transfer) else {
@@ -148,7 +147,7 @@ final class EngineLoop {
             }
             transfer.isWaiting = false
             active[id] = transfer
-            startAttempt(transfer, multi)
+            startAttempt(transfer)
         }
     }
 
@@ -195,7 +194,7 @@ final class EngineLoop {
         schedule.resume(host)
     }
 
-    private func startAttempt(_ transfer: RunningTransfer, _ multi: UnsafeMutableRawPointer) {
+    private func startAttempt(_ transfer: RunningTransfer) {
         keepPace(of: transfer)
         guard let handle = handles.take() else {
             return end(transfer, .failure(transfer.machine.error(.libcurl, "out of memory")))
@@ -209,7 +208,7 @@ final class EngineLoop {
         transfer.isAdded = true
     }
 
-    private func finishDone(_ multi: UnsafeMutableRawPointer) {
+    private func finishDone() {
         var code = CURLE_OK
         while let easy = clibcurl_multi_next_done(multi, &code) {
             var context: UnsafeMutableRawPointer?
@@ -217,7 +216,7 @@ final class EngineLoop {
             guard let context else { continue }
             let transfer = Unmanaged<RunningTransfer>.fromOpaque(context).takeUnretainedValue()
             adaptConcurrency(to: transfer)
-            requestEnded(transfer, transfer.requestEnded(code, now: now), multi)
+            requestEnded(transfer, transfer.requestEnded(code, now: now))
         }
     }
 
@@ -231,14 +230,12 @@ final class EngineLoop {
         schedule.limit(host, to: limit)
     }
 
-    private func requestEnded(
-        _ transfer: RunningTransfer, _ next: RunningTransfer.Next, _ multi: UnsafeMutableRawPointer
-    ) {
+    private func requestEnded(_ transfer: RunningTransfer, _ next: RunningTransfer.Next) {
         releaseHandle(of: transfer)
         switch next {
         case .goOn, .stop: end(transfer, .failure(transfer.machine.error(.libcurl, "the request has no end")))
         case .finished(let result): end(transfer, result)
-        case .again: startAttempt(transfer, multi)
+        case .again: startAttempt(transfer)
         case .wait(let delay):
             active[transfer.id] = nil
             leave(transfer)
@@ -266,8 +263,7 @@ final class EngineLoop {
             if transfer.isStalled(now: now) { stalled.append(transfer) }
         }
         nextStallCheck = now + max(interval, .milliseconds(5))
-        guard let multi else { return }
-        for transfer in stalled { requestEnded(transfer, transfer.requestStalled(now: now), multi) }
+        for transfer in stalled { requestEnded(transfer, transfer.requestStalled(now: now)) }
     }
 
     private func pollTimeout() -> Int32 {
@@ -293,21 +289,10 @@ final class EngineLoop {
 
     private func releaseHandle(of transfer: RunningTransfer) {
         guard let handle = transfer.releaseHandle() else { return }
-        if transfer.isAdded, let multi {
+        if transfer.isAdded {
             clibcurl_multi_remove_handle(multi, handle.easy)
             transfer.isAdded = false
         }
         handles.putBack(handle)
-    }
-
-    /// Without a multi handle there is no engine: everyone who comes is told so.
-    private func refuseEverything() {
-        mailbox.stop()
-        _ = mailbox.collect(into: &commands)
-        for case .start(let submission) in commands {
-            submission.continuation.resume(
-                returning: .failure(
-                    TransferError(.libcurl, url: submission.prepared.url.text, "libcurl is out of memory")))
-        }
     }
 }

@@ -100,6 +100,23 @@ final class Mailbox: Sendable {
         state.withLock { $0.waker = waker }
     }
 
+    /// On the engine's thread, which cannot begin: everyone who came is told so, and the next one has it tried again.
+    private func refuse() {
+        let (commands, isStopped) = state.withLock { state in
+            state.thread = state.isStopped ? .ended : .notStarted
+            defer { state.commands = [] }
+            return (state.commands, state.isStopped)
+        }
+        for case .start(let submission) in commands {
+            submission.continuation.resume(
+                returning: .failure(
+                    TransferError(
+                        .libcurl, url: submission.prepared.url.text,
+                        "libcurl cannot begin: there is no memory, or too many files are open")))
+        }
+        if isStopped { ended.fulfill(()) }
+    }
+
     private func threadEnded() {
         state.withLock { $0.thread = .ended }
         ended.fulfill(())
@@ -114,7 +131,8 @@ final class Mailbox: Sendable {
     private func startThread(_ state: inout State) -> Bool {
         do throws(SystemThread.Failure) {
             let thread = try SystemThread {
-                EngineLoop(mailbox: self).run()
+                guard let loop = EngineLoop(mailbox: self) else { return self.refuse() }
+                loop.run()
                 self.threadEnded()
             }
             thread.detach()

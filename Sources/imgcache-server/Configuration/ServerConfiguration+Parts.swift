@@ -22,7 +22,7 @@ extension ServerConfiguration {
         settings.writeTimeout = writeTimeout
         settings.responseRate = rate(minResponseRate, writeTimeout)
         settings.trustedProxies = trusted
-        settings.idFieldName = idField?.rawName
+        settings.idField = idField
         return settings
     }
 
@@ -64,9 +64,7 @@ extension ServerConfiguration {
     /// The rules for fields of responses to clients.
     var responseFields: ResponseFieldRules {
         var rules = ResponseFieldRules()
-        for (name, value) in setResponseFields.sorted(by: { $0.key < $1.key }) {
-            if let name = HTTPField.Name(name) { rules.set[name] = value }
-        }
+        rules.set = HTTPFields(setting: setResponseFields)
         rules.dropped = droppedResponseFields.compactMap { HTTPField.Name($0) }
         return rules
     }

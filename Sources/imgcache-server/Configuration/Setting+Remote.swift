@@ -9,7 +9,8 @@ extension Setting {
         ) { locationProblem($0) },
         flag(
             "remote-private", \.remotePrivate,
-            "Share also what is private, or was requested with credentials, by the same owner or user."),
+            "Share also what is stored for an Authorization field, or of an origin that has keys: with those who have the same. Nothing of other credentials or cookies is shared."
+        ),
         time(
             "remote-connect-timeout", \.remoteConnectTimeout,
             "The time to resolve, connect to the shared store and complete the TLS handshake."),

@@ -123,13 +123,13 @@ struct ImageProxyService: Service {
 }
 
 extension ServerConfiguration {
-    /// The configured number of connections, limited by the available descriptors: a listener without descriptors would
-    /// loop.
+    /// The configured number of connections, limited by the descriptors that are left: a listener without descriptors would
+    /// loop, and requests without them fail.
     fileprivate func connectionLimits(_ logger: Logger) -> ShareLimiter.Limits {
         let wanted = maxConnections
         let descriptors = DescriptorLimit.current
-        // A request that is not served from memory also needs its file and its transfer's socket; a fifth is reserved.
-        let most = max(1, descriptors - descriptors / 5 - 2 * min(maxRequests, descriptors / 5))
+        let most = DescriptorLimit.connections(
+            within: descriptors - DescriptorLimit.used, eventLoops: threads, maxRequests: maxRequests)
         guard most < wanted else { return ShareLimiter.Limits(total: wanted, perClient: maxConnectionsPerClient) }
         logger.warning(
             "fewer connections than configured: the limit of open files is low (ulimit -n, LimitNOFILE)",

@@ -56,6 +56,7 @@ enum ServerCommand {
         let current = CurrentConfiguration(configuration)
         current.observe { new in level.withLock { $0 = new.logLevel } }
         DescriptorLimit.raise()
+        await DescriptorLimit.openTimers()
         let server = try ImageProxyService(current, systemd: systemd, isolation: isolation, logger: logger)
         let reloading = ReloadService(current: current, read: read, systemd: systemd, logger: logger)
         let group = ServiceGroupConfiguration(

@@ -10,7 +10,11 @@ struct RemoteStoreOptions: ParsableArguments {
             valueName: "s3://bucket/prefix"))
     var remote: String?
 
-    @Flag(help: "Share also what is private, or was requested with credentials, by the same owner or user.")
+    @Flag(
+        help: """
+            Share also what an owner, or an Authorization field or token, was given: among those who name the same owner, or have the same. \
+            Without an owner, nothing that was requested with cookies, --netrc, or a user and a password is shared.
+            """)
     var remotePrivate = false
 
     func validate() throws {

@@ -14,10 +14,21 @@ final class FakeObjectStore: Sendable {
         /// Nobody listens; no response comes in time; the response is cut.
         case dead, hung, cut
         case status403, status500, status503
+        /// Responses and images fail, whatever is small does not.
+        case objects500
         /// Bytes that are not those of the digest; the object of another key; bytes that are no object; no digest.
         case wrongBytes, otherObject, garbage, noDigest
         /// Fewer bytes than were stored; a part of a head, with its right digest.
         case shorter, truncatedHead
+    }
+
+    /// A way to list objects.
+    enum Listing: Sendable {
+        /// It lists nothing.
+        case none
+        case right
+        /// Each page is the first one.
+        case ignoresPosition
     }
 
     private struct Object {
@@ -34,8 +45,13 @@ final class FakeObjectStore: Sendable {
         var now = Date(timeIntervalSince1970: 1_700_000_000)
         var ignoresConditions = false
         var requests: [(method: HTTPRequest.Method, path: String)] = []
+        var refusesParts = false
+        /// The way to list objects.
+        var listing = Listing.none
         /// The fault that begins after so many reads of parts.
         var later: (reads: Int, fault: Fault)?
+        /// Uploads of one kind of object wait for it.
+        var held: (kind: String, gate: AsyncGate)?
     }
 
     static let metaSHA256 = HTTPField.Name("X-Amz-Meta-Sha256") ?? .cookie
@@ -65,6 +81,20 @@ final class FakeObjectStore: Sendable {
         get { state.withLock { $0.ignoresConditions } }
         set { state.withLock { $0.ignoresConditions = newValue } }
     }
+
+    /// True to take no parts of large bodies.
+    var refusesParts: Bool {
+        get { state.withLock { $0.refusesParts } }
+        set { state.withLock { $0.refusesParts = newValue } }
+    }
+
+    var listing: Listing {
+        get { state.withLock { $0.listing } }
+        set { state.withLock { $0.listing = newValue } }
+    }
+
+    /// The number of listings.
+    var listCount: Int { state.withLock { $0.requests.count { $0.path == "/bucket" } } }
 
     /// Sets the store's clock forward.
     func advance(seconds: Double) { state.withLock { $0.now += seconds } }
@@ -97,6 +127,9 @@ final class FakeObjectStore: Sendable {
     /// Has a fault begin after so many reads of parts.
     func fail(_ fault: Fault, after reads: Int) { state.withLock { $0.later = (reads, fault) } }
 
+    /// Has uploads of one kind of object wait.
+    func hold(_ kind: String, at gate: AsyncGate) { state.withLock { $0.held = (kind, gate) } }
+
     /// The settings of a cache that shares this store, over a transport of its own.
     func configuration(prefix: String = "ci") throws -> RemoteStoreConfiguration {
         var configuration = RemoteStoreConfiguration(
@@ -124,6 +157,8 @@ final class FakeObjectStore: Sendable {
             case .status403: return ScriptedResponse(.forbidden, body: Array("<Code>AccessDenied</Code>".utf8))
             case .status500: return ScriptedResponse(.internalServerError)
             case .status503: return ScriptedResponse(.serviceUnavailable)
+            case .objects500 where path.contains("/v1/obj/") || path.contains("/v1/img/"):
+                return ScriptedResponse(.internalServerError)
             default: break
             }
             guard request.fields[.authorization]?.hasPrefix("AWS4-HMAC-SHA256 Credential=id/") == true else {
@@ -131,7 +166,10 @@ final class FakeObjectStore: Sendable {
             }
             var response = Self.response(to: request, path, &state)
             response.fields[.date] = HTTPDate.format(state.now)
-            return response
+            guard request.method == .put, let held = state.held, path.contains("/v1/\(held.kind)") else {
+                return response
+            }
+            return response.after(held.gate)
         }
     }
 
@@ -139,6 +177,8 @@ final class FakeObjectStore: Sendable {
         to request: ScriptedRequest, _ path: String, _ state: inout State
     ) -> ScriptedResponse {
         switch request.method {
+        case .put where state.refusesParts && path.contains("/v1/part/"):
+            return ScriptedResponse(.internalServerError)
         case .put:
             if request.fields[.ifNoneMatch] != nil, !state.ignoresConditions, state.objects[path] != nil {
                 return ScriptedResponse(.preconditionFailed)
@@ -149,6 +189,7 @@ final class FakeObjectStore: Sendable {
             state.objects[path] = nil
             return ScriptedResponse(.noContent)
         default:
+            if path == "/bucket", state.listing != .none { return list(request, state) }
             guard let object = state.objects[path] else { return ScriptedResponse(.notFound) }
             let others = state.objects.filter { $0.key != path && $0.key.contains("/v1/obj/") }.map(\.value)
             var response = response(
@@ -158,6 +199,18 @@ final class FakeObjectStore: Sendable {
             guard let tag = request.fields[.ifNoneMatch], tag == response.fields[.eTag] else { return response }
             return ScriptedResponse(.notModified, response.fields)
         }
+    }
+
+    /// At most two objects.
+    private static func list(_ request: ScriptedRequest, _ state: State) -> ScriptedResponse {
+        let query = URLComponents(string: request.url)?.queryItems ?? []
+        func value(_ name: String) -> String { query.first { $0.name == name }?.value ?? "" }
+        let after = state.listing == .right ? value("start-after") : ""
+        let keys = state.objects.keys.map { String($0.dropFirst("/bucket/".count)) }
+            .filter { $0.hasPrefix(value("prefix")) && $0 > after }
+        let entries = keys.sorted().prefix(2).map { "<Contents><Key>\($0)</Key><Size>1</Size></Contents>" }
+        return ScriptedResponse(
+            .ok, body: Array("<ListBucketResult>\(entries.joined())</ListBucketResult>".utf8))
     }
 
     private static func response(_ object: Object, _ fault: Fault?, others: [Object]) -> ScriptedResponse {

@@ -1,10 +1,11 @@
 import ConcurrencyPrimitives
 import Foundation
 import HTTPTypes
-import ImageCache
 import ImageCacheTesting
 import TestSupport
 import Testing
+
+@testable import ImageCache
 
 /// An invalidation by one machine ends what the others have: at the next look-up in the store, and on their disks and in memory within the interval.
 @Suite("Invalidations in a store that machines share", .timeLimit(.minutes(20)))
@@ -41,7 +42,10 @@ struct RemoteInvalidationTests {
 
     /// The ways to invalidate one URL.
     enum Way: String, CaseIterable, Sendable {
-        case post, request, url, entry, prefix, host
+        case post, request, url, entry, prefix, host, everything
+
+        /// Those that name several URLs.
+        static let ofSeveral: [Way] = [.prefix, .host, .everything]
     }
 
     private func invalidate(_ machine: Bench, _ way: Way) async throws {
@@ -55,6 +59,7 @@ struct RemoteInvalidationTests {
             _ = try await machine.cache.remove(.entry(id))
         case .prefix: _ = try await machine.cache.remove(.prefix("http://origin.example/"))
         case .host: _ = try await machine.cache.remove(.host("origin.example"))
+        case .everything: _ = try await machine.cache.remove(.everything)
         }
     }
 
@@ -195,5 +200,100 @@ struct RemoteInvalidationTests {
         #expect(try await body(one) == content(2).content)
         await one.cache.close()
         #expect(try await body(other) == content(2).content && other.sent.isEmpty)
+    }
+
+    // MARK: Several URLs
+
+    /// Has a machine ask the origin, and upload what it gets.
+    private func fill() async throws {
+        let machine = try machine()
+        _ = try await body(machine)
+        await machine.cache.close()
+        #expect(store.keys.count == 1)
+    }
+
+    @Test(arguments: Way.ofSeveral, [Duration.milliseconds(10), nil])
+    func `objects of URLs that the purging machine does not have are not used either, by anybody`(
+        _ way: Way, _ interval: Duration?
+    ) async throws {
+        try await fill()
+        let (one, running) = (try machine(interval: interval), try machine(interval: interval))
+        try await invalidate(one, way)
+        #expect(try await body(one) == content(2).content, "before the fleet knows")
+        #expect(await eventually { one.cache.remoteStatistics?.waitingInvalidations == 0 })
+        #expect(try await body(running) == content(2).content)
+        // Later responses are shared again.
+        await running.cache.close()
+        let started = try machine(interval: interval)
+        #expect(try await body(started) == content(2).content && started.sent.isEmpty)
+    }
+
+    @Test(arguments: Way.ofSeveral)
+    func `while the fleet is not told yet, the machine that purges uses no old object`(_ way: Way) async throws {
+        try await fill()
+        let gate = AsyncGate()
+        store.hold("news", at: gate)
+        let one = try machine()
+        _ = try await body(one)
+        try await invalidate(one, way)
+        #expect(try await body(one) == content(2).content)
+        #expect(one.cache.remoteStatistics?.waitingInvalidations == 1)
+        gate.open()
+        #expect(await eventually { one.cache.remoteStatistics?.waitingInvalidations == 0 })
+        #expect(try await body(one) == content(2).content)
+    }
+
+    @Test(arguments: Way.ofSeveral)
+    func `a fill in flight elsewhere does not bring back what was purged with others`(_ way: Way) async throws {
+        let gate = AsyncGate()
+        let filling = try machine(interval: nil) { $0.after(gate) }
+        async let late = body(filling)
+        #expect(await eventually { filling.sent.count == 1 })
+        let one = try machine()
+        try await invalidate(one, way)
+        #expect(await eventually { one.cache.remoteStatistics?.invalidations == 1 })
+        gate.open()
+        _ = try await late
+        await filling.cache.close()
+        let other = try machine()
+        #expect(try await body(other) == content(2).content && other.sent == ["GET"])
+    }
+
+    @Test func `URLs beside a purged prefix stay shared`() async throws {
+        try await fill()
+        let one = try machine()
+        _ = try await one.cache.remove(.prefix(Bench.url + "/"))
+        #expect(await eventually { one.cache.remoteStatistics?.invalidations == 1 })
+        let other = try machine()
+        #expect(try await body(other) == content(1).content && other.sent.isEmpty)
+    }
+
+    @Test(arguments: Way.ofSeveral)
+    func `a machine that starts knows a purge behind a bell that lags`(_ way: Way) async throws {
+        try await fill()
+        let one = try machine(interval: nil)
+        _ = try await one.cache.remove(FileRequest("http://origin.example/other"))
+        #expect(await eventually { one.cache.remoteStatistics?.invalidations == 1 })
+        let bell = "/bucket/ci/v1/bell"
+        let former = try #require(store.bytes(of: bell))
+        try await invalidate(one, way)
+        #expect(await eventually { one.cache.remoteStatistics?.invalidations == 2 })
+        store.edit(bell) { _ in former }
+        let other = try machine()
+        #expect(try await body(other) == content(2).content && other.sent == ["GET"])
+    }
+
+    @Test func `nothing of the store is used from before the first entry is removed`() async throws {
+        let one = try machine()
+        _ = try await body(one)
+        let gate = AsyncGate()
+        store.hold("news", at: gate)
+        let waiting = Locked<[Int?]>([])
+        let removed = try one.cache.blocking.remove(.prefix("http://origin.example/")) { _ in
+            waiting.withLock { $0.append(one.cache.remoteStatistics?.waitingInvalidations) }
+            return true
+        }
+        #expect(removed.entries == 1 && waiting.withLock { $0 } == [1])
+        gate.open()
     }
 }

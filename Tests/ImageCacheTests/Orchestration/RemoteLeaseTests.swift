@@ -45,6 +45,7 @@ struct RemoteLeaseTests {
         #expect(machines.map(\.sent.count).sorted() == [0, 0, 1])
         let counts = machines.compactMap(\.cache.remoteStatistics)
         #expect(counts.reduce(0) { $0 + $1.leases } == 1 && counts.reduce(0) { $0 + $1.leaseWaits } == 2)
+        #expect(counts.map(\.hits).sorted() == [0, 1, 1] && counts.map(\.misses).sorted() == [0, 0, 1])
         for machine in machines { await machine.cache.close() }
         #expect(store.keys(of: "lease").isEmpty)
     }

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import HTTPTypes
 import ImageCache
@@ -167,6 +168,64 @@ struct RemoteStoreTests {
         #expect(same.sent.isEmpty && other.sent == ["GET"])
     }
 
+    /// Credentials that are in no key, and what is private without any.
+    enum Unnamed: String, CaseIterable, Sendable {
+        case netrc, netrcFile, cookie, password, passwordInURL, twoCredentials, ownKey, privateResponse, setCookie
+
+        func apply(to request: inout FileRequest) {
+            switch self {
+            case .netrc: request.transfer.netrc = .default
+            case .netrcFile: request.transfer.netrc = .path("/home/anna/.netrc")
+            case .cookie: request.fields[.cookie] = "user=anna"
+            case .password: request.transfer.credentials = .init(user: "anna", password: "one")
+            case .passwordInURL: request.url = "http://anna:one@origin.example/a"
+            case .twoCredentials:
+                request.transfer.credentials = .init(user: "token", password: "")
+                request.fields[.authorization] = "Bearer anna"
+            case .ownKey: request.key = "http://origin.example/other"
+            case .privateResponse, .setCookie: break
+            }
+        }
+
+        /// True if an owner says whose it is.
+        var isOfRequest: Bool { self != .privateResponse && self != .setCookie }
+    }
+
+    @Test(arguments: Unnamed.allCases, [false, true])
+    func `what no key tells the owner of is shared with nobody, even if private responses are`(
+        _ reason: Unnamed, _ isNamed: Bool
+    ) async throws {
+        var representation = representation
+        representation.fields[.cacheControl] = reason == .setCookie ? "max-age=60" : "max-age=60, private"
+        if reason == .setCookie { representation.fields[.setCookie] = "user=anna" }
+        let machines = try (0..<2).map { _ in
+            try machine(.private, representation) { $0.sharesPrivateResponses = true }
+        }
+        for machine in machines {
+            _ = try await machine.get(.file) { request in
+                reason.apply(to: &request)
+                if isNamed { request.owner = "anna" }
+            }
+            await machine.cache.close()
+        }
+        #expect(machines.map(\.sent.count) == (isNamed ? [1, 0] : [1, 1]))
+        #expect(store.keys.count == (isNamed ? 1 : 0))
+        if !isNamed, reason.isOfRequest { #expect(store.count(.get) == 0) }
+    }
+
+    @Test(arguments: ["Bearer one", "Bearer two"])
+    func `a response to an authorization field is shared with those who have the same`(_ field: String) async throws {
+        let representation = ScriptedRepresentation(representation.bytes, [.cacheControl: "max-age=60, private"])
+        let machines = try (0..<2).map { _ in
+            try machine(.private, representation) { $0.sharesPrivateResponses = true }
+        }
+        for (machine, value) in zip(machines, ["Bearer one", field]) {
+            _ = try await machine.get(.file) { $0.fields[.authorization] = value }
+            await machine.cache.close()
+        }
+        #expect(machines.map(\.sent.count) == (field == "Bearer one" ? [1, 0] : [1, 1]))
+    }
+
     // MARK: Failures
 
     @Test(arguments: FakeObjectStore.Fault.allCases, Bench.Consumer.allCases)
@@ -193,7 +252,7 @@ struct RemoteStoreTests {
         let other = try machine(.private, ScriptedRepresentation(representation.bytes, [.cacheControl: "no-store"]))
         store.fault = fault
         _ = try await other.get(.file)
-        #expect(other.cache.remoteStatistics?.damaged == 1)
+        #expect(other.cache.remoteStatistics?.damaged == 1 && other.cache.remoteStatistics?.misses == 1)
         await other.cache.close()
         #expect(store.count(.delete) == 1 && store.keys.count == 1)
     }
@@ -204,6 +263,71 @@ struct RemoteStoreTests {
         for number in 0..<3 { _ = try await machine.cache.file(for: "http://origin.example/\(number)") }
         #expect(machine.cache.remoteStatistics?.isAvailable == false)
         #expect(machine.sent.count == 3)
+    }
+
+    @Test func `a store whose objects fail is left alone, however quick its small keys are, until they are had again`()
+        async throws
+    {
+        try await fill()
+        store.fault = .objects500
+        let machine = try machine { $0.invalidationInterval = .milliseconds(10) }
+        #expect(await eventually { machine.cache.remoteStatistics?.honoursConditions == true })
+        for number in 0..<3 { _ = try await machine.cache.file(for: "http://origin.example/\(number)") }
+        #expect(machine.cache.remoteStatistics?.isAvailable == false)
+        let count = store.count(.get)
+        // Nobody asks for an object meanwhile, but it is tried after a pause.
+        #expect(await eventually { store.count(.get) > count })
+        #expect(machine.cache.remoteStatistics?.isAvailable == false)
+        store.fault = nil
+        #expect(await eventually { machine.cache.remoteStatistics?.isAvailable == true })
+        #expect(try await machine.cache.file(for: Bench.url).source == .remote)
+    }
+
+    @Test
+    func
+        `a look-up that waits for its turn longer than for a first byte is given up, which is not held against the store`()
+        async throws
+    {
+        try await fill()
+        let gate = AsyncGate()
+        let isHeld = Locked(true)
+        let machine = try machine { remote in
+            remote.invalidationInterval = nil
+            remote.maxReads = 1
+            remote.connectTimeout = .milliseconds(500)
+            remote.firstByteTimeout = .milliseconds(500)
+            let store = remote.transport
+            remote.transport = DelayedTransport(store) { request in
+                // The first look-up's object holds the only place, even if it is given up: it may have waited for the place itself.
+                guard request.url.contains("/v1/obj/") else { return }
+                let isFirst = isHeld.withLock { isHeld in
+                    defer { isHeld = false }
+                    return isHeld
+                }
+                if isFirst { await Task { await gate.wait() }.value }
+            }
+        }
+        async let held = machine.cache.file(for: "http://origin.example/held")
+        await gate.reached()
+        let file = try await machine.cache.file(for: Bench.url)
+        #expect(file.source == .network && !gate.isOpen)
+        #expect(machine.cache.remoteStatistics?.isAvailable == true && machine.cache.remoteStatistics?.errors == 0)
+        #expect(machine.cache.remoteStatistics?.misses == 1)
+        gate.open()
+        _ = try await held
+    }
+
+    @Test func `an end does not wait for news, whatever the store does`() async throws {
+        let gate = AsyncGate()
+        let machine = try machine { remote in
+            remote.invalidationInterval = .milliseconds(1)
+            remote.transport = DelayedTransport(remote.transport) { request in
+                if request.url.contains("/v1/bell") { await gate.wait() }
+            }
+        }
+        await gate.reached()
+        await machine.cache.close(uploadingFor: .seconds(600))
+        #expect(!gate.isOpen)
     }
 
     @Test func `a store that hangs is left alone after one look-up`() async throws {

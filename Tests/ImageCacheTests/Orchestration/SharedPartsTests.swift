@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import HTTPTypes
 import ImageCache
@@ -20,7 +21,8 @@ struct SharedPartsTests {
     /// - Parameter cut: The bytes after which its origin dies.
     private func machine(
         _ representation: ScriptedRepresentation? = nil, cutAfter cut: Int? = nil,
-        _ change: (inout RemoteStoreConfiguration) -> Void = { _ in }
+        _ change: (inout RemoteStoreConfiguration) -> Void = { _ in },
+        pausing: @escaping @Sendable (ScriptedResponse) -> ScriptedResponse = { $0 }
     ) throws -> Bench {
         var remote = try store.configuration()
         remote.partSize = Int64(Self.partSize)
@@ -31,7 +33,7 @@ struct SharedPartsTests {
         return try Bench { [remote] in
             $0.remote = remote
         } script: { [representation = representation ?? self.representation] request in
-            let response = representation.response(to: request)
+            let response = pausing(representation.response(to: request))
             guard let cut else { return response }
             return request.number == 1 ? response.cut(after: cut) : .failure()
         }
@@ -140,6 +142,80 @@ struct SharedPartsTests {
         #expect(other.sent.isEmpty && store.partCount(.put) == Self.count)
     }
 
+    @Test(arguments: Bench.Consumer.allCases)
+    func `machines that ask for a new large body at once get about one body from the origin`(
+        _ consumer: Bench.Consumer
+    ) async throws {
+        let (head, rest) = (AsyncGate(), AsyncGate())
+        let machines = try (0..<3).map { _ in
+            try machine(
+                nil, { $0.leaseTime = .seconds(300) },
+                pausing: { [count = Self.partSize * 2] in $0.after(head).pausing(after: count, for: rest) })
+        }
+        let bodies = try await withThrowingTaskGroup(of: Body.self) { group in
+            for machine in machines { group.addTask { try await machine.get(consumer).body } }
+            // One has the lease; the others have looked at it.
+            #expect(await eventually { store.count(.get, of: "lease") >= 4 })
+            head.open()
+            // The others have taken the first parts as they appeared.
+            #expect(await eventually { store.partCount(.get) >= 2 })
+            rest.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(bodies.allSatisfy { $0 == representation.content })
+        #expect(machines.map(\.sent.count).sorted() == [0, 0, 1])
+        #expect(machines.reduce(0) { $0 + $1.cache.transferTotals.bytesReceived } == Self.size)
+        let counts = machines.compactMap(\.cache.remoteStatistics)
+        #expect(counts.map(\.hits).sorted() == [0, 1, 1] && counts.map(\.misses).sorted() == [0, 0, 1])
+        for machine in machines { await machine.cache.close() }
+        #expect(store.keys(of: "lease").isEmpty)
+    }
+
+    @Test func `nobody waits for a machine whose parts the store does not take`() async throws {
+        store.refusesParts = true
+        let gate = AsyncGate()
+        let machine = try machine(
+            nil, { $0.leaseTime = .seconds(300) },
+            pausing: { [count = Self.partSize * 2] in $0.pausing(after: count, for: gate) })
+        async let file = machine.get(.file)
+        #expect(await eventually { store.count(.put, of: "lease") == 1 && store.keys(of: "lease").isEmpty })
+        gate.open()
+        #expect(try await file.body == representation.content)
+        await machine.cache.close(uploadingFor: .zero)
+    }
+
+    @Test func `when the machine that asks the origin dies, one of those that follow it continues`() async throws {
+        let gate = AsyncGate()
+        let cut = Self.partSize * 3 + 10
+        let dying = try machine(
+            nil, { $0.leaseTime = .seconds(2) }, pausing: { $0.pausing(after: cut, for: gate).cut(after: cut) })
+        async let end = dying.failure(.file) { $0.transfer.retry.maxRetries = 0 }
+        #expect(await eventually { store.parts.count == 3 })
+        let others = try (0..<2).map { _ in try machine { $0.leaseTime = .seconds(2) } }
+        let bodies = try await withThrowingTaskGroup(of: Body.self) { group in
+            for other in others { group.addTask { try await other.get(.file).body } }
+            #expect(await eventually { store.partCount(.get) >= 6 })
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(await end == .unreachable)
+        #expect(bodies.allSatisfy { $0 == representation.content })
+        #expect(others.reduce(0) { $0 + $1.cache.transferTotals.bytesReceived } == Self.size - 3 * Self.partSize)
+    }
+
+    @Test(arguments: [FakeObjectStore.Listing.right, .ignoresPosition])
+    func `a store that lists the same objects again and again is not asked for ever`(
+        _ listing: FakeObjectStore.Listing
+    ) async throws {
+        try await begin(5 * Self.partSize)
+        store.listing = listing
+        let other = try machine()
+        #expect(try await other.get(.file).body == representation.content)
+        let held = (listing == .right ? 5 : 2) * Self.partSize
+        #expect(other.transport.requests.map { $0.fields[.range] } == ["bytes=\(held)-"])
+        #expect(store.listCount == (listing == .right ? 4 : 2))
+    }
+
     @Test func `a machine goes on with its own partial and the parts of others`() async throws {
         let directory = try TestDirectory()
         var remote = try store.configuration()
@@ -181,13 +257,53 @@ struct SharedPartsTests {
         // The list as it was while the parts were uploaded.
         let name = try #require(store.keys.first { !store.parts.contains($0) })
         store.edit(name) { object in
-            let stamp = object.suffix(32)
+            let stamp = object.suffix(40)
             return Array(object.dropLast(stamp.count + Self.count * 32 + 1)) + [0] + stamp
         }
         let other = try machine()
         #expect(try await other.get(.file).body == representation.content)
         #expect(other.transport.requests.map { $0.fields[.range] } == ["bytes=\(Self.size - 1)-"])
         #expect(other.cache.transferTotals.bytesReceived <= 1)
+    }
+
+    @Test(arguments: [RemovalTarget.url(Bench.url), .prefix("http://origin.example/"), .everything])
+    func `bytes from before and after a purge are not joined, although their validator is the same`(
+        _ target: RemovalTarget
+    ) async throws {
+        try await fill()
+        let purging = try machine()
+        _ = try await purging.cache.remove(target)
+        await purging.cache.close()
+        let repaired = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.size, seed: 2))
+        // One that has only the first part of the repaired body, beside which the store has all of the former one.
+        try await begin(Self.partSize + 300, repaired)
+        let other = try machine(repaired)
+        #expect(try await other.get(.file).body == repaired.content)
+        #expect(other.transport.requests.map { $0.fields[.range] } == ["bytes=\(Self.partSize)-"])
+        await other.cache.close()
+        let third = try machine(repaired)
+        #expect(try await third.get(.file).body == repaired.content && third.sent.isEmpty)
+    }
+
+    @Test func `a partial of before a purge by another machine is not continued`() async throws {
+        let repaired = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.size, seed: 2))
+        let isRepaired = Locked(false)
+        var remote = try store.configuration()
+        remote.invalidationInterval = .milliseconds(10)
+        let machine = try Bench { [remote] in
+            $0.remote = remote
+        } script: { [representation] request in
+            guard !isRepaired.withLock({ $0 }) else { return repaired.response(to: request) }
+            return representation.response(to: request).cut(after: 3 * Self.partSize)
+        }
+        #expect(await machine.failure(.file) { $0.transfer.retry.maxRetries = 0 } == .unreachable)
+        #expect(try machine.cache.blocking.statistics().partials == 1)
+        let purging = try self.machine()
+        _ = try await purging.cache.remove(.prefix("http://origin.example/"))
+        #expect(await eventually { machine.cache.remoteStatistics?.receivedInvalidations == 1 })
+        isRepaired.withLock { $0 = true }
+        #expect(try await machine.get(.file).body == repaired.content)
+        #expect(machine.transport.requests.last?.fields[.range] == nil)
     }
 
     // MARK: Failures

@@ -4,7 +4,9 @@ import Testing
 @testable import ImageCache
 
 @Suite struct PartListTests {
-    private let identity = PartIdentity(digest: Array(0..<32))
+    private let identity: PartIdentity
+
+    init() throws { identity = try #require(PartIdentity(0..<48)) }
 
     private func list(_ total: Int64, _ digests: [[UInt8]]? = nil) -> PartList {
         PartList(identity, total: total, partSize: 1 << 20, digests: digests)
@@ -38,10 +40,11 @@ import Testing
         #expect(list.parts(touching: 7..<7).isEmpty)
     }
 
-    @Test func `an object is one part of one body`() {
-        let (list, other) = (
-            list(3 << 20), PartList(PartIdentity(digest: Array(1...32)), total: 3 << 20, partSize: 1 << 20)
-        )
+    @Test func `an object is one part of one body, before or after an invalidation`() throws {
+        let epoch = RemoteEpoch(generation: .new())
+        #expect(identity.during(epoch) == identity.during(epoch) && identity.during(epoch) != identity)
+        #expect(identity.during(nil) != identity.during(nil) && identity.during(nil).isSameRepresentation(identity))
+        let (list, other) = (list(3 << 20), PartList(identity.during(epoch), total: 3 << 20, partSize: 1 << 20))
         let object = PartObject.prefix(of: 1, list) + [UInt8](repeating: 7, count: 1 << 20)
         #expect(PartObject.content(of: object, 1, list)?.count == 1 << 20)
         #expect(PartObject.content(of: object, 2, list) == nil && PartObject.content(of: object, 1, other) == nil)

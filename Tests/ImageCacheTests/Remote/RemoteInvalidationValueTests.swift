@@ -35,9 +35,12 @@ struct RemoteInvalidationValueTests {
     // MARK: Stamps
 
     @Test func `a stamp is found at the end of its object, and its absence too`() {
-        let stamp = RemoteStamp(generation: .new(), uploaded: stored)
-        let (content, found) = RemoteStamp.split([1, 2, 3] + stamp.encoded)
-        #expect(content == [1, 2, 3] && found == stamp)
+        let position = RemoteLogPosition(log: 5, entry: 6)
+        for position in [position, nil] {
+            let stamp = RemoteStamp(generation: .new(), position: position, uploaded: stored)
+            let (content, found) = RemoteStamp.split([1, 2, 3] + stamp.encoded)
+            #expect(content == [1, 2, 3] && found == stamp)
+        }
         let plain = [UInt8](repeating: 7, count: 100)
         #expect(RemoteStamp.split(plain).content == plain && RemoteStamp.split(plain).stamp == nil)
         #expect(RemoteStamp.split([]).stamp == nil)
@@ -57,6 +60,7 @@ struct RemoteInvalidationValueTests {
     @Test func `an entry of the log is read as it was written, and is never the same twice`() {
         let batch: [RemoteInvalidation] = [
             .url("http://a/1", allOwners: false), .url("http://a/é", allOwners: true), .prefix("http://a/"), .host("a"),
+            .everything,
         ]
         #expect(RemoteInvalidation.decode(RemoteInvalidation.encode(batch)) == batch)
         #expect(RemoteInvalidation.encode(batch) != RemoteInvalidation.encode(batch))
@@ -73,12 +77,12 @@ struct RemoteInvalidationValueTests {
     @Test func `a second invalidation of a resource takes the place of the first, with what that meant`() {
         var pending = PendingInvalidations()
         let first = PendingInvalidations.Item(scope: .url("a", allOwners: true), objects: ["1"])
-        let second = PendingInvalidations.Item(scope: .url("a", allOwners: false), objects: ["2"], isAnnounced: false)
+        let second = PendingInvalidations.Item(scope: .url("a", allOwners: false), objects: ["2"])
         pending.add(first)
         pending.add(second)
         let batch = pending.batch
         #expect(batch.map(\.scope) == [.url("a", allOwners: true)] && batch[0].objects == ["2", "1"])
-        #expect(batch[0].isAnnounced && pending.generation(of: "a") == second.generation)
+        #expect(pending.generation(of: "a") == second.generation)
         pending.told([first])
         #expect(pending.count == 1, "the second one was not told")
         pending.told(batch)
@@ -91,5 +95,82 @@ struct RemoteInvalidationValueTests {
         #expect(pending.batch.compactMap(\.scope.url) == ["b", "c"] && pending.lost == 1)
         pending.drop()
         #expect(pending.count == 0 && pending.lost == 3)
+    }
+
+    @Test func `those of several resources are not lost, but become one of everything`() {
+        var pending = PendingInvalidations(maxCount: 2)
+        pending.add(.init(scope: .host("a")))
+        for name in ["a", "b", "c"] { pending.add(.init(scope: .url(name, allOwners: false))) }
+        #expect(pending.scopes == [.host("a")] && pending.lost == 1)
+        for number in 0..<PendingInvalidations.maxScopes { pending.add(.init(scope: .prefix("http://a/\(number)"))) }
+        #expect(pending.scopes == [.everything] && pending.count == 3 && pending.lost == 1)
+        pending.told(pending.batch)
+        #expect(pending.count == 0 && pending.scopes.isEmpty)
+    }
+
+    // MARK: Several resources
+
+    private func place(_ entry: Int64, log: UInt32 = 7) -> RemoteLogPosition {
+        RemoteLogPosition(log: log, entry: entry)
+    }
+
+    @Test func `the last invalidation of a URL is found by its prefix, its host, or with everything`() {
+        var scopes = RemoteScopes()
+        #expect(scopes.last(matching: "http://a/1") == nil)
+        scopes.learn(RemoteBell(place(0), summary: []))
+        scopes.learn([.everything, .url("http://b/2", allOwners: false)], at: place(1))
+        scopes.learn([.host("a")], at: place(2))
+        scopes.learn([.prefix("http://a/x/")], at: place(3))
+        let expected: [(String, Int64)] = [("http://a/x/1", 3), ("http://a/1", 2), ("http://b/2", 1)]
+        for (url, entry) in expected { #expect(scopes.last(matching: url) == place(entry)) }
+        #expect(scopes.position == place(3))
+        scopes.learn([.everything], at: place(4))
+        #expect(scopes.count == 1 && scopes.last(matching: "http://a/x/1") == place(4))
+    }
+
+    @Test func `a bell says what the entries to its place have said`() {
+        let former = RemoteBell(place(3), summary: [])
+        let batches: [[RemoteInvalidation]] = [[.prefix("http://a/")], [.host("b"), .url("c", allOwners: true)]]
+        let entries = batches.enumerated().map { number, batch in
+            (position: place(Int64(number + 4)), content: Optional(RemoteInvalidation.encode(batch)))
+        }
+        var scopes = RemoteScopes()
+        scopes.learn(RemoteScopes.bell(former, entries))
+        #expect(scopes.position == place(5) && scopes.count == 2)
+        #expect(scopes.last(matching: "http://a/1") == place(4) && scopes.last(matching: "http://b/") == place(5))
+        // An older bell takes nothing back.
+        scopes.learn(former)
+        #expect(scopes.position == place(5) && scopes.count == 2)
+    }
+
+    @Test(arguments: [nil, [9, 9, 9]] as [[UInt8]?])
+    func `a bell that does not say what was invalidated stands for everything`(_ summary: [UInt8]?) {
+        var scopes = RemoteScopes()
+        scopes.learn(RemoteBell(place(3), summary: summary))
+        #expect(scopes.last(matching: "http://a/") == place(3))
+        scopes.learn(nil, at: place(4))
+        #expect(scopes.last(matching: "http://a/") == place(4), "an entry that is damaged, too")
+    }
+
+    @Test func `beyond the limit the older half becomes one of everything`() {
+        var scopes = RemoteScopes()
+        scopes.learn(RemoteBell(place(0), summary: []))
+        let count = Int64(RemoteScopes.maxCount)
+        for entry in 1...count + 1 { scopes.learn([.prefix("http://a/\(entry)/")], at: place(entry)) }
+        #expect(scopes.count <= count / 2 + 1)
+        #expect(scopes.last(matching: "http://b/") == place(count / 2 + 2))
+        #expect(scopes.last(matching: "http://a/\(count)/") == place(count))
+    }
+
+    @Test func `an object is used if its writer knew all invalidations of its URL`() {
+        let epoch = RemoteEpoch(generation: .first, position: place(9), scope: place(5))
+        func stamp(_ position: RemoteLogPosition?) -> RemoteStamp {
+            RemoteStamp(generation: .new(), position: position, uploaded: stored)
+        }
+        #expect(epoch.allows(stamp(place(5))) && epoch.allows(stamp(place(6))))
+        #expect(!epoch.allows(stamp(place(4))) && !epoch.allows(stamp(nil)) && !epoch.allows(nil))
+        #expect(!epoch.allows(stamp(place(6, log: 8))), "of another log")
+        #expect(RemoteEpoch(generation: .first).allows(nil))
+        #expect(!RemoteEpoch(generation: .new(), position: place(9)).allows(stamp(place(9))))
     }
 }

@@ -24,7 +24,7 @@ struct LLHTTP: OtherParser {
         let process = try ChildProcess(
             "node", [script.resolvingSymlinksInPath().path], environment: ProcessInfo.processInfo.environment,
             input: try directory.write(input, to: "streams"))
-        let ending = await process.end(within: 300)
+        let ending = await process.end()
         let lines = process.output.split(separator: "\n")
         guard ending == .exited(0), lines.count == streams.count else {
             throw TestSetupFailure("node: \(ending), \(lines.count) lines: \(process.errorOutput)")

@@ -26,6 +26,13 @@ public final class TestDirectory: Sendable {
         try text.write(toFile: path(name), atomically: false, encoding: .utf8)
         return path(name)
     }
+
+    /// As ``write(_:to:)``, of bytes.
+    @discardableResult
+    public func write(_ bytes: [UInt8], to name: String) throws -> String {
+        try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
+        return path(name)
+    }
 }
 
 /// The space of a directory on its file system, measured from outside.

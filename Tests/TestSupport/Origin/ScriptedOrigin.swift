@@ -64,14 +64,9 @@ public final class ScriptedOrigin: Sendable {
     /// Waits until the recorded requests satisfy the condition; false after `seconds` without.
     @discardableResult
     public func waits(
-        upTo seconds: Double = 60, until condition: @Sendable ([RecordedRequest]) -> Bool
+        upTo seconds: Double = patience, until condition: @Sendable ([RecordedRequest]) -> Bool
     ) async -> Bool {
-        let end = ContinuousClock.now + .seconds(seconds)
-        while !condition(requests) {
-            if ContinuousClock.now > end { return false }
-            try? await Task.sleep(for: .milliseconds(2))
-        }
-        return true
+        await eventually(within: seconds) { condition(requests) }
     }
 }
 

@@ -4,9 +4,9 @@ import Foundation
 struct AccessLog {
     let path: String
 
-    /// Its lines, as soon as there are so many, or after a minute: a server answers first, and writes afterwards.
+    /// Its lines, as soon as there are so many, or in the end: a server answers first, and writes afterwards.
     func lines(atLeast count: Int) async throws -> [String] {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(patience)
         while true {
             let isLate = ContinuousClock.now > deadline
             let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""

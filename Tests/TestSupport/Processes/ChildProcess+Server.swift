@@ -15,7 +15,7 @@ extension ChildProcess {
             let (socket, port) = try Socket.listening()
             socket.finish(reset: false)
             let process = try start(port)
-            let deadline = ContinuousClock.now + .seconds(60)
+            let deadline = ContinuousClock.now + .seconds(patience)
             while true {
                 // The clock is read first: when many tests start at once, a short sleep may outlast the deadline.
                 let isLate = ContinuousClock.now > deadline

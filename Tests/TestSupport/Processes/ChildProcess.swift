@@ -145,7 +145,7 @@ public final class ChildProcess: Sendable {
     }
 
     /// Waits for its end. After `seconds` it is killed, and the ending is that signal.
-    public func end(within seconds: Double = 60) async -> Ending {
+    public func end(within seconds: Double = patience) async -> Ending {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             if let ending { return ending }
@@ -155,7 +155,7 @@ public final class ChildProcess: Sendable {
     }
 
     /// Waits until its standard error holds the text; false when it ended or `seconds` passed without.
-    public func says(_ text: String, within seconds: Double = 60) async -> Bool {
+    public func says(_ text: String, within seconds: Double = patience) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             let isOver = ending != nil || ContinuousClock.now > deadline

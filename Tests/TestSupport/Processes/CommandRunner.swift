@@ -56,12 +56,14 @@ public struct CommandRunner: Sendable {
     }
 
     /// Runs the command to its end; it is killed when it takes longer than `seconds`.
-    public func run(_ arguments: [String], input: String? = nil, within seconds: Double = 60) async throws -> Outcome {
+    public func run(
+        _ arguments: [String], input: String? = nil, within seconds: Double = patience
+    ) async throws -> Outcome {
         await Self.outcome(of: try start(arguments, input: input), within: seconds)
     }
 
     /// Runs a shell script in which `$IMGCACHE` is the command.
-    public func shell(_ script: String, within seconds: Double = 60) async throws -> Outcome {
+    public func shell(_ script: String, within seconds: Double = patience) async throws -> Outcome {
         await Self.outcome(of: try startShell(script), within: seconds)
     }
 
@@ -74,7 +76,7 @@ public struct CommandRunner: Sendable {
     }
 
     /// Waits for the end and gathers what it left.
-    public static func outcome(of process: ChildProcess, within seconds: Double = 60) async -> Outcome {
+    public static func outcome(of process: ChildProcess, within seconds: Double = patience) async -> Outcome {
         let ending = await process.end(within: seconds)
         return Outcome(
             ending: ending, output: process.output, errorOutput: process.errorOutput, outputBytes: process.outputBytes)

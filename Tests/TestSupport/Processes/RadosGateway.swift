@@ -15,7 +15,7 @@ enum RadosGateway {
         let process = try ChildProcess(
             "bash", ["-c", #"exec bash "$0" "$@" >&2"#, script, folder, "\(port)"], environment: environment)
         let endpoint = "http://127.0.0.1:\(port + 2)"
-        var isReady = await process.says(endpoint, within: 300)
+        var isReady = await process.says(endpoint, within: patience)
         if isReady {
             let keys = "\(ObjectStore.accessKeyID):\(ObjectStore.secretAccessKey)"
             let bucket = "\(endpoint)/\(ObjectStore.bucket)"

@@ -33,8 +33,6 @@ final class OwnFrames: FrameReading {
         }
         position += 1
         guard let frame = try reader.next() else { return nil }
-        var image = frame.image
-        for processor in processors { image = try processor.process(image, within: budget) }
-        return AnimationFrame(image, for: frame.duration)
+        return AnimationFrame(try processors.process(frame.image, within: budget), for: frame.duration)
     }
 }

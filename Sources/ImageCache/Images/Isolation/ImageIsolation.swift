@@ -10,23 +10,30 @@ final class ImageIsolation: Sendable {
     private enum State {
         case unused
         case open(WorkerPool)
-        /// The reason why there are no workers.
-        case unavailable(String)
+        /// The reason why there are no workers, and the time from which they are tried again.
+        case unavailable(String, until: ContinuousClock.Instant)
     }
 
     /// Times that work is begun again after its worker was killed.
     private static let mostKills = 2
+    /// The time until a helper that could not be started is tried again: the system may have been short of memory or processes.
+    static let pause: Duration = .seconds(10)
 
     private let configuration: DecoderIsolation
     private let width: Int
     private let limits: WorkerLimits
     private let logger: Logger
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Locked(State.unused)
 
     /// - Parameter decodes: Images that are rendered at a time. Headers are read beside them.
-    init(_ configuration: DecoderIsolation, decodes: Int, memory: Int, logger: Logger) {
+    init(
+        _ configuration: DecoderIsolation, decodes: Int, memory: Int, logger: Logger,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         self.configuration = configuration
         self.logger = logger
+        self.now = now
         width = decodes + 2
         var limits = WorkerLimits()
         // One image may take more than all together, if it is alone; and what a codec takes is an estimate.
@@ -38,22 +45,32 @@ final class ImageIsolation: Sendable {
         state.withLock { if case .open(let pool) = $0 { pool.statistics } else { WorkerPool.Statistics() } }
     }
 
-    /// Starts the helper, if that was not tried before.
+    /// Starts the helper, if there is none, and it was not tried a short time ago.
     ///
     /// - Returns: The reason why there are no workers; nil: there are.
     func start() -> String? {
         state.withLock { state -> String? in
-            if case .unused = state {
-                do throws(WorkerFailure) {
-                    state = .open(try WorkerPool(program: configuration.helper, width: width, limits: limits))
-                } catch {
-                    state = .unavailable("\(error)")
+            var earlier: String?
+            switch state {
+            case .open: return nil
+            case .unavailable(let reason, let until) where now() < until: return reason
+            case .unavailable(let reason, _): earlier = reason
+            case .unused: break
+            }
+            do throws(WorkerFailure) {
+                state = .open(try WorkerPool(program: configuration.helper, width: width, limits: limits))
+                if earlier != nil { logger.notice("images are decoded in isolation again") }
+                return nil
+            } catch {
+                let reason = "\(error)"
+                state = .unavailable(reason, until: now() + Self.pause)
+                if reason != earlier {
                     let consequence =
                         configuration.isOptional ? "images are decoded without isolation" : "no image is decoded"
-                    logger.warning("\(consequence)", metadata: ["reason": "\(error)"])
+                    logger.warning("\(consequence)", metadata: ["reason": "\(reason)"])
                 }
+                return reason
             }
-            return if case .unavailable(let reason) = state { reason } else { nil }
         }
     }
 
@@ -84,12 +101,12 @@ final class ImageIsolation: Sendable {
     ) throws(ImageCodecError) {
         let pool = try pool()
         let message = WorkerMessage(try request.bytes(), descriptors: [descriptor])
+        // A file that was encoded, in memory of the decoder's limit, and what is told beside it.
+        let bounds = WorkerPool.Bounds(seconds: seconds, answer: request.decoder.limits.memory + 1 << 20)
         var kills = 0
         while true {
             do throws(WorkerFailure) {
-                return try pool.run(
-                    message, in: session, within: WorkerPool.Bounds(seconds: seconds), isCancelled: isCancelled
-                ) { message in
+                return try pool.run(message, in: session, within: bounds, isCancelled: isCancelled) { message in
                     guard let answer = try? ImageWorkAnswer(message) else { return nil }
                     return receive(answer, message)
                 }

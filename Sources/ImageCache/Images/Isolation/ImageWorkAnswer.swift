@@ -113,11 +113,11 @@ extension RenderedContent {
         by coder: inout WireCoder, _ descriptors: inout [OpenDescriptor]
     ) throws(WireCoder.Malformed) {
         try coder.code(&damage, from: ImageCodecError(.failed, ""))
-        try coder.code(&decodeTime)
-        try coder.code(&processTime)
+        try coder.code(seconds: &decodeTime)
+        try coder.code(seconds: &processTime)
         var (time, isEncoded) = (encodeTime ?? 0, encodeTime != nil)
         try coder.code(&isEncoded)
-        try coder.code(&time)
+        try coder.code(seconds: &time)
         encodeTime = isEncoded ? time : nil
         var kind = 0
         if case .pixels = content { kind = 1 }

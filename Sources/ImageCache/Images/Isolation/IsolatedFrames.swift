@@ -46,8 +46,7 @@ final class IsolatedFrames: FrameReading {
     func frame(_ number: Int) throws(ImageCodecError) -> AnimationFrame? {
         while let frame = next(from: number) {
             guard frame.number == number else { continue }
-            var image = frame.image
-            for processor in steps.own?.processors ?? [] { image = try processor.process(image, within: budget) }
+            let image = try steps.own?.processors.process(frame.image, within: budget) ?? frame.image
             return AnimationFrame(image, for: frame.duration)
         }
         defer { failure = nil }
@@ -114,7 +113,7 @@ final class IsolatedFrames: FrameReading {
         made.append(
             Made(
                 number: number, image: image, duration: .milliseconds(milliseconds),
-                decodeTime: max(0, content.decodeTime), processTime: max(0, content.processTime)))
+                decodeTime: content.decodeTime, processTime: content.processTime))
         return true
     }
 }

@@ -22,10 +22,8 @@ final class IsolatedPreview: PreviewReading {
         let image = try isolation.image(
             for: ImageWorkRequest(decoder: request.decoder, work: .preview(preview)), descriptor, byteCount,
             in: session, isCancelled: { Task.isCancelled })
-        guard var image else { return nil }
-        let budget = ImageBudget(limits: request.decoder.limits)
-        for processor in steps.own?.processors ?? [] { image = try processor.process(image, within: budget) }
-        return image
+        guard let image, let own = steps.own else { return image }
+        return try own.processors.process(image, within: ImageBudget(limits: request.decoder.limits))
     }
 }
 

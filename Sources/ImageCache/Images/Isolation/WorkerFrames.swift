@@ -45,8 +45,7 @@ final class WorkerFrames: WorkerSessionState {
         position += 1
         guard let frame = try reader.next() else { return nil }
         let decoded = budget.spent
-        var image = frame.image
-        for processor in processors { image = try processor.process(image, within: budget) }
+        let image = try processors.process(frame.image, within: budget)
         var content = RenderedContent(content: .pixels(image), damage: image.damage)
         (content.decodeTime, content.processTime) = (decoded - spent, budget.spent - decoded)
         spent = budget.spent

@@ -19,15 +19,8 @@ extension RemoteCache {
         add([.init(scope: .url(url, allOwners: allOwners), objects: keys.map(\.remoteKey))])
     }
 
-    /// Invalidates what a target names, of which these URLs are known.
-    func invalidate(_ scope: RemoteInvalidation, urls: Set<String>) {
-        var items = urls.map { url in
-            PendingInvalidations.Item(
-                scope: .url(url, allOwners: false), objects: [EntryKey(ofShared: url).remoteKey], isAnnounced: false)
-        }
-        items.append(.init(scope: scope))
-        add(items)
-    }
+    /// Invalidates many resources at once: from now on no object of them is used here that was requested before the fleet has been told.
+    func invalidate(_ scope: RemoteInvalidation) { add([.init(scope: scope)]) }
 
     private func add(_ items: [PendingInvalidations.Item]) {
         state.withLock { state in
@@ -48,10 +41,6 @@ extension RemoteCache {
             if batch.isEmpty { return }
             if await tell(batch) {
                 pause = Self.firstPause
-                state.withLock { state in
-                    state.invalidations.told(batch)
-                    state.counts.invalidations += batch.count
-                }
             } else {
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
@@ -62,12 +51,20 @@ extension RemoteCache {
     /// Tombstones first: who reads the log looks at them next.
     private func tell(_ batch: [PendingInvalidations.Item]) async -> Bool {
         guard await write(batch.filter { $0.scope.url != nil }) else { return false }
-        let news = batch.filter(\.isAnnounced).map(\.scope)
-        if news.isEmpty { return true }
         let log = RemoteLog(tier, honoursConditions: state.withLock { $0.conditions != .ignoresConditions })
-        let entry = RemoteInvalidation.encode(news)
+        let entry = RemoteInvalidation.encode(batch.map(\.scope))
         state.withLock { $0.news.noteOwn(entry) }
-        return await asking(counts: false) { (_) async throws(RemoteError) in try await log.append(entry) } != nil
+        let bell = await asking(counts: false) { (_) async throws(RemoteError) in
+            try await log.append(entry, summarizing: RemoteScopes.bell)
+        }
+        guard let bell else { return false }
+        // At once: what waits no more must be known already.
+        state.withLock { state in
+            state.scopes.known.learn(bell)
+            state.invalidations.told(batch)
+            state.counts.invalidations += batch.count
+        }
+        return true
     }
 
     private func write(_ items: [PendingInvalidations.Item]) async -> Bool {
@@ -118,45 +115,6 @@ extension RemoteCache {
             state.invalidations.drop()
             state.teller = nil
         }
-    }
-
-    // MARK: Generations
-
-    /// A resource's generation in the fleet; nil: the store cannot tell.
-    func generation(of url: String) async -> RemoteGeneration? {
-        if let own = state.withLock({ $0.invalidations.generation(of: url) }) { return own }
-        return await tombstone(of: url).flatMap { RemoteGeneration($0) }
-    }
-
-    /// The generation that a response belongs to, as an object is to say; nil: it may have been invalidated while it came.
-    func generation(of fill: RemoteFill, _ url: String) async -> RemoteGeneration? {
-        if let known = fill.generation { return known }
-        // One that was fetched before this process invalidated it is not uploaded at all.
-        if let own = state.withLock({ $0.invalidations.generation(of: url) }) { return own }
-        guard let tombstone = await tombstone(of: url) else { return nil }
-        return RemoteGeneration(tombstone, requestedBefore: .now - fill.began)
-    }
-
-    private func tombstone(of url: String) async -> RemoteReading? {
-        await asking(counts: false) { (tier) async throws(RemoteError) in
-            try await tier.read(RemoteGeneration.tombstone(of: url), unless: nil)
-        }
-    }
-}
-
-/// The state in which a fetch began, as its upload needs it.
-struct RemoteFill: Sendable {
-    /// The resource's generation in the fleet, seen before the origin was asked; nil: it was not looked at.
-    var generation: RemoteGeneration?
-    /// Given back when the object is there.
-    var lease: RemoteLease?
-    let began = ContinuousClock.now
-
-    /// The same for somebody who does not give the lease back.
-    var withoutLease: RemoteFill {
-        var fill = self
-        fill.lease = nil
-        return fill
     }
 }
 

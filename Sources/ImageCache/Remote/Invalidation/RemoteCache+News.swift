@@ -29,17 +29,15 @@ struct RemoteNews: Sendable {
 extension RemoteCache {
     /// Looks at the bell, and reads the log from the place where the last look, or the last process on the directory, has ended.
     func readNews() async {
-        guard mayAsk(counts: false) else { return }
         let began = ContinuousClock.now
-        do throws(RemoteError) {
-            let tag = state.withLock { $0.news.tag }
-            let reading = try await tier.read(RemoteLogPosition.bellName, unless: tag)
-            watched(after: .now - began)
+        await asking(counts: false) { (tier) async throws(RemoteError) in
+            let tag = self.state.withLock { $0.news.tag }
+            let reading = try await tier.read(RemoteBell.name, unless: tag)
+            // Before anything is removed: it is not to come back from the store meanwhile.
+            try await self.learnScopes(reading, readAt: began)
             if reading.content == .unchanged { return }
             // Without a tag to compare, the log itself is looked at each time.
-            if try await readLog(reading) { state.withLock { $0.news.tag = reading.tag } }
-        } catch {
-            note(error, after: .now - began)
+            if try await self.readLog(reading) { self.state.withLock { $0.news.tag = reading.tag } }
         }
     }
 
@@ -53,32 +51,34 @@ extension RemoteCache {
             state.withLock { [done] in $0.news.cursor = done }
             if done.number != before.number { try? store.setNumber(done.number, named: cursorName) }
         }
-        if cursor.rang(bell.bytes.flatMap { RemoteLogPosition(bell: $0) }), !forgetAll() { return false }
+        if cursor.rang(bell.bytes.flatMap { RemoteBell($0) }?.position), !forgetAll() { return false }
         done = cursor
         while let next = cursor.next {
+            if Task.isCancelled { throw .cancelled }
             guard let entry = try await entry(next) else {
                 guard cursor.absent() else { break }
                 guard forgetAll() else { return false }
                 done = cursor
                 continue
             }
-            let isOwn = state.withLock { $0.news.isOwn(entry) }
-            guard isOwn || apply(entry) else { return false }
+            learn(entry, at: next)
+            let isOwn = entry.map { entry in state.withLock { $0.news.isOwn(entry) } } ?? false
+            guard isOwn || apply(entry ?? []) else { return false }
             cursor.found()
             done = cursor
         }
         return true
     }
 
-    /// An entry of the log; `nil`: it is absent. One that is damaged is empty: the tombstones of what it named hold all the same.
-    private func entry(_ position: RemoteLogPosition) async throws(RemoteError) -> [UInt8]? {
-        do throws(RemoteError) { return try await tier.read(position.name, unless: nil).bytes } catch .damaged(
-            let reason)
-        {
+    /// An entry of the log; `nil`: it is absent; `.some(nil)`: it is damaged.
+    func entry(_ position: RemoteLogPosition) async throws(RemoteError) -> [UInt8]?? {
+        do throws(RemoteError) {
+            return try await tier.read(position.name, unless: nil).bytes.map { .some($0) }
+        } catch .damaged(let reason) {
             logger.warning(
                 "an entry of the fleet's log is damaged, and is passed over",
                 metadata: ["key": "\(position.name)", "reason": "\(reason)"])
-            return []
+            return .some(nil)
         }
     }
 
@@ -103,8 +103,9 @@ extension RemoteCache {
         case .url(let url, let allOwners):
             let key = EntryKey(ofShared: url)
             try store.remove([key, key.ofDerivedImages, key.ofSearch], invalidating: .resource(url))
-            if allOwners { _ = try store.remove(invalidating: .resource(url), where: invalidation.matcher) }
-        case .prefix, .host: _ = try store.remove(invalidating: .everything, where: invalidation.matcher)
+            if allOwners { try store.removeMatches(invalidation.matcher, invalidating: .resource(url)) }
+        case .prefix, .host: try store.removeMatches(invalidation.matcher, invalidating: .everything)
+        case .everything: try store.clear(sparingPins: true)
         }
     }
 

@@ -7,6 +7,7 @@ enum RemoteInvalidation: Sendable, Hashable {
     case url(String, allOwners: Bool)
     case prefix(String)
     case host(String)
+    case everything
 
     /// The resource; nil: several.
     var url: String? { if case .url(let url, _) = self { url } else { nil } }
@@ -14,8 +15,10 @@ enum RemoteInvalidation: Sendable, Hashable {
     /// A target of a removal; nil: it is not told to others.
     init?(_ target: RemovalTarget) {
         switch target {
-        case .prefix(let prefix): self = .prefix(prefix)
+        // A shorter prefix ends more, which is no error.
+        case .prefix(let prefix): self = .prefix(String(prefix.prefix(Self.maxPrefixLength)))
         case .host(let host): self = .host(host)
+        case .everything: self = .everything
         case .entry, .url, .owner: return nil
         }
     }
@@ -26,6 +29,7 @@ enum RemoteInvalidation: Sendable, Hashable {
         case .url(let url, _): { $0 == url }
         case .prefix(let prefix): RemovalTarget.prefix(prefix).matcher
         case .host(let host): RemovalTarget.host(host).matcher
+        case .everything: RemovalTarget.everything.matcher
         }
     }
 
@@ -34,6 +38,8 @@ enum RemoteInvalidation: Sendable, Hashable {
     private static let formatVersion: UInt8 = 1
     /// Invalidations of one entry of the log.
     static let maxBatch = 256
+    /// Characters of a prefix as the fleet is told it.
+    private static let maxPrefixLength = 1024
 
     /// An entry of the log, which a random number makes unlike any other.
     static func encode(_ batch: [RemoteInvalidation], number: Int64 = .random(in: 0 ... .max)) -> [UInt8] {
@@ -41,19 +47,7 @@ enum RemoteInvalidation: Sendable, Hashable {
         writer.write(formatVersion)
         writer.write(number)
         writer.write(length: batch.count)
-        for invalidation in batch {
-            switch invalidation {
-            case .url(let url, let allOwners):
-                writer.write(UInt8(allOwners ? 1 : 0))
-                writer.write(url)
-            case .prefix(let prefix):
-                writer.write(UInt8(2))
-                writer.write(prefix)
-            case .host(let host):
-                writer.write(UInt8(3))
-                writer.write(host)
-            }
-        }
+        for invalidation in batch { invalidation.write(to: &writer) }
         return writer.bytes
     }
 
@@ -65,14 +59,33 @@ enum RemoteInvalidation: Sendable, Hashable {
         else { return nil }
         var batch: [RemoteInvalidation] = []
         for _ in 0..<count {
-            guard let kind = reader.readByte(), let text = reader.readString() else { return nil }
-            switch kind {
-            case 0, 1: batch.append(.url(text, allOwners: kind == 1))
-            case 2: batch.append(.prefix(text))
-            case 3: batch.append(.host(text))
-            default: return nil
-            }
+            guard let invalidation = RemoteInvalidation(from: &reader) else { return nil }
+            batch.append(invalidation)
         }
         return batch
+    }
+
+    func write(to writer: inout FieldWriter) {
+        let (kind, text): (UInt8, String) =
+            switch self {
+            case .url(let url, allOwners: false): (0, url)
+            case .url(let url, allOwners: true): (1, url)
+            case .prefix(let prefix): (2, prefix)
+            case .host(let host): (3, host)
+            case .everything: (4, "")
+            }
+        writer.write(kind)
+        writer.write(text)
+    }
+
+    init?(from reader: inout FieldReader) {
+        guard let kind = reader.readByte(), let text = reader.readString() else { return nil }
+        switch kind {
+        case 0, 1: self = .url(text, allOwners: kind == 1)
+        case 2: self = .prefix(text)
+        case 3: self = .host(text)
+        case 4: self = .everything
+        default: return nil
+        }
     }
 }

@@ -1,18 +1,23 @@
 import FoundationEssentials
+import RemoteStore
 
-/// The end of an object: the generation that its response belongs to, and the time of its upload by the clock of who uploaded it.
+/// The end of an object: the invalidations before its response was requested, and the time of its upload by the clock of who uploaded it.
 struct RemoteStamp: Sendable, Hashable {
-    private static let mark = Array("IMGCST01".utf8)
-    private static let size = RemoteGeneration.size + 8 + mark.count
+    private static let mark = Array("IMGCST02".utf8)
+    private static let size = RemoteGeneration.size + 16 + mark.count
     /// Seconds by which clocks are taken for equal: the store's times are whole seconds, and an upload takes time.
     private static let tolerance = 3.0
 
+    /// The resource's.
     var generation: RemoteGeneration
+    /// The place in the log to which those of many URLs were known; nil: there was no log.
+    var position: RemoteLogPosition?
     var uploaded: Date
 
     /// The bytes that stand behind the object's content.
     var encoded: [UInt8] {
         var writer = FieldWriter()
+        writer.write(position?.number ?? 0)
         writer.write(uploaded.timeIntervalSince1970)
         return generation.bytes + writer.bytes + Self.mark
     }
@@ -23,10 +28,13 @@ struct RemoteStamp: Sendable, Hashable {
         let stamp = object.suffix(size)
         var reader = FieldReader(Array(stamp.dropFirst(RemoteGeneration.size)))
         guard let generation = RemoteGeneration(stamp.prefix(RemoteGeneration.size)),
-            let uploaded = reader.readDouble(), uploaded.isFinite
+            let number = reader.readInt64(), let uploaded = reader.readDouble(), uploaded.isFinite
         else { return (object, nil) }
         let time = Date(timeIntervalSince1970: uploaded)
-        return (Array(object.dropLast(size)), RemoteStamp(generation: generation, uploaded: time))
+        let position = RemoteLogPosition(number: number)
+        return (
+            Array(object.dropLast(size)), RemoteStamp(generation: generation, position: position, uploaded: time)
+        )
     }
 
     /// The seconds to add to times by the uploader's clock to have them by this machine's, when the store says that the object is so old.

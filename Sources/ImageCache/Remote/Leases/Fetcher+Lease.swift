@@ -9,16 +9,28 @@ import Transfer
 extension Fetcher {
     /// Stores what the remote store has for a request; where it has nothing, gets the key's lease, or waits for its holder.
     func lookInRemote(_ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
-        let resolved = look.resolved
         let finding = await storeFromRemote(look)
         // Another machine is at it, or was when it ended.
-        if finding.entry == nil, look.task.context.partsFound > 0 { return try await followParts(finding, look) }
+        if finding.entry == nil, look.partsFound > 0 { return try await followOrLease(finding, look) }
+        return try await lease(finding, look)
+    }
+
+    /// Takes the parts of a large body as they appear; when no more do, whoever uploaded them has ended, and somebody goes on.
+    private func followOrLease(
+        _ finding: RemoteFinding, _ look: RemoteLook
+    ) async throws(ImageCacheError) -> RemoteFinding {
+        let finding = try await followParts(finding, look)
+        return finding.entry == nil ? try await lease(finding, look) : finding
+    }
+
+    private func lease(_ finding: RemoteFinding, _ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
+        let resolved = look.resolved
         guard finding.entry == nil, let remote, look.conditional.candidates.isEmpty, mayUseRemote(resolved),
             remote.usesLease(for: resolved.key), let limit = leasePatience(of: look.consumer, resolved, remote)
         else { return finding }
         switch await remote.lease(for: resolved.key) {
         case .unavailable: return finding
-        case .held(let lease): return await lookOnceMore(look, holding: lease)
+        case .held(let lease): return try await lookOnceMore(finding, look, holding: lease)
         case .refused:
             look.task.context.report { $0.phase = .waitingForOther }
             remote.noteLeaseWait()
@@ -32,12 +44,13 @@ extension Fetcher {
         _ wait: RemoteLeaseWait, _ finding: RemoteFinding, _ look: RemoteLook, _ remote: RemoteCache
     ) async throws(ImageCacheError) -> RemoteFinding {
         var (wait, finding) = (wait, finding)
-        let key = look.resolved.key
+        let (key, count) = (look.resolved.key, look.partsFound)
         while true {
             // In this order: the holder stores the object before it deletes the lease.
             guard let lease = await remote.readLease(of: key) else { return finding }
-            finding = await storeFromRemote(look, isAgain: true)
+            finding = await storeFromRemote(look).after(finding)
             if finding.entry != nil { return finding }
+            if look.partsFound > count { return try await followOrLease(finding, look) }
             switch wait.next(lease, at: .now) {
             case .goOn: return finding
             case .look(let pause):
@@ -45,17 +58,24 @@ extension Fetcher {
             case .takeOver(let tag):
                 switch await remote.takeOver(key, tag: tag) {
                 case .unavailable: return finding
-                case .held(let lease): return await lookOnceMore(look, holding: lease)
+                case .held(let lease): return try await lookOnceMore(finding, look, holding: lease)
                 case .refused: wait.refused(at: .now)
                 }
             }
         }
     }
 
-    /// Somebody may have stored the object between the look that missed and the lease.
-    private func lookOnceMore(_ look: RemoteLook, holding lease: RemoteLease) async -> RemoteFinding {
-        var finding = await storeFromRemote(look, isAgain: true)
-        if finding.entry == nil { finding.fill.lease = lease } else { lease.release() }
+    /// Somebody may have stored the object between the look that missed and the lease, or its first parts.
+    private func lookOnceMore(
+        _ finding: RemoteFinding, _ look: RemoteLook, holding lease: RemoteLease
+    ) async throws(ImageCacheError) -> RemoteFinding {
+        let count = look.partsFound
+        var finding = await storeFromRemote(look).after(finding)
+        guard finding.entry == nil, look.partsFound == count else {
+            lease.release()
+            return finding.entry == nil ? try await followOrLease(finding, look) : finding
+        }
+        finding.fill.lease = lease
         return finding
     }
 
@@ -76,14 +96,15 @@ extension Fetcher {
 
     // MARK: The origin
 
-    /// Asks the origin and shares its response, under a lease if there is one: that lasts until the response is uploaded, or turns out to be
-    /// of no use to others.
+    /// Asks the origin and shares its response, under a lease if there is one: that lasts until the response is uploaded, of a large one
+    /// the first part and the list, or turns out to be of no use to others.
     func askOrigin(
         _ request: OriginRequest, filling fill: RemoteFill
     ) async throws(ImageCacheError) -> CachedFile {
         let (key, lease) = (request.resolved.key, fill.lease)
         lease?.keep(during: request.fetch)
-        request.fetch.shared.withLock { $0.fill = fill.withoutLease }
+        request.fetch.shared.withLock { $0.fill = fill }
+        defer { request.fetch.shared.withLock { $0.fill = fill.withoutLease } }
         do throws(ImageCacheError) {
             let file = try await askOrigin(request)
             let isShared = share(file, request.resolved, request.fetch, fill)

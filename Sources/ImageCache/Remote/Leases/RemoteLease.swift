@@ -30,7 +30,8 @@ final class RemoteLease: Sendable {
 
     deinit { release() }
 
-    /// Renews it from now on, and releases it as soon as the response of a fetch turns out to be too long to be shared, or one client's own.
+    /// Renews it from now on, and releases it as soon as the response of a fetch turns out to be too long to be shared, or one client's own. Of
+    /// one that is shared in parts, the upload releases it.
     func keep(during fetch: Fetch) {
         let interval = cache.configuration.leaseTime / 3
         let limit = cache.configuration.maxBodySize
@@ -39,7 +40,8 @@ final class RemoteLease: Sendable {
             while !Task.isCancelled {
                 try? await Task.sleep(for: Self.checkInterval)
                 guard let self, !self.isReleased else { return }
-                if fetch.latest.total ?? 0 > limit || fetch.start.settled()?.isPassed == true { return release() }
+                let isTooLong = fetch.latest.total ?? 0 > limit && fetch.isUnshared
+                if isTooLong || fetch.start.settled()?.isPassed == true { return release() }
                 guard .now - renewed >= interval else { continue }
                 renewed = .now
                 await cache.renew(objects.first, content)

@@ -13,39 +13,38 @@ extension Fetcher {
     func followParts(
         _ finding: RemoteFinding, _ look: RemoteLook
     ) async throws(ImageCacheError) -> RemoteFinding {
-        // A client waits for a response's head, which is not passed on before the body is known to be complete.
-        guard let leaseTime = remote?.configuration.leaseTime, look.consumer.waiting == .untilStalled else {
-            return finding
-        }
-        var finding = finding
-        var count = look.task.context.partsFound
-        var grown = ContinuousClock.now
-        while .now - grown < leaseTime {
+        guard let leaseTime = remote?.configuration.leaseTime, look.consumer.waiting != .none else { return finding }
+        var (finding, count, grown) = (finding, look.partsFound, ContinuousClock.now)
+        while .now - grown < patience(leaseTime, look) {
             do { try await Task.sleep(for: min(leaseTime / 10, Self.longestPause)) } catch { throw .cancelled }
-            finding = await storeFromRemote(look, isAgain: true)
+            finding = await storeFromRemote(look).after(finding)
             if finding.entry != nil { return finding }
-            guard look.task.context.partsFound > count else { continue }
-            (count, grown) = (look.task.context.partsFound, .now)
+            guard look.partsFound > count else { continue }
+            (count, grown) = (look.partsFound, .now)
         }
         return finding
     }
 
+    /// The time to wait for the next part. A client that has not even got the response's head waits no longer than it takes to see that somebody is
+    /// at it.
+    private func patience(_ leaseTime: Duration, _ look: RemoteLook) -> Duration {
+        look.consumer.waiting == .untilStalled || look.task.context.start.settled() != nil ? leaseTime : leaseTime / 3
+    }
+
     /// Stores the parts of a body. If all of them came, and the list is complete, it is stored as a whole.
     ///
-    /// - Returns: The number of the new entry; `nil`: there is none, but perhaps a partial.
+    /// - Returns: The number of the new entry; `nil`: there is none, but perhaps a partial, which has parts from the store.
     func storeParts(
-        _ list: PartList, of record: ResponseRecord, _ remote: RemoteCache, for look: RemoteLook, isAgain: Bool
-    ) async -> Int64? {
+        _ list: PartList, of record: ResponseRecord, _ remote: RemoteCache, for look: RemoteLook
+    ) async -> (entry: Int64?, hasParts: Bool) {
         guard mayContinue(list, of: record, look.resolved),
             let filling = await fill(list, of: record, remote, for: look)
-        else {
-            if !isAgain { remote.noteUse(false) }
-            return nil
+        else { return (nil, false) }
+        if list.digests != nil, let entry = await commit(filling, list, record, look) {
+            return (entry, filling.isOfUse)
         }
-        if list.digests != nil, let entry = await commit(filling, list, record, look) { return entry }
         // Failing here costs bytes fetched again, nothing else.
         try? filling.writer.keep()
-        if !isAgain { remote.noteUse(filling.isOfUse) }
         look.task.context.shared.withLock { shared in
             var digests = filling.digests
             if let former = shared.found, former.identity == list.identity {
@@ -53,7 +52,7 @@ extension Fetcher {
             }
             shared.found = FoundParts(identity: list.identity, digests: digests)
         }
-        return nil
+        return (nil, filling.isOfUse)
     }
 
     /// True if the parts of a list may stand for a request's response.
@@ -87,7 +86,7 @@ extension Fetcher {
             return nil
         }
         if list.digests != nil { announce(record, list, to: look) }
-        return await receive(list, into: writer, remote, look.task.context)
+        return await receive(list, of: record, into: writer, remote, look)
     }
 
     /// Begins a body, or goes on with the partial that is there, if it is of the same representation.
@@ -108,8 +107,10 @@ extension Fetcher {
 
     /// Writes the parts that are missing, each as it comes; a few are on their way at a time.
     private func receive(
-        _ list: PartList, into writer: BodyWriter, _ remote: RemoteCache, _ fetch: Fetch
+        _ list: PartList, of record: ResponseRecord, into writer: BodyWriter, _ remote: RemoteCache,
+        _ look: RemoteLook
     ) async -> Filling {
+        let fetch = look.task.context
         var filling = Filling(
             writer: writer,
             digests: list.digests.map { $0.map(Optional.some) } ?? [[UInt8]?](repeating: nil, count: list.count))
@@ -117,6 +118,8 @@ extension Fetcher {
         var rest = (0..<list.count).filter { index in missing.contains { $0.overlaps(list.range(of: index)) } }[...]
         if list.digests == nil, !rest.isEmpty, let there = await remote.partsThere(of: list) {
             rest = rest.filter(there.contains)[...]
+            // Further ones than before: somebody uploads them. What is missing in the end, the origin sends.
+            if look.hasLooked, !rest.isEmpty { announce(record, list, to: look) }
         }
         fetch.report { progress in
             progress.phase = .transferring
@@ -198,7 +201,7 @@ extension Fetcher {
         if response.redirects.isEmpty {
             fetch.followable.fulfill(FollowableResponse(response: response, version: fetch.growth.version))
         }
-        guard case .response(_, let publishing) = look.consumer else { return }
+        guard case .response(_, let publishing) = look.consumer, fetch.start.settled() == nil else { return }
         if let publishing { pool.publish(look.task, under: publishing) }
         var status = decision.cacheStatus()
         status.detail = "REMOTE"

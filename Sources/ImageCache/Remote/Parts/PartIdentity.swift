@@ -9,15 +9,39 @@ import Transfer
 ///
 /// A digest of the entry's key, the resource that the bytes came from, its strong validator, the variant and the lengths: all that
 /// decides if a partial may be continued. A validator is unique to its resource only, and some servers give all variants the same one.
+/// An invalidation says that the bytes may be others under the same validator: parts from before and after it are not of one body.
 struct PartIdentity: Hashable, Sendable {
-    static let byteCount = 32
+    static let byteCount = 32 + RemoteEpoch.size
 
+    /// Without the epoch.
     let digest: [UInt8]
+    /// The epoch of the resource, or a random number in its place.
+    let epoch: [UInt8]
 
-    /// - Parameter digest: 32 bytes.
-    init(digest: [UInt8]) { self.digest = digest }
+    private init(digest: [UInt8], epoch: [UInt8]) {
+        self.digest = digest
+        self.epoch = epoch
+    }
 
-    /// `nil` if parts of the response cannot be continued: it has no strong validator, or varies on everything.
+    /// - Parameter bytes: ``bytes``
+    init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.init(digest: Array(bytes.prefix(32)), epoch: Array(bytes.suffix(RemoteEpoch.size)))
+    }
+
+    var bytes: [UInt8] { digest + epoch }
+
+    /// The identity in an epoch; nil: it is not known, and no other machine's parts are of the same.
+    func during(_ epoch: RemoteEpoch?) -> PartIdentity {
+        PartIdentity(
+            digest: digest, epoch: epoch?.digest ?? (0..<RemoteEpoch.size).map { _ in .random(in: 0 ... .max) })
+    }
+
+    /// True for the same representation in whatever epoch.
+    func isSameRepresentation(_ other: PartIdentity) -> Bool { digest == other.digest }
+
+    /// The identity before any invalidation; `nil` if parts of the response cannot be continued: it has no strong validator, or varies on
+    /// everything.
     init?(_ record: ResponseRecord, key: EntryKey, total: Int64, partSize: Int64, rules: CacheRules) {
         guard let validator = record.validator, let variant = rules.variantKey(of: record.response),
             let url = try? HTTPURL(record.finalURL)
@@ -43,12 +67,13 @@ struct PartIdentity: Hashable, Sendable {
         writer.write(variant)
         writer.write(total)
         writer.write(partSize)
-        digest = ShortSHA256.digest(of: writer.bytes)
+        self.init(
+            digest: ShortSHA256.digest(of: writer.bytes), epoch: [UInt8](repeating: 0, count: RemoteEpoch.size))
     }
 
     /// The key of a part in the remote store.
     func remoteKey(ofPart index: Int) -> String { partsPrefix + String(index) }
 
     /// The prefix of the keys of all its parts.
-    var partsPrefix: String { ObjectClass.parts.key(of: digest) + "/" }
+    var partsPrefix: String { "\(ObjectClass.parts.key(of: digest))/\(epoch.hexadecimal)/" }
 }

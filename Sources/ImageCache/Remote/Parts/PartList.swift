@@ -10,6 +10,7 @@ struct PartList: Hashable, Sendable {
 
     /// The parts of a body that are on their way at a time: each is in memory until it is verified and written.
     static let readsAtOnce = 4
+    private static let digestSize = 32
     private static let maxCount: Int64 = 1 << 20
     private static let sizes: ClosedRange<Int64> = (256 << 10)...(64 << 20)
 
@@ -39,7 +40,7 @@ struct PartList: Hashable, Sendable {
 
     var encoded: [UInt8] {
         var writer = FieldWriter()
-        for byte in identity.digest { writer.write(byte) }
+        for byte in identity.bytes { writer.write(byte) }
         writer.write(total)
         writer.write(partSize)
         writer.write(UInt8(digests == nil ? 0 : 1))
@@ -49,16 +50,16 @@ struct PartList: Hashable, Sendable {
     /// `nil` for bytes that are something else.
     init?(decoding bytes: [UInt8]) {
         let size = PartIdentity.byteCount
-        guard bytes.count > size else { return nil }
+        guard let identity = PartIdentity(bytes.prefix(size)) else { return nil }
         var reader = FieldReader(Array(bytes.dropFirst(size)))
         guard let total = reader.readInt64(), let partSize = reader.readInt64(), let isComplete = reader.readByte(),
             Self.sizes.contains(partSize), partSize % Self.sizes.lowerBound == 0, total > 0,
             total / partSize < Self.maxCount, isComplete <= 1
         else { return nil }
         self.init(
-            PartIdentity(digest: Array(bytes.prefix(size))), total: total, partSize: partSize,
-            digests: isComplete == 1 ? reader.rest.split(every: size) : nil)
-        guard reader.rest.count == (digests == nil ? 0 : count * size) else { return nil }
+            identity, total: total, partSize: partSize,
+            digests: isComplete == 1 ? reader.rest.split(every: Self.digestSize) : nil)
+        guard reader.rest.count == (digests == nil ? 0 : count * Self.digestSize) else { return nil }
     }
 }
 

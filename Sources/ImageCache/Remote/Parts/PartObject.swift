@@ -7,7 +7,7 @@ enum PartObject {
     static func prefix(of index: Int, _ list: PartList) -> [UInt8] {
         var writer = FieldWriter()
         writer.write(formatVersion)
-        for byte in list.identity.digest { writer.write(byte) }
+        for byte in list.identity.bytes { writer.write(byte) }
         writer.write(Int64(index))
         writer.write(Int64(list.range(of: index).count))
         writer.write(list.total)

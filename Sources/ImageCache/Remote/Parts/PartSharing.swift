@@ -7,8 +7,12 @@ import Transfer
 struct SharedParts: Sendable {
     /// Parts that are in the remote store.
     var found: FoundParts?
+    /// The store was looked into.
+    var hasLooked = false
     /// The upload of the body that is being received.
     var upload: PartUpload?
+    /// It is known if the body that is being received is uploaded.
+    var isDecided = false
     /// The state before the origin was asked.
     var fill: RemoteFill?
 }
@@ -16,6 +20,9 @@ struct SharedParts: Sendable {
 extension Fetch {
     /// The number of parts that are known to be in the remote store.
     var partsFound: Int { shared.withLock { $0.found?.digests.count { $0 != nil } ?? 0 } }
+
+    /// True if the body is not uploaded while it comes.
+    var isUnshared: Bool { shared.withLock { $0.isDecided && $0.upload == nil } }
 }
 
 /// Watches a body arrive, and offers each part that stands on the disk to be uploaded.
@@ -65,9 +72,19 @@ final class PartSharing {
             let identity = PartIdentity(
                 record, key: key, total: total, partSize: settings.partSize, rules: rules)
         else { return end() }
-        if case .whole = placement { end() }
-        if upload?.list.identity != identity {
-            start(PartList(identity, total: total, partSize: settings.partSize), record, writer)
+        if case .whole = placement { upload = nil }
+        if upload?.list.identity.isSameRepresentation(identity) != true {
+            let list = PartList(self.identity(identity), total: total, partSize: settings.partSize)
+            start(list, record, writer)
+        }
+    }
+
+    /// The identity of the parts that were found, or are being uploaded already, if they are of the same representation; otherwise that in
+    /// the epoch in which the origin was asked.
+    private func identity(_ identity: PartIdentity) -> PartIdentity {
+        fetch.shared.withLock { shared in
+            let known = [shared.upload?.list.identity, shared.found?.identity].compactMap { $0 }
+            return known.first { $0.isSameRepresentation(identity) } ?? identity.during(shared.fill?.epoch)
         }
     }
 
@@ -82,7 +99,7 @@ final class PartSharing {
                 list, key: key, url: record.url, fill: shared.fill ?? RemoteFill(), head: head, epoch: epoch,
                 body: body,
                 former: Set(former), known: known, width: remote.configuration.maxUploads)
-            shared.upload = upload
+            (shared.upload, shared.isDecided) = (upload, true)
             return upload
         }
         self.upload = upload
@@ -124,7 +141,7 @@ final class PartSharing {
     /// Ends the upload: what comes is of another body.
     func end() {
         upload = nil
-        fetch.shared.withLock { $0.upload = nil }
+        fetch.shared.withLock { ($0.upload, $0.isDecided) = (nil, true) }
     }
 }
 
@@ -135,6 +152,7 @@ extension Fetcher {
     ) -> PartSharing? {
         // The bytes of mirrors are proved by the digest of the whole alone.
         guard let remote, key == resolved.key, resolved.request.mirrors.isEmpty, isShareable(resolved) else {
+            fetch.shared.withLock { $0.isDecided = true }
             return nil
         }
         return PartSharing(remote, rules: rules, key: key, epoch: epoch, fetch: fetch) { response in
@@ -146,21 +164,26 @@ extension Fetcher {
     }
 
     /// Completes the list of a file's parts; the list of one that the origin has confirmed gets its new head.
+    ///
+    /// - Returns: True if parts are uploaded, with the fetch's lease.
     func shareParts(
         of file: CachedFile, _ resolved: ResolvedRequest, _ remote: RemoteCache, _ fetch: Fetch, _ fill: RemoteFill
-    ) {
+    ) -> Bool {
         let record = ResponseRecord(url: resolved.url, response: file.response)
         let size = remote.configuration.partSize
         guard file.size <= remote.configuration.maxSharedSize,
             let identity = PartIdentity(record, key: resolved.key, total: file.size, partSize: size, rules: rules)
-        else { return }
+        else { return false }
         if file.source == .revalidated {
             let change = PartChange.head(file, url: resolved.url, resolved.key, identity, fill.withoutLease)
-            return remote.add(.init(key: resolved.key.remoteKey, size: 0, work: .parts(change)))
+            remote.add(.init(key: resolved.key.remoteKey, size: 0, work: .parts(change)))
+            return false
         }
-        guard let upload = fetch.shared.withLock({ $0.upload }), upload.list.identity == identity else { return }
+        guard let upload = fetch.shared.withLock({ $0.upload }), upload.list.identity.isSameRepresentation(identity)
+        else { return false }
         upload.complete(head: record.encoded, epoch: file.generation.epoch)
         remote.advance(upload)
+        return true
     }
 }
 

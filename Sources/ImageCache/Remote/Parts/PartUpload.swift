@@ -5,8 +5,12 @@ import DiskStore
 final class PartUpload: Sendable {
     private struct State {
         var progress: PartProgress
-        /// A list, without the digests or with them, is written.
+        /// A list, without the digests or with them, is written, or about to be.
         var hasList: Bool
+        /// One is in the store.
+        var isListStored: Bool
+        /// A part of this upload is in the store.
+        var hasUploaded = false
         /// The body is in the local store, with this head.
         var completion: (head: [UInt8], epoch: Generation.Epoch)?
         /// The list with the digests is written.
@@ -34,7 +38,7 @@ final class PartUpload: Sendable {
 
     let key: EntryKey
     let url: String
-    /// The state before the origin was asked.
+    /// The state before the origin was asked, with the lease: given back when it ``canBeFollowed``, or is given up.
     let fill: RemoteFill
     /// Without digests.
     let list: PartList
@@ -65,7 +69,10 @@ final class PartUpload: Sendable {
         self.body = body
         self.former = former
         let digests = known?.digests ?? [[UInt8]?](repeating: nil, count: list.count)
-        state = Locked(State(progress: PartProgress(digests: digests, width: width), hasList: known != nil))
+        state = Locked(
+            State(
+                progress: PartProgress(digests: digests, width: width), hasList: known != nil,
+                isListStored: known != nil))
     }
 
     /// The parts that are in the store, for another upload of the same body.
@@ -102,7 +109,7 @@ final class PartUpload: Sendable {
     func finished(_ index: Int, digest: [UInt8]) {
         state.withLock { state in
             state.progress.finished(index, digest: digest)
-            state.failures = 0
+            (state.failures, state.hasUploaded) = (0, true)
         }
     }
 
@@ -137,6 +144,12 @@ final class PartUpload: Sendable {
             return true
         }
     }
+
+    /// A list is in the store.
+    func listStored() { state.withLock { $0.isListStored = true } }
+
+    /// True if other machines can see that the body comes: from now on they follow its parts, and need no lease to wait for.
+    var canBeFollowed: Bool { state.withLock { $0.isListStored && $0.hasUploaded } }
 
     /// The list is to be written again with the next part.
     func listFailed() { state.withLock { ($0.hasList, $0.isListed) = (false, false) } }

@@ -28,19 +28,19 @@ extension RemoteCache {
 
     /// A part of a list; of a complete one with its digest.
     func part(_ index: Int, of list: PartList) async -> PartReading {
-        guard !Task.isCancelled, mayAsk() else { return .failed }
-        let began = ContinuousClock.now
+        if Task.isCancelled { return .failed }
         let key = list.identity.remoteKey(ofPart: index)
         let object: [UInt8]?
-        do throws(RemoteError) {
-            object = try await whileClosed { [tier] () throws(RemoteError) in try await tier.get(key) }
-        } catch {
-            note(error, after: .now - began)
-            if case .damaged(let reason) = error { return damaged(key, reason) }
-            return error == .tooLong ? .missing : .failed
-        }
         // Several come at once and share the network's pace, which says nothing of the store.
-        responded(after: .zero)
+        switch await reading(
+            key, in: parts, byteCount: { _ in nil },
+            { (tier) async throws(RemoteError) in try await tier.get(key) })
+        {
+        case .skipped: return .failed
+        case .failed(.damaged(let reason)): return damaged(key, reason)
+        case .failed(let error): return error == .tooLong ? .missing : .failed
+        case .done(let value): object = value
+        }
         guard let object else { return .missing }
         guard let content = PartObject.content(of: object, index, list),
             let digest = try? PartObject.digest(content, of: object)
@@ -67,7 +67,9 @@ extension RemoteCache {
             }
             guard let page = answer ?? nil else { return nil }
             found.formUnion(page.compactMap { Int($0.key.dropFirst(prefix.count)) })
-            last = page.last?.key
+            // A store that begins each page anew would be asked for ever.
+            let next = page.last?.key
+            last = next.flatMap { next in position.map { $0 < next } ?? true ? next : nil }
         } while last != nil && found.count < list.count
         return found
     }
@@ -85,7 +87,9 @@ extension RemoteCache {
             let key = upload.list.identity.remoteKey(ofPart: ticket.index)
             add(.init(key: key, size: 0, work: .parts(.part(ticket))))
         }
-        if upload.takesList() { add(.init(key: upload.key.remoteKey, size: 0, work: .parts(.list(upload)))) }
+        guard upload.takesList() else { return }
+        let isAwaited = upload.fill.lease != nil
+        add(.init(key: upload.key.remoteKey, size: 0, work: .parts(.list(upload)), isUrgent: isAwaited))
     }
 
     func make(_ change: PartChange) async {
@@ -102,16 +106,27 @@ extension RemoteCache {
         // Invalidated meanwhile, or changed on the disk: there is nothing to share.
         guard store.isCurrent(upload.currentEpoch), let (bytes, content) = upload.object(ofPart: index),
             let digest = try? PartObject.digest(content, of: bytes)
-        else { return }
+        else { return abandonLease(of: upload) }
         let key = upload.list.identity.remoteKey(ofPart: index)
         let isDone = await changing { (tier) async throws(RemoteError) in
             if upload.mayBeThere(index), try await tier.head(key) == Int64(bytes.count) { return false }
             return try await tier.put(bytes, at: key, .none)
         }
-        guard isDone else { return retryLater(upload) }
+        guard isDone else {
+            abandonLease(of: upload)
+            return retryLater(upload)
+        }
         upload.finished(index, digest: digest)
         advance(upload)
+        await endLease(of: upload)
     }
+
+    private func endLease(of upload: PartUpload) async {
+        if upload.canBeFollowed { await upload.fill.lease?.released() }
+    }
+
+    /// Others cannot see the body come: they are not to wait for it.
+    private func abandonLease(of upload: PartUpload) { upload.fill.lease?.release() }
 
     /// A transfer that waits offers nothing that would begin the next attempt.
     private func retryLater(_ upload: PartUpload) {
@@ -125,30 +140,38 @@ extension RemoteCache {
     }
 
     private func uploadList(_ upload: PartUpload) async {
-        guard let generation = await generation(of: upload.fill, upload.url), store.isCurrent(upload.currentEpoch)
-        else {
+        guard let stamp = await stamp(of: upload.fill, upload.url), store.isCurrent(upload.currentEpoch) else {
+            abandonLease(of: upload)
             return upload.listFailed()
         }
-        let object = upload.listObject() + RemoteStamp(generation: generation, uploaded: now()).encoded
+        let object = upload.listObject() + stamp.encoded
         let isDone = await changing { (tier) async throws(RemoteError) in
             try await tier.put(object, at: upload.key.remoteKey, .none)
         }
-        if !isDone { upload.listFailed() }
+        guard isDone else {
+            abandonLease(of: upload)
+            return upload.listFailed()
+        }
+        upload.listStored()
+        await endLease(of: upload)
     }
 
     private func updateHead(
         _ file: CachedFile, _ url: String, _ key: EntryKey, _ identity: PartIdentity, _ fill: RemoteFill
     ) async {
-        guard let generation = await generation(of: fill, url), store.isCurrent(file.generation.epoch) else { return }
-        let stamp = RemoteStamp(generation: generation, uploaded: now()).encoded
+        guard let stamp = await stamp(of: fill, url), let epoch = await epoch(of: url),
+            store.isCurrent(file.generation.epoch)
+        else { return }
         let head = ResponseRecord(url: url, response: file.response).encoded
         _ = await changing { (tier) async throws(RemoteError) in
-            guard let bytes = try await tier.get(key.remoteKey),
-                let parts = RemoteObject(decoding: RemoteStamp.split(bytes).content, key: key)?.parts,
-                parts.identity == identity
+            guard let bytes = try await tier.get(key.remoteKey) else { return false }
+            let (content, former) = RemoteStamp.split(bytes)
+            // A list from before an invalidation is not to be used again for its new head.
+            guard epoch.allows(former), let parts = RemoteObject(decoding: content, key: key)?.parts,
+                parts.identity.isSameRepresentation(identity)
             else { return false }
             return try await tier.put(
-                RemoteObject.encode(head: head, parts: parts, key: key) + stamp, at: key.remoteKey, .none)
+                RemoteObject.encode(head: head, parts: parts, key: key) + stamp.encoded, at: key.remoteKey, .none)
         }
     }
 }

@@ -9,50 +9,58 @@ extension RemoteCache {
         guard let interval = configuration.invalidationInterval else { return }
         let watch = Task { [weak self] in
             while !Task.isCancelled, let watched = self?.watchedOnce() {
-                await watched.value
+                // One that is cancelled says so to the look, which ends with the request that it is at.
+                await withTaskCancellationHandler {
+                    await watched.value
+                } onCancel: {
+                    watched.cancel()
+                }
                 try? await Task.sleep(for: interval)
             }
         }
         state.withLock { $0.watch = watch }
     }
 
-    /// One look, which a cancellation of the watch lets come to its end: each request has a limit of time.
     private func watchedOnce() -> Task<Void, Never> {
         Task(executorPreference: executor) {
+            await self.tryAgain()
             if self.state.withLock({ $0.conditions }) == nil { await self.probe() }
             await self.readNews()
         }
     }
 
+    /// Ends the looks; what the log says and was not carried out yet, the next process on the directory carries out.
     func stopWatching() async {
-        let watch = state.withLock { $0.watch }
-        watch?.cancel()
-        await watch?.value
+        guard let watch = state.withLock({ $0.watch }) else { return }
+        watch.cancel()
+        await watch.value
     }
 
     // MARK: The probe
 
-    /// Finds out if the settings are right, and if the store honours conditions. A failure is told by the rules for all failures, and the
-    /// next look tries again.
-    private func probe() async {
-        guard mayAsk(counts: false) else { return }
-        let began = ContinuousClock.now
-        do throws(RemoteError) {
-            let outcome = try await RemoteProbe(tier).outcome()
-            watched(after: .now - began)
-            state.withLock { $0.conditions = outcome }
-            guard outcome == .ignoresConditions else { return }
-            logger.warning(
-                "the remote store ignores If-None-Match: machines that miss at the same time all ask the origin",
-                metadata: storeMetadata)
-        } catch {
-            note(error, after: .now - began)
+    /// Finds out if a store that was left alone works again, when it is time for that: by a read of the object that was slow, or failed. Nobody
+    /// may be asking for objects now, and news, uploads and invalidations wait.
+    func tryAgain() async {
+        let (isClosed, suspect) = state.withLock { ($0.breaker.isClosed, $0.suspect) }
+        if isClosed { return }
+        let name = suspect ?? RemoteBell.name
+        _ = await reading(name, in: reads, counts: false, byteCount: { $0?.count ?? 0 }) {
+            (tier) async throws(RemoteError) in try await tier.get(name)
         }
     }
 
-    /// A look has succeeded: that ends an outage, and says nothing of requests for objects, which are larger.
-    func watched(after time: Duration) {
-        if !state.withLock({ $0.breaker.isClosed }) { responded(after: time) }
+    /// Finds out if the settings are right, and if the store honours conditions. A failure is told by the rules for all failures, and the
+    /// next look tries again.
+    private func probe() async {
+        let outcome = await asking(counts: false) { (tier) async throws(RemoteError) in
+            try await RemoteProbe(tier).outcome()
+        }
+        guard let outcome else { return }
+        state.withLock { $0.conditions = outcome }
+        guard outcome == .ignoresConditions else { return }
+        logger.warning(
+            "the remote store ignores If-None-Match: machines that miss at the same time all ask the origin",
+            metadata: storeMetadata)
     }
 
     // MARK: The log

@@ -83,9 +83,7 @@ final class OriginFactory: Sendable {
         _ settings: ServerConfiguration, _ location: OriginLocation
     ) throws(SettingError) -> OriginGate.Authorization {
         var authorization = OriginGate.Authorization()
-        for (name, value) in settings.setFields.sorted(by: { $0.key < $1.key }) {
-            if let name = HTTPField.Name(name) { authorization.fields[name] = value }
-        }
+        authorization.fields = HTTPFields(setting: settings.setFields)
         guard let bucket = location.bucket else { return authorization }
         do throws(RemoteConfigurationError) {
             let credentials = try S3Credentials.found(profile: settings.s3Profile, file: settings.s3CredentialsFile)

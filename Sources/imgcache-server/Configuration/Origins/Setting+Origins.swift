@@ -34,7 +34,7 @@ extension Setting {
             "set-fields", "NAME:VALUE;…", \.setFields,
             "Fields of requests to the origin, in place of clients' fields of the same names, such as a key."
         ) { name, value in
-            fieldProblem(name) ?? (HTTPField.isValidValue(value) ? nil : "is no field value")
+            fieldProblem(name) ?? valueProblem(value)
         }.secret.reloadable.perOrigin,
         list("drop-fields", "NAME,…", \.droppedFields, "Clients' fields that are not forwarded, such as Cookie.") {
             HTTPField.Name($0) == nil ? "must be a field name" : nil
@@ -43,7 +43,7 @@ extension Setting {
             "set-response-fields", "NAME:VALUE;…", \.setResponseFields,
             "Fields of responses to clients, errors too, in place of others of the same names, such as Access-Control-Allow-Origin."
         ) { name, value in
-            responseFieldProblem(name) ?? (HTTPField.isValidValue(value) ? nil : "is no field value")
+            responseFieldProblem(name) ?? valueProblem(value)
         }.reloadable.perOrigin,
         list(
             "drop-response-fields", "NAME,…", \.droppedResponseFields,
@@ -102,5 +102,9 @@ extension Setting {
     private static func responseFieldProblem(_ name: String) -> String? {
         guard let name = HTTPField.Name(name) else { return "must be a field name" }
         return ResponseFieldRules.areAllowed(for: name) ? nil : "says what the response is, and is left as it is"
+    }
+
+    private static func valueProblem(_ value: String) -> String? {
+        HTTPField.isValidValue(value) ? nil : "is no field value"
     }
 }

@@ -1,13 +1,15 @@
 import ConcurrencyPrimitives
-import Logging
+public import Logging
 
 /// The lines of a log, from notices on.
-final class RecordedLines: Sendable {
+public final class RecordedLines: Sendable {
     private let lines = Locked<[String]>([])
 
-    var all: [String] { lines.withLock { $0 } }
+    public init() {}
 
-    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self.lines) } }
+    public var all: [String] { lines.withLock { $0 } }
+
+    public var logger: Logger { Logger(label: "test") { _ in Handler(lines: self.lines) } }
 
     private struct Handler: LogHandler {
         let lines: Locked<[String]>

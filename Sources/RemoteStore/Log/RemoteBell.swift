@@ -1,0 +1,35 @@
+/// The content of the bell, the one small object that changes with each new entry of the log.
+package struct RemoteBell: Sendable, Hashable {
+    /// The name of its object.
+    package static let name = "v1/bell"
+    private static let end = UInt8(ascii: "\n")
+    /// Bytes of the position at most.
+    private static let maxLength = 100
+
+    /// The position of a late entry: the bell may lag behind the last one.
+    package var position: RemoteLogPosition
+    /// The lasting part of what the entries up to the position say; nil: it is not known.
+    package var summary: [UInt8]?
+
+    package init(_ position: RemoteLogPosition, summary: [UInt8]?) {
+        self.position = position
+        self.summary = summary
+    }
+
+    /// The object: never the same twice, so that no change of it goes unseen.
+    package func encoded(salt: UInt64 = .random(in: 0 ... .max)) -> [UInt8] {
+        let text = "\(position.log) \(position.entry) \(String(salt, radix: 16))"
+        return Array(text.utf8) + (summary.map { [Self.end] + $0 } ?? [])
+    }
+
+    /// `nil` for bytes that are no bell's.
+    package init?(_ bytes: [UInt8]) {
+        let line = bytes.prefix(Self.maxLength).prefix { $0 != Self.end }
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+        guard words.count == 3, let log = UInt32(words[0]), let entry = Int64(words[1]),
+            let position = RemoteLogPosition(log: log, checked: entry)
+        else { return nil }
+        let rest = bytes.dropFirst(line.count)
+        self.init(position, summary: rest.first == Self.end ? Array(rest.dropFirst()) : nil)
+    }
+}

@@ -1,0 +1,11 @@
+import HTTPTypes
+
+extension HTTPFields {
+    /// The fields of a setting, whose names have been checked, in their order by name.
+    init(setting values: [String: String]) {
+        self.init()
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            if let name = HTTPField.Name(name) { self[name] = value }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ConcurrencyPrimitives
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// A helper that cannot be started.
+struct ImageIsolationTests {
+    @Test func `it is tried again after a pause, and each reason is one line in the log`() throws {
+        let directory = try TestDirectory()
+        let helper = directory.path("helper")
+        var isolation = DecoderIsolation(helper: helper)
+        isolation.isOptional = true
+        let lines = RecordedLines()
+        let time = Locked(ContinuousClock.now)
+        let images = ImageIsolation(isolation, decodes: 1, memory: 1, logger: lines.logger) { time.withLock { $0 } }
+        let first = try #require(images.start())
+        #expect(!images.isInUse && lines.all.count == 1)
+        // Another reason by now.
+        try directory.write("no program", to: "helper")
+        #expect(images.start() == first && lines.all.count == 1)
+        time.withLock { $0 += ImageIsolation.pause }
+        let second = try #require(images.start())
+        #expect(second != first && lines.all.count == 2)
+        time.withLock { $0 += ImageIsolation.pause }
+        #expect(images.start() == second && lines.all.count == 2)
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A service without a descriptor left: for a while, and by its limits.
+@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DescriptorShortageTests {
+    /// Files whose images need every library, with profiles, so that lcms2 is needed too.
+    private static let files = [
+        "jpeg/Pillow__icc_profile_big.jpg", "png/Pillow__icc_profile.png", "webp/Pillow__hopper.webp",
+        "gif/Pillow__hopper.gif", "avif/gen__p3.avif",
+    ]
+
+    private func origin() throws -> ScriptedOrigin {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TestAssets")
+        return try ScriptedOrigin { request in
+            let bytes = (try? Data(contentsOf: folder.appending(path: request.path))).map { Array($0) } ?? []
+            let fields = [("Cache-Control", "max-age=600"), ("Content-Length", "\(bytes.count)")]
+            return [.head(status: bytes.isEmpty ? 404 : 200, fields: fields), .body(bytes)]
+        }
+    }
+
+    /// The limit takes effect at each step of the first requests, once: whatever is opened once in the life of a process, and whatever
+    /// notices that something cannot be opened, is among them.
+    @Test(arguments: ["on", "off"], [0..<10, 10..<20])
+    func `what it cannot open for a while it opens later`(isolation: String, rooms: Range<Int>) async throws {
+        let origin = try origin()
+        let paths = ["/" + Self.files[0]] + Self.files.map { "/image/w=24,f=png/" + $0 }
+        let calm = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", isolation)
+        let expected = try paths.map { try #require(try Client(calm.port).get($0)) }
+        #expect(expected.allSatisfy { $0.status == 200 }, "\(expected.map(\.status))")
+        for room in rooms {
+            let server = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", isolation)
+            // Accepted before the shortage: a refused request proves it.
+            let clients = try paths.map { _ in try Client(server.port) }
+            for client in clients { #expect(client.get("/image/unknown/a")?.status == 400) }
+            let highest = try server.process.descriptors.max() ?? 0
+            let former = try server.process.limitDescriptors(below: rlim_t(highest + 1 + room))
+            for (client, path) in zip(clients, paths) { client.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n") }
+            for client in clients { _ = client.answer() }
+            try server.process.limitDescriptors(below: former)
+            for (path, expected) in zip(paths, expected) {
+                let answer = try #require(try Client(server.port).get(path))
+                #expect(answer.status == 200, "\(room) left, \(path): \(answer.text)\n\(server.process.errorOutput)")
+                #expect(answer.body == expected.body, "\(room) left, \(path): other bytes")
+            }
+        }
+    }
+
+    @Test(arguments: [60, 80, 100, 200])
+    func `where few may be open, fewer connections are taken, and the others are served`(limit: Int) async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
+        let server = try await ServerProcess(
+            origin: origin.url(""), executable: "/bin/bash",
+            leading: ["-c", "ulimit -n \(limit); exec \"$0\" \"$@\"", ServerProcess.executable])
+        #expect(server.process.errorOutput.contains("fewer connections"), "\(server.process.errorOutput)")
+        var clients = try (0..<limit + 20).map { _ in try Client(server.port) }
+        // Some are served; others are closed, or refused because there are too many, depending on the event loops'
+        // order. None of those that are taken fails.
+        let statuses = clients.indices.map { clients[$0].get("/\($0)")?.status }
+        #expect(statuses.contains(200) && statuses.contains { $0 != 200 }, "\(statuses)")
+        #expect(statuses.allSatisfy { $0 == nil || [200, 429, 503].contains($0) }, "\(statuses)")
+        #expect(!server.process.output.contains("Too many open files"), "\(server.process.output)")
+        clients = []
+        var answer: Client.Response?
+        for _ in 0..<6000 where answer?.status != 200 {
+            answer = try Client(server.port).get("/a")
+            // The service has yet to see that those connections have ended.
+            if answer?.status != 200 { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        #expect(answer?.status == 200)
+    }
+}

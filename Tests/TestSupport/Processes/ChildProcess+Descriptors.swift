@@ -1,0 +1,28 @@
+import Foundation
+public import Glibc
+
+// Glibc's module map leaves this GNU extension out.
+@_silgen_name("prlimit")
+private func processLimit(
+    _ process: pid_t, _ resource: Int32, _ new: UnsafePointer<rlimit>?, _ former: UnsafeMutablePointer<rlimit>?
+) -> Int32
+
+extension ChildProcess {
+    /// The numbers of its open files and sockets.
+    public var descriptors: [Int] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").compactMap { Int($0) } }
+    }
+
+    /// Lets it open descriptors below this number only, while it runs.
+    ///
+    /// - Returns: The limit that it had.
+    @discardableResult
+    public func limitDescriptors(below limit: rlim_t) throws -> rlim_t {
+        let resource = Int32(RLIMIT_NOFILE.rawValue)
+        var former = rlimit()
+        guard processLimit(pid, resource, nil, &former) == 0 else { throw SystemCallFailure("prlimit") }
+        var new = rlimit(rlim_cur: limit, rlim_max: former.rlim_max)
+        guard processLimit(pid, resource, &new, nil) == 0 else { throw SystemCallFailure("prlimit") }
+        return former.rlim_cur
+    }
+}
