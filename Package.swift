@@ -19,6 +19,7 @@ func product(_ name: String, _ package: String, for trait: String) -> Target.Dep
 }
 let argumentParser = product("ArgumentParser", "swift-argument-parser", for: "Command")
 let nioCore = product("NIOCore", "swift-nio", for: "Service")
+let nioEmbedded = product("NIOEmbedded", "swift-nio", for: "Service")
 let nioPosix = product("NIOPosix", "swift-nio", for: "Service")
 let metrics = product("Metrics", "swift-metrics", for: "Service")
 
@@ -252,6 +253,7 @@ let package = Package(
             dependencies: [
                 "HTTPSemantics", "HTTPServer", "ConcurrencyPrimitives", "TestSupport", httpTypes,
                 nioCore,
+                nioEmbedded,
                 nioPosix,
             ],
             swiftSettings: strict),

@@ -28,7 +28,7 @@ package enum ListeningSocket {
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 << 10, high: 128 << 10))
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Registration(connections: listener.connections))
+                    try channel.pipeline.syncOperations.addHandler(ConnectionAcceptor(connections: listener.connections))
                 }
             }
             .childChannelInitializer { [fairness, prepared] channel in
@@ -43,23 +43,6 @@ package enum ListeningSocket {
             }
             .bind(host: address.host, port: address.port)
             .get()
-    }
-
-    /// Registers each connection when it is accepted, on the listening socket's event loop: when that is closed, all
-    /// are known.
-    private final class Registration: ChannelInboundHandler {
-        typealias InboundIn = any Channel
-        typealias InboundOut = any Channel
-
-        let connections: ConnectionRegistry
-
-        init(connections: ConnectionRegistry) { self.connections = connections }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let channel = unwrapInboundIn(data)
-            guard connections.accept(channel) else { return channel.close(promise: nil) }
-            context.fireChannelRead(data)
-        }
     }
 
     // MARK: Stopping

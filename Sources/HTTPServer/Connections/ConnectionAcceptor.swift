@@ -1,0 +1,48 @@
+import NIOCore
+
+/// Registers each connection when it is accepted, on the listening socket's event loop: when that is closed, all are known.
+///
+/// A connection too many is closed at once, by its own event loop, which may be busy: meanwhile it has a descriptor. So no further ones are
+/// accepted while `mostClosing` or more are being closed; they wait in the kernel's queue. Otherwise a crowd of clients could take all
+/// descriptors, and the requests of connections that are served would fail.
+final class ConnectionAcceptor: ChannelDuplexHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+    typealias OutboundIn = Never
+
+    /// The socket accepts up to 4 at a time (NIO's `maxMessagesPerRead`), so that at most 7 are being closed.
+    static let mostClosing = 4
+
+    private let connections: ConnectionRegistry
+    private var closing = 0
+    /// Whether the socket would accept further ones if fewer were being closed.
+    private var isHeld = false
+    private var context: ChannelHandlerContext?
+
+    init(connections: ConnectionRegistry) { self.connections = connections }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let channel = unwrapInboundIn(data)
+        guard !connections.accept(channel) else { return context.fireChannelRead(data) }
+        closing += 1
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        channel.closeFuture.hop(to: context.eventLoop).whenComplete { _ in bound.value.closed() }
+        channel.close(promise: nil)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        isHeld = closing >= Self.mostClosing
+        if !isHeld { context.read() }
+    }
+
+    private func closed() {
+        closing -= 1
+        guard isHeld, closing < Self.mostClosing, let context else { return }
+        isHeld = false
+        context.read()
+    }
+}
