@@ -15,7 +15,7 @@ final class ConnectionAcceptor: ChannelDuplexHandler {
 
     private let connections: ConnectionRegistry
     private var closing = 0
-    /// Whether the socket would accept further ones if fewer were being closed.
+    /// The socket would accept further ones, if fewer were being closed.
     private var isHeld = false
     private var context: ChannelHandlerContext?
 

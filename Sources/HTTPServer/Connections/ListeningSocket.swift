@@ -28,7 +28,8 @@ package enum ListeningSocket {
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 << 10, high: 128 << 10))
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(ConnectionAcceptor(connections: listener.connections))
+                    try channel.pipeline.syncOperations.addHandler(
+                        ConnectionAcceptor(connections: listener.connections))
                 }
             }
             .childChannelInitializer { [fairness, prepared] channel in
