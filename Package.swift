@@ -69,6 +69,7 @@ let package = Package(
         .target(
             name: "DynamicLibraries", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict,
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "ProcessLimits", swiftSettings: strict),
         .target(name: "Units", swiftSettings: strict),
         .target(name: "XMLParsing", dependencies: ["DynamicLibraries"], swiftSettings: strict),
         .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
@@ -117,8 +118,7 @@ let package = Package(
             name: "imgcache",
             dependencies: [
                 "DiskStore", "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageCodec",
-                "ConcurrencyPrimitives",
-                "RemoteStore", "Transfer",
+                "ConcurrencyPrimitives", "ProcessLimits", "RemoteStore", "Transfer",
                 "URLSigning", "Units", logging,
                 argumentParser,
             ],
@@ -161,7 +161,7 @@ let package = Package(
             name: "imgcache-server",
             dependencies: [
                 "CLinux", "Digests", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin",
-                "ConcurrencyPrimitives", "RemoteStore", "Transfer",
+                "ConcurrencyPrimitives", "ProcessLimits", "RemoteStore", "Transfer",
                 "URLSigning", "Units", httpTypes,
                 logging,
                 product("Configuration", "swift-configuration", for: "Service"),
@@ -237,7 +237,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "HTTPSemantics", "ImageCache", "imgcache", argumentParser,
+                "HTTPSemantics", "ImageCache", "ProcessLimits", "imgcache", argumentParser,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -277,7 +277,7 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "HTTPServer", "ImageCache", "ImageProxy", "TestSupport", "imgcache-server", httpTypes,
+                "HTTPServer", "ImageCache", "ImageProxy", "ProcessLimits", "TestSupport", "imgcache-server", httpTypes,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -10,8 +10,12 @@ public struct RemoteStoreConfiguration: Sendable {
     public var connectTimeout: Duration = .milliseconds(200)
     /// The time to the first byte of a response, and between two bytes of one; default 1 s.
     public var firstByteTimeout: Duration = .seconds(1)
-    /// The time for one object to arrive as a whole; default 5 s.
-    public var readTimeout: Duration = .seconds(5)
+    /// The time for one object to arrive as a whole; default 5 s, or five times the time to the first byte, whichever is longer.
+    public var readTimeout: Duration {
+        get { chosenReadTimeout ?? max(.seconds(5), firstByteTimeout * 5) }
+        set { chosenReadTimeout = newValue }
+    }
+    private var chosenReadTimeout: Duration?
     /// The time for one upload; default 60 s.
     public var writeTimeout: Duration = .seconds(60)
     /// The length in bytes up to which a body is stored as one object; default 8 MiB, at most 64 MiB. A longer one is stored in parts.
@@ -32,8 +36,12 @@ public struct RemoteStoreConfiguration: Sendable {
     /// The number of failures, or of slow responses, in a row after which the store is left alone for a while; default 3. A time-out of a
     /// read is enough by itself. A quick read of an object ends a row; smaller requests, and uploads, do not.
     public var failureLimit = 3
-    /// The time to an object after which a response counts as slow; default 500 ms.
-    public var slowResponse: Duration = .milliseconds(500)
+    /// The time to an object after which a response counts as slow; default 500 ms, or half of the time to the first byte, whichever is longer.
+    public var slowResponse: Duration {
+        get { chosenSlowResponse ?? max(.milliseconds(500), firstByteTimeout / 2) }
+        set { chosenSlowResponse = newValue }
+    }
+    private var chosenSlowResponse: Duration?
     /// The time within which an invalidation by another machine ends what this one has on its disk and in memory: one small request each
     /// time. Default 2 s. `nil`: the store is not tried at the start, and invalidations are looked for only by look-ups, of what is in the store.
     public var invalidationInterval: Duration? = .seconds(2)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import ImageCache
+import ProcessLimits
 
 /// The entry point of the process.
 ///
@@ -14,6 +15,7 @@ enum Program {
         if FetchFastPath(arguments: CommandLine.arguments.dropFirst())?.deliverStoredFile() == true {
             Output.exit(.done)
         }
+        DescriptorLimit.raise()
         // Detached, because `main` is isolated to the main actor, whose thread only waits.
         Task.detached {
             await Main.main()

@@ -59,6 +59,22 @@ import Testing
         }.max() ?? 0
     }
 
+    // MARK: Limits
+
+    /// Beyond the soft limit it may go by itself.
+    @Test(arguments: ["", "-S"])
+    func `where few files may be open, fewer downloads run at once`(kind: String) async throws {
+        let origin = try ScriptedOrigin { request in
+            Behaviour(Self.representation(UInt64(request.number))).with { $0.bytesPerSecond = 2_000_000 }
+        }
+        let count = 40
+        let list = try list("l", (1...count).map { "\(origin.url("/\($0)"))\n" }.joined())
+        let outcome = try await work.command.shell(
+            "ulimit \(kind) -n 64; exec \"$IMGCACHE\" fetch -i \(list) -d set -j 100 --retry 0")
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(outcome.lines.count == count)
+    }
+
     // MARK: Lists
 
     @Test func `an aria2 input file names files, mirrors and checksums`() async throws {

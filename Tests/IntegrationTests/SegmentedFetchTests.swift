@@ -123,15 +123,21 @@ import Testing
     }
 
     @Test func `a kill with sixteen connections running costs no more than their unfinished blocks`() async throws {
-        let work = try TestWorkspace()
         let large = Representation(seed: 74, size: 80_000_000)
-        let origin = try ScriptedOrigin { _ in Self.capped(large) }
-        let process = try work.command.start(["fetch", "-j", "16", origin.url()])
-        #expect(await origin.waits(upTo: 300) { $0.count { $0.ending == .underway } == 16 })
-        try? await Task.sleep(for: .milliseconds(600))  // Into the middle of blocks.
-        process.send(signal: SIGKILL)
-        _ = await CommandRunner.outcome(of: process)
-        #expect(await origin.waits { $0.allSatisfy { $0.ending != .underway } })
+        @Sendable func running(_ requests: [RecordedRequest]) -> Int { requests.count { $0.ending == .underway } }
+        var (work, origin) = (try TestWorkspace(), try ScriptedOrigin { _ in Self.capped(large) })
+        // On a busy computer further connections may bring too little: then others are tried.
+        for _ in 0..<8 {
+            let process = try work.command.start(["fetch", "-j", "16", origin.url()])
+            #expect(await origin.waits { running($0) == 16 || (!$0.isEmpty && running($0) == 0) })
+            let isRunning = running(origin.requests) == 16
+            try? await Task.sleep(for: .milliseconds(600))  // Into the middle of blocks.
+            process.send(signal: SIGKILL)
+            _ = await CommandRunner.outcome(of: process)
+            if isRunning { break }
+            (work, origin) = (try TestWorkspace(), try ScriptedOrigin { _ in Self.capped(large) })
+        }
+        #expect(await origin.waits { $0.count >= 16 && running($0) == 0 })
         let before = origin.bodyBytesSent
         let connections = origin.connections
 

@@ -11,6 +11,8 @@ import Testing
 struct SharedPartsDownloadTests {
     private static let size: Int64 = Soak.isOn ? 1 << 30 : 160 << 20
     private static let place = "s3://\(ObjectStore.bucket)/ci"
+    /// A busy computer may take longer to respond than a store is given.
+    private static let shared = ["--remote", place, "--remote-timeout", "2min", "--remote-connect-timeout", "2min"]
     private let representation = Representation(seed: 73, size: size + 12345)
     private var size: Int64 { representation.size }
 
@@ -21,7 +23,7 @@ struct SharedPartsDownloadTests {
         for number in 1...80 {
             for _ in 0..<2 {
                 let answer = try await TestWorkspace(sharing: store).fetchJSON(
-                    "--remote", Self.place, origin.url("/\(number)")
+                    Self.shared + [origin.url("/\(number)")]
                 ).answer
                 if answer.source == "remote" { return store }
             }
@@ -34,9 +36,9 @@ struct SharedPartsDownloadTests {
     private func downloadSome(_ url: String, _ store: ObjectStore) async throws {
         let before = store.storedBytes
         let machine = try TestWorkspace(sharing: store)
-        let process = try machine.command.start(["fetch", "--segments", "1", "--remote", Self.place, url])
+        let process = try machine.command.start(["fetch", "--segments", "1"] + Self.shared + [url])
         let expected = size * 2 / 5 / (8 << 20) * (8 << 20)
-        let isUploaded = try await eventually(within: 120) {
+        let isUploaded = try await eventually {
             // Looking at all files takes a while itself.
             try await Task.sleep(for: .milliseconds(50))
             return store.storedBytes - before >= expected
@@ -64,7 +66,7 @@ struct SharedPartsDownloadTests {
             try await downloadSome(url, store)
             gate.open()
             let other = try TestWorkspace(sharing: store)
-            let (outcome, answer) = try await other.fetchJSON("--remote", Self.place, url)
+            let (outcome, answer) = try await other.fetchJSON(Self.shared + [url])
             #expect(outcome.ending == .exited(0), "\(outcome)")
             #expect((hasChanged ? new : representation).content.equalsFile(at: answer.path ?? ""))
             if hasChanged { return #expect(answer.etag == "\"new\"" && answer.bytesTransferred == size) }
@@ -76,7 +78,7 @@ struct SharedPartsDownloadTests {
     /// Ends a machine's download over several connections without warning, when two fifths have come.
     private func downloadSomeAtOnce(_ url: String, _ origin: ScriptedOrigin, _ store: ObjectStore) async throws {
         let machine = try TestWorkspace(sharing: store)
-        let process = try machine.command.start(["fetch", "--remote", Self.place, url])
+        let process = try machine.command.start(["fetch"] + Self.shared + [url])
         let hasCome = await eventually { origin.bodyBytesSent >= size * 2 / 5 }
         #expect(hasCome, "\(origin.bodyBytesSent) bytes have come")
         process.send(signal: SIGKILL)
@@ -99,7 +101,7 @@ struct SharedPartsDownloadTests {
             try await downloadSomeAtOnce(url, origin, store)
             let other = try TestWorkspace(sharing: store)
             // At this rate the rest of the long form takes more than a minute.
-            let outcome = try await other.command.run(["fetch", "--json", "--remote", Self.place, url])
+            let outcome = try await other.command.run(["fetch", "--json"] + Self.shared + [url])
             let answer = try FetchReport(outcome)
             #expect(outcome.ending == .exited(0), "\(outcome)")
             #expect(representation.content.equalsFile(at: answer.path ?? ""))
@@ -116,10 +118,10 @@ struct SharedPartsDownloadTests {
         var shared: String?
         for number in 1...5 where shared == nil {
             let url = origin.url("/\(number)")
-            _ = try await TestWorkspace(sharing: store).fetchJSON("--remote", Self.place, url)
+            _ = try await TestWorkspace(sharing: store).fetchJSON(Self.shared + [url])
             let count = origin.requests.count
             let other = try TestWorkspace(sharing: store)
-            let (outcome, answer) = try await other.fetchJSON("--remote", Self.place, url)
+            let (outcome, answer) = try await other.fetchJSON(Self.shared + [url])
             #expect(outcome.ending == .exited(0), "\(outcome)")
             #expect(representation.content.equalsFile(at: answer.path ?? ""))
             if origin.requests.count == count {
@@ -130,7 +132,7 @@ struct SharedPartsDownloadTests {
         }
         let url = try #require(shared, "no machine got the file from the store")
         let last = try TestWorkspace(sharing: store)
-        let process = try last.command.start(["fetch", "--json", "--remote", Self.place, url])
+        let process = try last.command.start(["fetch", "--json"] + Self.shared + [url])
         _ = await last.waitForBytes(size / 5, in: last.cache)
         await store.kill()
         let outcome = await CommandRunner.outcome(of: process)

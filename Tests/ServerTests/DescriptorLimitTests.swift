@@ -1,3 +1,4 @@
+import ProcessLimits
 import Testing
 
 @testable import imgcache_server

@@ -16,12 +16,12 @@ extension DownloadCache {
     /// - Parameters:
     ///   - id: The entry's number (``CacheEntry/id``).
     ///   - sizing: The size to bring it to.
-    /// - Returns: JPEG, or PNG for an image with transparency; `nil` when the entry is gone or is no image that can be
+    /// - Returns: JPEG, or PNG for an image that may have transparency; `nil` when the entry is gone or is no image that can be
     ///   decoded within the default limits (``DecodingLimits``) and a second of CPU time.
     public func preview(ofEntry id: Int64, _ sizing: ImageSizing) async throws(ImageCacheError) -> EntryPreview? {
         let pipeline = pipeline
         let decoder = ImageDecoder.forPreviews(pipeline.decoders)
-        let found = try await onExecutor { (operations) throws(ImageCacheError) -> (StoredBody, Int, Int)? in
+        let found = try await onExecutor { (operations) throws(ImageCacheError) -> (StoredBody, ImageHeader, Int)? in
             try operations.translating {
                 guard let entry = try operations.store.entry(id), let body = try operations.store.open(entry),
                     let header = try? pipeline.renderer.header(
@@ -29,21 +29,18 @@ extension DownloadCache {
                     let target = try? decoder.target(sizing, of: header)
                 else { return nil }
                 let encoding = ImageEncoder.png().memory(width: target.width, height: target.height, isOpaque: false)
-                return (body, header.memory(at: target.scale) + target.memory + encoding, header.pixelCount)
+                return (body, header, header.memory(at: target.scale) + target.memory + encoding)
             }
         }
-        guard let (body, memory, cost) = found else { return nil }
+        guard let (body, header, memory) = found else { return nil }
         // Behind whatever clients wait for.
-        let turn = DecodingSlots.Turn(priority: .background, owner: nil, cost: cost)
+        let turn = DecodingSlots.Turn(priority: .background, owner: nil, cost: header.pixelCount)
         let renderer = pipeline.renderer
         return try await renderer.slots.run(turn, memory: { memory }, on: renderer.executor) {
-            let budget = ImageBudget(limits: decoder.limits)
-            guard
-                let image = try? renderer.image(
-                    of: body.descriptor, byteCount: Int(body.size), sizing, decoder, within: budget)
-            else { return nil }
-            let encoder: ImageEncoder = image.isOpaque ? .jpeg(quality: 75) : .png()
-            return (try? encoder.encode(image, within: budget)).map { EntryPreview(bytes: $0, format: encoder.format) }
+            let encoder: ImageEncoder = header.mayHaveAlpha ? .png() : .jpeg(quality: 75)
+            let bytes = try? renderer.thumbnail(
+                of: body.descriptor, byteCount: Int(body.size), sizing, decoder, as: encoder)
+            return bytes.map { EntryPreview(bytes: $0, format: encoder.format) }
         }
     }
 }

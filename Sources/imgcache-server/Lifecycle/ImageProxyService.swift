@@ -7,6 +7,7 @@ import ImageProxyAdmin
 import Logging
 import NIOCore
 import NIOPosix
+import ProcessLimits
 import ServiceLifecycle
 import Transfer
 

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import ImageCache
 import Logging
+import ProcessLimits
 import ServiceLifecycle
 import UnixSignals
 

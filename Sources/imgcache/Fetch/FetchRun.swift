@@ -40,7 +40,7 @@ struct FetchRun: Sendable {
         let record = RunRecord()
         let tries = SecondTries(isOn: triesAgain)
         var status = await reporter.run(
-            inputs, width: options.batch.transfers, on: session.executor, interruption,
+            inputs, width: options.batch.width(), on: session.executor, interruption,
             { input, place in
                 var result = await session.fetch(input, id: place, display: display)
                 if let first = tries.first(at: place) {

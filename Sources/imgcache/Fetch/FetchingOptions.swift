@@ -1,6 +1,7 @@
 import ArgumentParser
 import ImageCache
 import Logging
+import ProcessLimits
 
 /// The options of all commands that fetch URLs.
 struct FetchingOptions: ParsableArguments {
@@ -86,8 +87,9 @@ extension DownloadCache.Configuration {
         self = .command
         self.rules = rules
         // The URLs of a list usually have one host, which may use all transfers.
-        maxTransfers = (parallel ?? BatchOptions.usual) + further
-        maxTransfersPerHost = (parallel ?? BatchOptions.usualConnections) + further
+        let most = DescriptorLimit.transfers()
+        maxTransfers = min(parallel ?? BatchOptions.usual, most) + further
+        maxTransfersPerHost = min(parallel ?? BatchOptions.usualConnections, most) + further
         initialTransfersPerHost = 8
         if isQuiet { logger.logLevel = .critical }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import Units
 
 /// The options for a store that machines share.
 struct RemoteStoreOptions: ParsableArguments {
@@ -17,8 +18,27 @@ struct RemoteStoreOptions: ParsableArguments {
             """)
     var remotePrivate = false
 
+    @Option(
+        help: ArgumentHelp(
+            "With --remote: the time to resolve, connect and complete the TLS handshake (default: 200ms).",
+            valueName: "time"))
+    var remoteConnectTimeout: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            With --remote: the time without a byte from the store; the server is then asked, and the store left alone for a while (default: \
+            1s).
+            """, valueName: "time"))
+    var remoteTimeout: TimeSpan?
+
     func validate() throws {
         guard remote != nil || !remotePrivate else { throw ValidationError("--remote-private goes with --remote.") }
+        for (name, time) in [("--remote-connect-timeout", remoteConnectTimeout), ("--remote-timeout", remoteTimeout)] {
+            guard let time else { continue }
+            guard remote != nil else { throw ValidationError("\(name) goes with --remote.") }
+            guard time.seconds >= 0.001 else { throw ValidationError("\(name): at least 1ms.") }
+        }
         guard let remote else { return }
         do { _ = try S3Location(remote) } catch { throw ValidationError("--remote: \(error)") }
     }
@@ -29,6 +49,8 @@ struct RemoteStoreOptions: ParsableArguments {
         do {
             var configuration = try RemoteStoreConfiguration(remote)
             configuration.sharesPrivateResponses = remotePrivate
+            if let remoteConnectTimeout { configuration.connectTimeout = remoteConnectTimeout.duration }
+            if let remoteTimeout { configuration.firstByteTimeout = remoteTimeout.duration }
             // A run is short, and one that finds everything on the disk asks nobody.
             configuration.invalidationInterval = nil
             return configuration

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import ProcessLimits
 import Units
 
 struct RequestOptions: ParsableArguments {
@@ -104,8 +105,8 @@ struct BatchOptions: ParsableArguments {
             valueName: "n"))
     var parallel: Int?
 
-    /// The largest number of concurrent transfers.
-    var transfers: Int { parallel ?? Self.usual }
+    /// The number of URLs at once, which open files and connections must suffice for.
+    func width(usually usual: Int = Self.usual) -> Int { min(parallel ?? usual, DescriptorLimit.transfers()) }
 
     /// As many as HTTP/2 servers usually allow on one connection.
     static let usual = 100
@@ -113,7 +114,9 @@ struct BatchOptions: ParsableArguments {
     static let usualConnections = 64
 
     func validate() throws {
-        guard (1...1000).contains(transfers) else { throw ValidationError("-j must be an integer from 1 to 1000.") }
+        guard (1...1000).contains(parallel ?? Self.usual) else {
+            throw ValidationError("-j must be an integer from 1 to 1000.")
+        }
     }
 
     /// The URLs on the command line, followed by those of `-i`.

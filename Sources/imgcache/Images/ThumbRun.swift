@@ -27,7 +27,7 @@ struct ThumbRun: Sendable {
         format = options.format.format(for: options.output.file)
         encoder = options.format.encoder(format, background: options.sizing.background?.value)
         isolated = options.decoding.isolation.map {
-            IsolatedFiles($0, width: options.batch.parallel ?? Self.usualWidth)
+            IsolatedFiles($0, width: options.batch.width(usually: Self.usualWidth))
         }
     }
 
@@ -49,7 +49,7 @@ struct ThumbRun: Sendable {
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
         let reporter = Reporter<ThumbResult>(options.result, printsLines: !writesToStandardOutput)
         let queue = WorkQueue(sources)
-        let status = await reporter.run(queue, width: options.batch.parallel ?? Self.usualWidth, interruption) {
+        let status = await reporter.run(queue, width: options.batch.width(usually: Self.usualWidth), interruption) {
             source, _ in
             await make(source)
         }

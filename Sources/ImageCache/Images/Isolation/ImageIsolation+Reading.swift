@@ -36,6 +36,29 @@ extension ImageIsolation {
         return image
     }
 
+    /// A file in another size, encoded: all its frames, or the one that the decoder names.
+    func thumbnail(
+        of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder,
+        keepsAnimation: Bool
+    ) throws(ImageCodecError) -> EncodedImage {
+        var rendering = ImageWorkRequest.Rendering()
+        rendering.source = .file(byteCount: byteCount)
+        rendering.jobs = [
+            ImageWorkRequest.Job(sizing: sizing, steps: PortableSteps(processors: [], output: .encoded(encoder)))
+        ]
+        if keepsAnimation, decoder.frame == 0, encoder.holdsAnimations,
+            try header(of: descriptor, byteCount: byteCount, decoder, nil).isAnimated
+        {
+            rendering.animationEncoder = encoder
+        }
+        let request = ImageWorkRequest(decoder: decoder, work: .render(rendering))
+        let rendered = try content(for: request, descriptor, byteCount)
+        guard let rendered, case .encoded(let bytes, encoder.format, let width, let height) = rendered.content else {
+            throw ImageCodecError(.failed, "no image")
+        }
+        return EncodedImage(bytes: bytes, width: width, height: height, damage: rendered.damage)
+    }
+
     /// The only image of a request for pixels; nil: there is none.
     func image(
         for request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, in session: WorkerSession? = nil,

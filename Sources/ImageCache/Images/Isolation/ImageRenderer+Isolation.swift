@@ -37,6 +37,20 @@ extension ImageRenderer {
         return try isolation.image(of: descriptor, byteCount: byteCount, sizing, decoder)
     }
 
+    /// A file in another size, encoded, by a worker if there is one for it.
+    func thumbnail(
+        of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder
+    ) throws(ImageCodecError) -> [UInt8] {
+        let source = try ImageSource(duplicating: descriptor)
+        guard let isolation, isolation.isInUse, try !decoder.isRegistered(for: source) else {
+            let budget = ImageBudget(limits: decoder.limits)
+            return try encoder.encode(try decoder.decode(source, to: sizing, within: budget), within: budget)
+        }
+        return try isolation.thumbnail(
+            of: descriptor, byteCount: byteCount, sizing, decoder, as: encoder, keepsAnimation: false
+        ).bytes
+    }
+
     /// Has a worker decode once, and render each job's image. Blocks the thread.
     func render(_ batch: RenderBatch, in isolation: ImageIsolation, _ keep: @escaping Keep) {
         let session = IsolatedRendering(batch, self, keep)

@@ -28,22 +28,8 @@ package final class IsolatedFiles: Sendable {
         of source: ImageSource, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder,
         keepsAnimation: Bool
     ) throws(ImageCodecError) -> EncodedImage {
-        let (file, byteCount) = (OpenDescriptor(owning: try source.descriptor()), source.byteCount)
-        var rendering = ImageWorkRequest.Rendering()
-        rendering.source = .file(byteCount: byteCount)
-        rendering.jobs = [
-            ImageWorkRequest.Job(sizing: sizing, steps: PortableSteps(processors: [], output: .encoded(encoder)))
-        ]
-        if keepsAnimation, decoder.frame == 0, encoder.holdsAnimations,
-            try isolation.header(of: file.number, byteCount: byteCount, decoder, nil).isAnimated
-        {
-            rendering.animationEncoder = encoder
-        }
-        let request = ImageWorkRequest(decoder: decoder, work: .render(rendering))
-        let rendered = try isolation.content(for: request, file.number, byteCount)
-        guard let rendered, case .encoded(let bytes, encoder.format, let width, let height) = rendered.content else {
-            throw ImageCodecError(.failed, "no image")
-        }
-        return EncodedImage(bytes: bytes, width: width, height: height, damage: rendered.damage)
+        let file = OpenDescriptor(owning: try source.descriptor())
+        return try isolation.thumbnail(
+            of: file.number, byteCount: source.byteCount, sizing, decoder, as: encoder, keepsAnimation: keepsAnimation)
     }
 }
