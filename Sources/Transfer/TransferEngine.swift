@@ -96,6 +96,7 @@ public final class TransferEngine: HTTPTransport {
             prepared.isCancelled.store(true, ordering: .releasing)
             mailbox.post(.cancel(id))
         }
+        _ = prepared.hasEnded.load(ordering: .acquiring)
         return try result.get()
     }
 

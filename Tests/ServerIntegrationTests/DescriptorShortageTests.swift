@@ -30,21 +30,43 @@ import Testing
         let expected = try paths.map { try #require(try Client(calm.port).get($0)) }
         #expect(expected.allSatisfy { $0.status == 200 }, "\(expected.map(\.status))")
         for room in rooms {
-            let server = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", isolation)
-            // Accepted before the shortage: a refused request proves it.
-            let clients = try paths.map { _ in try Client(server.port) }
-            for client in clients { #expect(client.get("/image/unknown/a")?.status == 400) }
-            let highest = try server.process.descriptors.max() ?? 0
-            let former = try server.process.limitDescriptors(below: rlim_t(highest + 1 + room))
-            for (client, path) in zip(clients, paths) { client.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n") }
-            for client in clients { _ = client.answer() }
-            try server.process.limitDescriptors(below: former)
-            for (path, expected) in zip(paths, expected) {
-                let answer = try #require(try Client(server.port).get(path))
-                #expect(answer.status == 200, "\(room) left, \(path): \(answer.text)\n\(server.process.errorOutput)")
-                #expect(answer.body == expected.body, "\(room) left, \(path): other bytes")
+            var answers: [Client.Response?] = []
+            var server = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", isolation)
+            for _ in 0..<10 {
+                answers = try answersAfterShortage(of: server, to: paths, withRoomFor: room)
+                guard await hasBeenEndedByDispatch(server.process) else { break }
+                server = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", isolation)
+            }
+            for ((path, answer), expected) in zip(zip(paths, answers), expected) {
+                #expect(answer?.status == 200, "\(room) left, \(path): \(server.process.errorOutput)")
+                #expect(answer?.body == expected.body, "\(room) left, \(path): other bytes")
             }
         }
+    }
+
+    /// The answers that a service gives after a while in which it could open no more than so many files.
+    private func answersAfterShortage(
+        of server: ServerProcess, to paths: [String], withRoomFor room: Int
+    ) throws -> [Client.Response?] {
+        // Accepted before the shortage: a refused request proves it.
+        let clients = try paths.map { _ in try Client(server.port) }
+        for client in clients { #expect(client.get("/image/unknown/a")?.status == 400) }
+        let highest = try server.process.descriptors.max() ?? 0
+        let former = try server.process.limitDescriptors(below: rlim_t(highest + 1 + room))
+        for (client, path) in zip(clients, paths) { client.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n") }
+        for client in clients { _ = client.answer() }
+        _ = try? server.process.limitDescriptors(below: former)
+        return paths.map { path in (try? Client(server.port))?.get(path) }
+    }
+
+    /// True for an end by libdispatch, without a word: once a second, while tasks wait for a thread, it opens files of `/proc`, and it traps if
+    /// it cannot. This is rare, and nothing that the service could prevent.
+    private func hasBeenEndedByDispatch(_ process: ChildProcess) async -> Bool {
+        guard process.ending != nil || process.hasCrashed, await process.end() == .signaled(SIGILL),
+            !process.errorOutput.contains("Fatal error")
+        else { return false }
+        process.ignoreCrash()
+        return true
     }
 
     @Test(arguments: [60, 80, 100, 200])

@@ -82,6 +82,18 @@ import Testing
         #expect(await server.answers(from: "127.0.0.2"), "closed connections are given back")
     }
 
+    @Test func `one client that opens many connections does not keep others out`() async throws {
+        let origin = try ScriptedOrigin(serving: Self.file)
+        let server = try await ServerProcess(origin: origin.url(""), "--max-connections", "12")
+        // Without reading what it is told.
+        let many = try (0..<200).map { _ in try Client(server.port, from: "127.0.0.2") }
+        for number in 3...5 {
+            #expect(try Client(server.port, from: "127.0.0.\(number)").get("/a")?.status == 200)
+        }
+        let statuses = many.map { $0.get("/a")?.status }
+        #expect(statuses.count { $0 == 200 } <= 3 && statuses.count { $0 == 429 } <= 4, "\(statuses)")
+    }
+
     @Test func `behind a trusted proxy each client has a share of its own`() async throws {
         let gate = Gate()
         let origin = try Self.gated(gate)

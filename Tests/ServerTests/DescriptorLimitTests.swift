@@ -10,7 +10,7 @@ struct DescriptorLimitTests {
                 let most = DescriptorLimit.connections(within: descriptors, eventLoops: 4, maxRequests: requests)
                 #expect(most >= 1)
                 guard most > 1 else { continue }
-                #expect(most + 4 * min(most, requests) + 12 + 24 + descriptors / 10 <= descriptors, "\(descriptors)")
+                #expect(most + 4 * min(most, requests) + 12 + 28 + descriptors / 10 <= descriptors, "\(descriptors)")
             }
         }
     }

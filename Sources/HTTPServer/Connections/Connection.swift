@@ -77,13 +77,18 @@ final class Connection: ChannelDuplexHandler {
         isDraining = listener.connections.isDraining
         isHeadTimed = !isDraining
         expect(within: isDraining ? Self.firstRequestWhileDraining : listener.settings.headTimeout, context)
-        do throws(ShareLimiter.Shortage) {
+        do throws(ConnectionRegistry.Refusal) {
             let isForMany = listener.settings.trustedProxies.contains(client)
             try listener.connections.admit(context.channel, for: isForMany ? nil : client.subscriber)
         } catch {
-            refuse(
-                .busy(error, .connections, "The connections are", retryAfter: listener.admission.retryAfter), context)
-            context.flush()
+            switch error {
+            case .response(let shortage):
+                refuse(
+                    .busy(shortage, .connections, "The connections are", retryAfter: listener.admission.retryAfter),
+                    context)
+                context.flush()
+            case .closing: return close(context)
+            }
         }
         context.fireChannelActive()
     }

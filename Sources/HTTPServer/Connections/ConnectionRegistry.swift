@@ -9,6 +9,8 @@ package final class ConnectionRegistry: Sendable {
         var channels: [ObjectIdentifier: any Channel] = [:]
         /// The connections that count against the limits, with their clients.
         var admitted: [ObjectIdentifier: Client] = [:]
+        /// Those that get an error.
+        var refused: Set<ObjectIdentifier> = []
         var isDraining = false
         var whenEmpty: CheckedContinuation<Void, Never>?
     }
@@ -16,15 +18,23 @@ package final class ConnectionRegistry: Sendable {
     /// nil: not attributed to a client.
     private struct Client { var name: String? }
 
-    /// The number of connections accepted beyond the limit to receive an error: few, because the limit may be that of
-    /// descriptors.
+    /// The reason for which a connection is not served.
+    enum Refusal: Error, Hashable {
+        /// It gets an error, which the client has time to read.
+        case response(ShareLimiter.Shortage)
+        /// It is closed at once: so many get an error already that others could not be accepted any more.
+        case closing
+    }
+
+    /// The number of connections at once that get an error instead of being served: few, because the limit may be that of
+    /// descriptors, and one client can open many.
     private let mostRefused: Int
 
     private let state: Locked<State>
 
     package init(_ limits: ShareLimiter.Limits) {
         state = Locked(State(limiter: ShareLimiter(limits)))
-        mostRefused = min(256, max(1, limits.total / 16))
+        mostRefused = min(256, max(4, limits.total / 16))
     }
 
     /// The number of connections served.
@@ -48,10 +58,17 @@ package final class ConnectionRegistry: Sendable {
     /// Counts an accepted connection, which is served unless this throws.
     ///
     /// - Parameter client: nil for a proxy of several clients, to which only the total limit applies.
-    func admit(_ channel: any Channel, for client: String?) throws(ShareLimiter.Shortage) {
-        try state.withLock { state throws(ShareLimiter.Shortage) in
-            try state.limiter.take(for: client)
-            state.admitted[ObjectIdentifier(channel)] = Client(name: client)
+    func admit(_ channel: any Channel, for client: String?) throws(Refusal) {
+        let id = ObjectIdentifier(channel)
+        try state.withLock { state throws(Refusal) in
+            do throws(ShareLimiter.Shortage) {
+                try state.limiter.take(for: client)
+                state.admitted[id] = Client(name: client)
+            } catch {
+                guard state.refused.count < mostRefused else { throw .closing }
+                state.refused.insert(id)
+                throw .response(error)
+            }
         }
     }
 
@@ -59,6 +76,7 @@ package final class ConnectionRegistry: Sendable {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
             let id = ObjectIdentifier(channel)
             if let client = state.admitted.removeValue(forKey: id) { state.limiter.release(for: client.name) }
+            state.refused.remove(id)
             state.channels[id] = nil
             guard state.channels.isEmpty else { return nil }
             defer { state.whenEmpty = nil }

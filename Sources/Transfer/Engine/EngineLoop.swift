@@ -284,6 +284,7 @@ final class EngineLoop {
         } else if transfer.isWaiting {
             withdraw(transfer)
         }
+        transfer.prepared.hasEnded.store(true, ordering: .releasing)
         transfer.continuation.resume(returning: result)
     }
 

@@ -17,6 +17,9 @@ final class PreparedRequest: @unchecked Sendable {
     let proxyHeaders: UnsafeMutablePointer<curl_slist>?
     /// A cancellation may overtake the order to start: it is noted here before it is posted.
     let isCancelled = Atomic(false)
+    /// The engine's thread does not use the sink any more. Set before the transfer's task goes on, whose run time tells ThreadSanitizer of that only
+    /// if the task was waiting already.
+    let hasEnded = Atomic(false)
 
     var url: HTTPURL { checked.url }
     private var request: TransferRequest { checked.request }

@@ -11,11 +11,11 @@ extension DescriptorLimit {
     /// The number of connections that so many descriptors are enough for, at least one.
     ///
     /// A connection has one, and its request up to four more: the origin's connection, the two files of a download and the stored body. Event
-    /// loops have three each; a tenth, and 24, are left for connections that are refused, listeners, the index, workers, and what libraries
+    /// loops have three each; a tenth, and 28, are left for connections that are refused, listeners, the index, workers, and what libraries
     /// open for a moment.
     static func connections(within descriptors: Int, eventLoops: Int, maxRequests: Int) -> Int {
         let perRequest = 4
-        let left = descriptors - 3 * eventLoops - 24 - descriptors / 10
+        let left = descriptors - 3 * eventLoops - 28 - descriptors / 10
         let shared = left / (1 + perRequest)
         return max(1, shared < maxRequests ? shared : left - perRequest * maxRequests)
     }

@@ -131,6 +131,12 @@ public final class ChildProcess: Sendable {
         Issue.record("process \(pid) has crashed: \(text[mark.lowerBound...].prefix(4000))")
     }
 
+    /// True if it is crashing, or has.
+    public var hasCrashed: Bool { errorOutput.contains(Self.crashMark) }
+
+    /// Makes its crash no issue.
+    public func ignoreCrash() { isCrashRecorded.withLock { $0 = true } }
+
     /// The way in which it ended, or nil while it runs.
     public var ending: Ending? {
         ended.withLock { ended in
