@@ -27,6 +27,8 @@ public struct RemoteStoreConfiguration: Sendable {
     /// The number of requests at once that somebody waits for, each with an object in memory; default 64. Others wait for their turn, within
     /// the time to the first byte.
     public var maxReads = 64
+    /// The number of parts of bodies that are read at once, each in memory.
+    package static let maxPartReads = 16
     /// The number of uploads that may wait, each with its file open; default 256. The oldest are dropped.
     public var maxWaitingUploads = 256
     /// The bytes of uploads that may wait; default 64 MiB. Those that run are in memory.

@@ -16,22 +16,6 @@ struct SharedPartsDownloadTests {
     private let representation = Representation(seed: 73, size: size + 12345)
     private var size: Int64 { representation.size }
 
-    /// A store that responds: it may say 500 at first.
-    private func startedStore() async throws -> ObjectStore {
-        let store = try await ObjectStore()
-        let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 1000))
-        for number in 1...80 {
-            for _ in 0..<2 {
-                let answer = try await TestWorkspace(sharing: store).fetchJSON(
-                    Self.shared + [origin.url("/\(number)")]
-                ).answer
-                if answer.source == "remote" { return store }
-            }
-            try await Task.sleep(for: .milliseconds(250))
-        }
-        throw TestSetupFailure("no machine got a file from the store")
-    }
-
     /// Downloads two fifths with a machine that is then killed, after it has uploaded them.
     private func downloadSome(_ url: String, _ store: ObjectStore) async throws {
         let before = store.storedBytes
@@ -52,7 +36,7 @@ struct SharedPartsDownloadTests {
     func `what a killed machine has received another one continues, unless it has changed`(
         _ hasChanged: Bool
     ) async throws {
-        let store = try await startedStore()
+        let store = try await ObjectStore()
         let new = Representation(seed: 74, size: size, etag: "\"new\"")
         // A busy computer may take longer to respond than a store is given.
         for number in 1...5 {
@@ -88,7 +72,7 @@ struct SharedPartsDownloadTests {
     @Test func `a machine that is killed amid several connections leaves others all but two parts of what it had`()
         async throws
     {
-        let store = try await startedStore()
+        let store = try await ObjectStore()
         var sent: [Int64] = []
         // A busy computer may take longer to upload than a part takes to come.
         for number in 0..<5 {
@@ -113,7 +97,7 @@ struct SharedPartsDownloadTests {
     }
 
     @Test func `a machine gets a large file from the store, and right bytes when that is killed`() async throws {
-        let store = try await startedStore()
+        let store = try await ObjectStore()
         let origin = try ScriptedOrigin(sendBuffer: nil) { [representation] _ in Behaviour(representation) }
         var shared: String?
         for number in 1...5 where shared == nil {

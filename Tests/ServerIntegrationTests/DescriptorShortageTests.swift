@@ -92,4 +92,24 @@ import Testing
         }
         #expect(answer?.status == 200)
     }
+
+    /// Each of which would come over many, as the origin limits the rate of a connection.
+    @Test func `where few may be open, large bodies come over fewer connections`() async throws {
+        let body = Representation(seed: 2, size: 14_000_000)
+        let origin = try ScriptedOrigin { _ in
+            var behaviour = Behaviour(body)
+            behaviour.bytesPerSecond = 2_000_000
+            return behaviour
+        }
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--max-connections-per-client", "100", executable: "/bin/bash",
+            leading: ["-c", "ulimit -n 120; exec \"$0\" \"$@\"", ServerProcess.executable])
+        let clients = try (0..<4).map { _ in try Client(server.port) }
+        for (number, client) in clients.enumerated() { client.send("GET /\(number) HTTP/1.1\r\nHost: x\r\n\r\n") }
+        for client in clients {
+            let answer = client.answer()
+            #expect(answer?.status == 200 && answer?.body == body.content.bytes())
+        }
+        #expect(!server.process.output.contains("Too many open files"), "\(server.process.output)")
+    }
 }

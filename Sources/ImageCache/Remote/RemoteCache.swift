@@ -40,9 +40,6 @@ final class RemoteCache: Sendable {
         var lastWorker = 0
     }
 
-    /// The bodies' parts that are read at once, each in memory.
-    private static let maxParts = 16
-
     let configuration: RemoteStoreConfiguration
     /// For whatever somebody waits for.
     let tier: S3Tier
@@ -51,7 +48,7 @@ final class RemoteCache: Sendable {
     /// The places of requests that somebody waits for, and of parts, which are long. The transport has as many, so that none waits there, where
     /// no time would run out.
     let reads: AsyncSemaphore
-    let parts = AsyncSemaphore(RemoteCache.maxParts)
+    let parts = AsyncSemaphore(RemoteStoreConfiguration.maxPartReads)
     private let transports: [any HTTPTransport]
     private let traffic = RemoteTraffic()
     let store: DiskStore
@@ -74,9 +71,10 @@ final class RemoteCache: Sendable {
         self.logger = logger
         reads = AsyncSemaphore(configuration.maxReads)
         let given = configuration.transport
-        transports = [configuration.maxReads + Self.maxParts, max(1, configuration.maxUploads)].map { [traffic] width in
-            MeteredTransport(given ?? TransferEngine.ofStore(width: width), traffic)
-        }
+        transports = [configuration.maxReads + RemoteStoreConfiguration.maxPartReads, max(1, configuration.maxUploads)]
+            .map { [traffic] width in
+                MeteredTransport(given ?? TransferEngine.ofStore(width: width), traffic)
+            }
         let sizeLimit = Int(max(configuration.maxBodySize, configuration.partSize)) + RemoteObject.maxHeadSize
         tier = S3Tier(configuration, over: transports[0], sizeLimit: sizeLimit, now: now)
         uploadTier = tier.over(transports[1])

@@ -97,7 +97,7 @@ extension ServerConfiguration {
         cache.maxVariants = maxVariants
         cache.maxDecodesPerClient = decodesPerClient
         // Each origin has a limit of its own; requests limit all of them.
-        let connections = allOrigins.reduce(0) { $0 + $1.configuration.originConnections }
+        let connections = maxOriginConnections
         cache.maxTransfers = max(maxRequests, connections)
         cache.maxTransfersPerHost = originConnections
         cache.maxIdleConnections = connections
@@ -115,6 +115,9 @@ extension ServerConfiguration {
         }
         return cache
     }
+
+    /// The connections of all origins together.
+    var maxOriginConnections: Int { allOrigins.reduce(0) { $0 + $1.configuration.originConnections } }
 
     /// The rules of the directory, which hold for every process on it, and those of the settings.
     private func keyRules() throws(SettingError) -> KeyRules {

@@ -7,7 +7,6 @@ import ImageProxyAdmin
 import Logging
 import NIOCore
 import NIOPosix
-import ProcessLimits
 import ServiceLifecycle
 import Transfer
 
@@ -123,22 +122,6 @@ struct ImageProxyService: Service {
     }
 }
 
-extension ServerConfiguration {
-    /// The configured number of connections, limited by the descriptors that are left: a listener without descriptors would
-    /// loop, and requests without them fail.
-    fileprivate func connectionLimits(_ logger: Logger) -> ShareLimiter.Limits {
-        let wanted = maxConnections
-        let descriptors = DescriptorLimit.current
-        let most = DescriptorLimit.connections(
-            within: descriptors - DescriptorLimit.used, eventLoops: threads, maxRequests: maxRequests)
-        guard most < wanted else { return ShareLimiter.Limits(total: wanted, perClient: maxConnectionsPerClient) }
-        logger.warning(
-            "fewer connections than configured: the limit of open files is low (ulimit -n, LimitNOFILE)",
-            metadata: ["files": "\(descriptors)", "connections": "\(most)", "configured": "\(wanted)"])
-        return ShareLimiter.Limits(total: most, perClient: maxConnectionsPerClient)
-    }
-}
-
 extension ImageProxyService: CustomStringConvertible {
     /// Contains no settings, some of which are secret: services are named in logs.
     var description: String { "ImageProxyService" }
@@ -174,6 +157,8 @@ struct ServerParts: Sendable {
         rules = cacheConfiguration.rules
         cacheConfiguration.logger = logger
         cacheConfiguration.remote = configuration.remoteStore(logger)
+        let shares = configuration.descriptorShares(cacheConfiguration.remote, logger)
+        cacheConfiguration.limit(to: shares)
         if configuration.isolatesDecoders, var isolation {
             // Better images than none: the log says so.
             isolation.isOptional = true
@@ -204,6 +189,7 @@ struct ServerParts: Sendable {
             handler: Router(origins),
             observer: ServerObserver(metrics: metrics, ranking: administration.ranking, log: log),
             admission: Admission(configuration.admissionLimits),
-            connections: ConnectionRegistry(configuration.connectionLimits(logger)))
+            connections: ConnectionRegistry(
+                .init(total: shares.granted.connections, perClient: configuration.maxConnectionsPerClient)))
     }
 }

@@ -12,11 +12,12 @@ enum SeaweedFS {
         return caches + "/imgcache-tests/seaweedfs-4.48/bin/weed"
     }()
 
-    /// Starts it in an empty folder, and makes the bucket. The S3 API may respond 500 for a moment still.
+    /// Starts it in an empty folder, makes the bucket, and stores and reads an object. It is not ready if one of its servers has not got its port.
     static func start(in folder: String) async throws -> ObjectStore.Running {
         let ports = try freePorts(8)
         let process = try start(ports, in: folder)
-        let isReady = try await makeBucket(filer: ports[4], process)
+        var isReady = try await makeBucket(filer: ports[4], process)
+        if isReady { isReady = try await keeps(folder + "/s3.json", s3: ports[6], process) }
         return ObjectStore.Running(process: process, endpoint: "http://127.0.0.1:\(ports[6])", isReady: isReady)
     }
 
@@ -61,12 +62,26 @@ enum SeaweedFS {
             ["-f", "-X", "POST", "http://127.0.0.1:\(filer)/buckets/\(ObjectStore.bucket)/"], while: process)
     }
 
-    /// Repeats a request of curl until it succeeds; false when the process that it asks ends before.
+    /// Stores a file by the S3 API, and reads it; false if that does not succeed.
+    private static func keeps(_ file: String, s3: UInt16, _ process: ChildProcess) async throws -> Bool {
+        let keys = "\(ObjectStore.accessKeyID):\(ObjectStore.secretAccessKey)"
+        let signed = [
+            "-f", "--aws-sigv4", "aws:amz:us-east-1:s3", "-u", keys, "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
+        ]
+        let url = "http://127.0.0.1:\(s3)/\(ObjectStore.bucket)/ready"
+        for request in [["-T", file, url], ["-o", "/dev/null", url], ["-X", "DELETE", url]] {
+            guard try await succeeds(signed + request, while: process) else { return false }
+        }
+        return true
+    }
+
+    /// Repeats a request of curl until it succeeds; false when the process that it asks ends before, or after two minutes.
     static func succeeds(_ request: [String], while process: ChildProcess) async throws -> Bool {
         let environment = ProcessInfo.processInfo.environment
         let deadline = ContinuousClock.now + .seconds(120)
         while process.ending == nil, ContinuousClock.now < deadline {
-            let curl = try ChildProcess("curl", ["-sS", "--noproxy", "*"] + request, environment: environment)
+            let curl = try ChildProcess(
+                "curl", ["-sS", "-m", "20", "--noproxy", "*"] + request, environment: environment)
             if await curl.end() == .exited(0) { return true }
             try await Task.sleep(for: .milliseconds(200))
         }
