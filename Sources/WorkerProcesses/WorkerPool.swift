@@ -176,7 +176,7 @@ package final class WorkerPool: Sendable {
         var failed: WorkerHelper?
         // Somebody may kill what has just been started.
         for _ in 0..<3 {
-            let helper = try helper(after: failed)
+            guard let helper = try? helper(after: failed) else { continue }
             if let worker = try? fork(helper) { return worker }
             if !helper.isAlive { failed = helper }
         }

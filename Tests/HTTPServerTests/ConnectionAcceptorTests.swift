@@ -20,12 +20,14 @@ struct ConnectionAcceptorTests {
     private let loop = EmbeddedEventLoop()
     private let reads = Reads()
 
-    private func prepare(limit: Int) throws {
-        let connections = ConnectionRegistry(ShareLimiter.Limits(total: limit))
+    private let connections: ConnectionRegistry
+
+    init() throws {
+        connections = ConnectionRegistry(ShareLimiter.Limits(total: 8))
         try listening.pipeline.syncOperations.addHandlers(reads, ConnectionAcceptor(connections: connections))
     }
 
-    /// Offers connections as the socket does: as many as it accepts at a time each time that it is asked for some.
+    /// Offers connections as the socket does, which does not look at what it is told while it accepts some.
     private func accept(_ count: Int) throws -> [EmbeddedChannel] {
         try (0..<count).map { _ in
             let channel = EmbeddedChannel(loop: loop)
@@ -34,38 +36,62 @@ struct ConnectionAcceptorTests {
         }
     }
 
+    /// The number of those that were passed on.
     private func accepted() throws -> Int {
         var count = 0
         while try listening.readInbound(as: (any Channel).self) != nil { count += 1 }
         return count
     }
 
+    /// Has the event loop of a connection decide about it.
+    private func decide(_ channel: EmbeddedChannel) {
+        try? connections.admit(channel, for: nil)
+        listening.embeddedEventLoop.run()
+    }
+
     @Test func `while several connections too many are being closed, no further ones are accepted`() throws {
-        try prepare(limit: 1)
         listening.pipeline.read()
         #expect(reads.count == 1)
-        // One is served, four are to have an error, the others are closed.
-        let channels = try accept(5 + ConnectionAcceptor.mostClosing)
-        #expect(try accepted() == 5)
+        // Eight are served, four are to have an error, the others are closed.
+        let channels = try accept(12 + ConnectionAcceptor.mostClosing)
+        #expect(try accepted() == 12)
+        channels.prefix(12).forEach(decide)
         for _ in 0..<3 { listening.pipeline.read() }
         #expect(reads.count == 1)
         // Their event loop has time for them, at last.
         loop.run()
         listening.embeddedEventLoop.run()
         #expect(reads.count == 2)
-        #expect(channels.filter(\.isActive).count <= 5)
         listening.pipeline.read()
         #expect(reads.count == 3)
     }
 
-    @Test func `connections that are served, and few too many, hold nothing up`() throws {
-        try prepare(limit: 100)
-        _ = try accept(106 + ConnectionAcceptor.mostClosing - 1)
-        #expect(try accepted() == 106)
+    @Test func `connections that are served hold nothing up`() throws {
+        for count in 1...7 {
+            _ = try accept(1)
+            listening.pipeline.read()
+            #expect(reads.count == count)
+        }
+    }
+
+    @Test func `where there may be no room, it is decided about those that are there first`() throws {
+        let channels = try accept(8)
         listening.pipeline.read()
+        #expect(reads.count == 0)
+        for channel in channels {
+            #expect(reads.count == 0)
+            decide(channel)
+        }
         #expect(reads.count == 1)
+        listening.pipeline.read()
+        #expect(reads.count == 2)
+        // One that is gone before is not waited for.
+        let last = try accept(1)[0]
+        listening.pipeline.read()
+        #expect(reads.count == 2)
+        last.close(promise: nil)
         loop.run()
         listening.embeddedEventLoop.run()
-        #expect(reads.count == 1)
+        #expect(reads.count == 3)
     }
 }

@@ -136,7 +136,7 @@ import Testing
         }
         isOver.withLock { $0 = true }
         for load in loads { await load.value }
-        #expect(wrong.withLock { $0 } == [])
+        #expect(wrong.withLock { $0 } == [], "\(server.log.filter { $0["status"] as? Int != 200 })")
         #expect(try Client(port).get("/image/w=64/last")?.status == 200)
     }
 

@@ -4,7 +4,8 @@ import NIOCore
 ///
 /// A connection too many is closed at once, by its own event loop, which may be busy: meanwhile it has a descriptor. So no further ones are
 /// accepted while `mostClosing` or more are being closed; they wait in the kernel's queue. Otherwise a crowd of clients could take all
-/// descriptors, and the requests of connections that are served would fail.
+/// descriptors, and the requests of connections that are served would fail. Where there may be no room for more, each is served or refused before
+/// further ones are accepted: those of one client, which will be refused, are not in the way of others'.
 final class ConnectionAcceptor: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
@@ -15,7 +16,7 @@ final class ConnectionAcceptor: ChannelDuplexHandler {
 
     private let connections: ConnectionRegistry
     private var closing = 0
-    /// The socket would accept further ones, if fewer were being closed.
+    /// The socket would accept further ones, if it were let.
     private var isHeld = false
     private var context: ChannelHandlerContext?
 
@@ -30,18 +31,23 @@ final class ConnectionAcceptor: ChannelDuplexHandler {
         guard !connections.accept(channel) else { return context.fireChannelRead(data) }
         closing += 1
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        channel.closeFuture.hop(to: context.eventLoop).whenComplete { _ in bound.value.closed() }
+        channel.closeFuture.hop(to: context.eventLoop).whenComplete { _ in
+            bound.value.closing -= 1
+            bound.value.goOn()
+        }
         channel.close(promise: nil)
     }
 
     func read(context: ChannelHandlerContext) {
-        isHeld = closing >= Self.mostClosing
-        if !isHeld { context.read() }
+        isHeld = true
+        goOn()
     }
 
-    private func closed() {
-        closing -= 1
+    /// Accepts further connections, if the socket would and may.
+    private func goOn() {
         guard isHeld, closing < Self.mostClosing, let context else { return }
+        let (bound, loop) = (NIOLoopBound(self, eventLoop: context.eventLoop), context.eventLoop)
+        guard !connections.waitsForDecisions(then: { loop.execute { bound.value.goOn() } }) else { return }
         isHeld = false
         context.read()
     }

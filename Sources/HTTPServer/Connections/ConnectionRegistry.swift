@@ -11,6 +11,16 @@ package final class ConnectionRegistry: Sendable {
         var admitted: [ObjectIdentifier: Client] = [:]
         /// Those that get an error.
         var refused: Set<ObjectIdentifier> = []
+        /// Those that are neither served nor refused yet: their event loops have yet to decide.
+        var undecided: Set<ObjectIdentifier> = []
+        /// Called once when there are none of those any more.
+        var whenDecided: (@Sendable () -> Void)?
+
+        mutating func decided(_ id: ObjectIdentifier) -> (@Sendable () -> Void)? {
+            guard undecided.remove(id) != nil, undecided.isEmpty else { return nil }
+            defer { whenDecided = nil }
+            return whenDecided
+        }
         var isDraining = false
         var whenEmpty: CheckedContinuation<Void, Never>?
     }
@@ -49,10 +59,21 @@ package final class ConnectionRegistry: Sendable {
         let isTaken = state.withLock { state in
             guard state.channels.count < state.limiter.limits.total + mostRefused else { return false }
             state.channels[ObjectIdentifier(channel)] = channel
+            state.undecided.insert(ObjectIdentifier(channel))
             return true
         }
         if isTaken { channel.closeFuture.whenComplete { [self] _ in remove(channel) } }
         return isTaken
+    }
+
+    /// Returns false if there may be room, or calls `action` as soon as that can be told: a connection that will be refused may have taken the
+    /// place of one that would be served.
+    func waitsForDecisions(then action: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.channels.count >= state.limiter.limits.total, !state.undecided.isEmpty else { return false }
+            state.whenDecided = action
+            return true
+        }
     }
 
     /// Counts an accepted connection, which is served unless this throws.
@@ -60,28 +81,39 @@ package final class ConnectionRegistry: Sendable {
     /// - Parameter client: nil for a proxy of several clients, to which only the total limit applies.
     func admit(_ channel: any Channel, for client: String?) throws(Refusal) {
         let id = ObjectIdentifier(channel)
-        try state.withLock { state throws(Refusal) in
+        let (refusal, action) = state.withLock { state -> (Refusal?, (@Sendable () -> Void)?) in
+            let action = state.decided(id)
             do throws(ShareLimiter.Shortage) {
                 try state.limiter.take(for: client)
                 state.admitted[id] = Client(name: client)
+                return (nil, action)
             } catch {
-                guard state.refused.count < mostRefused else { throw .closing }
+                guard state.refused.count < mostRefused else {
+                    // It takes no place from now on.
+                    state.channels[id] = nil
+                    return (.closing, action)
+                }
                 state.refused.insert(id)
-                throw .response(error)
+                return (.response(error), action)
             }
         }
+        action?()
+        if let refusal { throw refusal }
     }
 
     private func remove(_ channel: any Channel) {
-        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let (waiting, action) = state.withLock {
+            state -> (CheckedContinuation<Void, Never>?, (@Sendable () -> Void)?) in
             let id = ObjectIdentifier(channel)
+            let action = state.decided(id)
             if let client = state.admitted.removeValue(forKey: id) { state.limiter.release(for: client.name) }
             state.refused.remove(id)
             state.channels[id] = nil
-            guard state.channels.isEmpty else { return nil }
+            guard state.channels.isEmpty else { return (nil, action) }
             defer { state.whenEmpty = nil }
-            return state.whenEmpty
+            return (state.whenEmpty, action)
         }
+        action?()
         waiting?.resume()
     }
 
