@@ -23,4 +23,11 @@ package enum DescriptorLimit {
     package static var used: Int {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"))?.count ?? 0
     }
+
+    /// Has libdispatch open what the clocks' timers need, once: it ends the process if it cannot, which later a crowd of clients might see to.
+    package static func openTimers() async {
+        async let continuous: Void? = try? Task.sleep(for: .milliseconds(10), clock: .continuous)
+        async let suspending: Void? = try? Task.sleep(for: .milliseconds(10), clock: .suspending)
+        _ = await (continuous, suspending)
+    }
 }

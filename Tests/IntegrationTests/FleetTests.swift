@@ -42,10 +42,8 @@ struct FleetTests {
             location: try S3Location(endpoint: store.endpoint, bucket: ObjectStore.bucket, prefix: prefix),
             credentials: S3Credentials(
                 accessKeyID: ObjectStore.accessKeyID, secretKey: secret ?? ObjectStore.secretAccessKey))
-        remote.connectTimeout = .seconds(20)
-        remote.firstByteTimeout = .seconds(20)
+        remote.setReadTimeouts(.seconds(20))
         remote.readTimeout = .seconds(30)
-        remote.slowResponse = .seconds(20)
         remote.invalidationInterval = .milliseconds(100)
         remote.leaseTime = leaseTime
         var configuration = DownloadCache.Configuration()

@@ -69,11 +69,8 @@ import Testing
             location: try S3Location(endpoint: store.url(""), bucket: "bucket"),
             credentials: S3Credentials(accessKeyID: "anna", secretKey: "secret"))
         // Nothing ends by a time-out here.
-        remote.connectTimeout = .seconds(600)
-        remote.firstByteTimeout = .seconds(600)
-        remote.readTimeout = .seconds(600)
+        remote.setReadTimeouts(.seconds(600))
         remote.writeTimeout = .seconds(600)
-        remote.slowResponse = .seconds(600)
         remote.invalidationInterval = nil
         var configuration = DownloadCache.Configuration()
         configuration.remote = remote

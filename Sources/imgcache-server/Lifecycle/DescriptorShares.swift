@@ -80,12 +80,3 @@ extension DownloadCache.Configuration {
         maxIdleConnections = most
     }
 }
-
-extension DescriptorLimit {
-    /// Has libdispatch open what the clocks' timers need, once: it ends the process if it cannot, which later a crowd of clients might see to.
-    static func openTimers() async {
-        async let continuous: Void? = try? Task.sleep(for: .milliseconds(10), clock: .continuous)
-        async let suspending: Void? = try? Task.sleep(for: .milliseconds(10), clock: .suspending)
-        _ = await (continuous, suspending)
-    }
-}

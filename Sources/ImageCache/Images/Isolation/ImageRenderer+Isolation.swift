@@ -14,12 +14,19 @@ extension ImageIsolation {
 }
 
 extension ImageRenderer {
+    /// The workers for a file; nil: it is decoded in this process, as by an application's own decoder.
+    private func isolation(for source: ImageSource, _ decoder: ImageDecoder) throws(ImageCodecError) -> ImageIsolation?
+    {
+        guard let isolation, isolation.isInUse, try !decoder.isRegistered(for: source) else { return nil }
+        return isolation
+    }
+
     /// The header of a file, read by a worker if there is one for it.
     func header(
         of descriptor: Int32, byteCount: Int, _ decoder: ImageDecoder, _ cancellation: ImageCancellation? = nil
     ) throws(ImageCodecError) -> ImageHeader {
         let source = try ImageSource(duplicating: descriptor)
-        guard let isolation, isolation.isInUse, try !decoder.isRegistered(for: source) else {
+        guard let isolation = try isolation(for: source, decoder) else {
             return try decoder.header(of: source)
         }
         return try isolation.header(of: descriptor, byteCount: byteCount, decoder, cancellation)
@@ -31,7 +38,7 @@ extension ImageRenderer {
         within budget: ImageBudget
     ) throws(ImageCodecError) -> DecodedImage {
         let source = try ImageSource(duplicating: descriptor)
-        guard let isolation, isolation.isInUse, try !decoder.isRegistered(for: source) else {
+        guard let isolation = try isolation(for: source, decoder) else {
             return try decoder.decode(source, to: sizing, within: budget)
         }
         return try isolation.image(of: descriptor, byteCount: byteCount, sizing, decoder)
@@ -42,7 +49,7 @@ extension ImageRenderer {
         of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder
     ) throws(ImageCodecError) -> [UInt8] {
         let source = try ImageSource(duplicating: descriptor)
-        guard let isolation, isolation.isInUse, try !decoder.isRegistered(for: source) else {
+        guard let isolation = try isolation(for: source, decoder) else {
             let budget = ImageBudget(limits: decoder.limits)
             return try encoder.encode(try decoder.decode(source, to: sizing, within: budget), within: budget)
         }
