@@ -31,9 +31,13 @@ public struct FileRequest: Sendable {
     public var body: [UInt8]?
 
     /// Declares that a request whose method is not safe by itself, such as a POST, is a query and changes nothing: an equal request
-    /// (same URL, same body) may then be served from the store. Default false: a POST always goes to the origin, and a successful
-    /// one invalidates the stored responses for its URL (RFC 9111 section 4.4).
+    /// (same URL, same body) may then be served from the store, and shares a transfer that is under way. Default false: each POST goes to
+    /// the origin, once, and a successful one invalidates the stored responses for its URL (RFC 9111 section 4.4). The same is true
+    /// of every other method that is not safe (RFC 9110 section 9.2.1).
     public var isSafeQuery = false
+
+    /// True if the request changes nothing at the origin, so that equal ones may share a transfer.
+    var isSafe: Bool { method.isSafe || isSafeQuery }
 
     /// Fields to send in addition to those that the cache itself sets (Range, If-Range, If-None-Match,
     /// If-Modified-Since, Accept-Encoding). `Authorization` and `Cookie` go to the URL's own origin only,
@@ -51,7 +55,8 @@ public struct FileRequest: Sendable {
     /// credentials name, else the namespace that all share.
     public var owner: String?
 
-    /// The treatment of an equal request that is under way. Default: both share one transfer.
+    /// The treatment of an equal request that is under way. Default: both share one transfer. It has no effect on a request whose
+    /// method is not safe: no other one joins or replaces that.
     public var duplicates = Duplicates.join
 
     /// The order in which waiting transfers start.

@@ -220,7 +220,7 @@ final class ScriptedExchange {
 
     /// The reason to give up; `nil` if another attempt is made.
     private func giveUp() -> String? {
-        guard request.options.retry.maxRetries > 0, RetryState.isIdempotent(method: request.method.rawValue) else {
+        guard request.options.retry.maxRetries > 0, request.method.isSafe else {
             return ""
         }
         guard sink.canRestart() else { return "the response was handed on, and cannot be continued" }

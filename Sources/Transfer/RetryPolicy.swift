@@ -2,7 +2,8 @@
 ///
 /// An attempt is repeated after connection failures, cuts, time-outs, stalls, and the statuses 408, 425, 429, 500, 502,
 /// 503 and 504; never after another 4xx nor after a certificate error. An attempt that extends the body beyond its
-/// previous maximum resets the count.
+/// previous maximum resets the count. Only a request with a safe method (RFC 9110 section 9.2.1) is repeated: the outcome of another
+/// one that failed is unknown, and its sender decides.
 public struct RetryPolicy: Sendable, Hashable {
     /// The number of retries without progress; default 5; 0: none.
     public var maxRetries = 5

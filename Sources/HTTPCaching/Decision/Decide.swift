@@ -18,7 +18,7 @@ extension CacheRules {
             decision = forward(.bypass)
         } else if request.policy == .reloadIgnoringLocalAndRemoteCacheData {
             decision = forward(.bypass, fields: [.cacheControl: "no-cache"])
-        } else if request.method != .get && request.method != .head && !request.isQuery {
+        } else if !request.isAnsweredFromStore {
             decision = forward(.method)
         } else {
             switch select(request, stored: stored, now: now) {

@@ -7,7 +7,8 @@ extension CacheRules {
     /// `Content-Location`. Remove what is stored for them in each namespace of the owner, or set
     /// ``StoredResponse/isInvalidated``.
     public func urlsInvalidated(by response: HTTPResponse, to request: CacheRequest) -> [String] {
-        guard !CacheRules.isSafe(request), (200...399).contains(response.status.code) else { return [] }
+        // CONNECT has no target resource.
+        guard !request.isSafe, request.method != .connect, (200...399).contains(response.status.code) else { return [] }
         var urls = [CacheKey.normalized(request.url)]
         guard let target = try? HTTPURL(request.url) else { return urls }
         for name in [HTTPField.Name.location, .contentLocation] {
@@ -19,13 +20,9 @@ extension CacheRules {
         }
         return urls
     }
+}
 
-    private static func isSafe(_ request: CacheRequest) -> Bool {
-        switch request.method.rawValue {
-        case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "REPORT", "SEARCH": true
-        // CONNECT has no target resource.
-        case "CONNECT": true
-        default: request.isSafeQuery
-        }
-    }
+extension CacheRequest {
+    /// True if the request changes nothing at the origin: by its method, or because the application says so.
+    package var isSafe: Bool { method.isSafe || isSafeQuery }
 }

@@ -206,5 +206,8 @@ extension CacheRules {
 
 extension CacheRequest {
     /// True if the request only retrieves although it has a body.
-    var isQuery: Bool { isSafeQuery || method.rawValue == "QUERY" }
+    var isQuery: Bool { isSafeQuery || method == .query }
+
+    /// True if a stored response may answer the request (RFC 9111 section 4).
+    package var isAnsweredFromStore: Bool { method == .get || method == .head || isQuery }
 }

@@ -159,10 +159,7 @@ final class Forwarder: Sendable {
     private func pass(
         _ request: FileRequest, because reason: ForwardReason?
     ) async throws(ImageCacheError) -> ForwardedResponse {
-        let isSafe = [.get, .head, .options, .trace].contains(request.method)
-        var request = request
-        // An unsafe request is sent once, even if it could be repeated: only the client can decide to retry it.
-        if !isSafe { request.transfer.retry.maxRetries = 0 }
+        let isSafe = request.method.isSafe
         let resolved = try ResolvedRequest(passing: request, by: fetcher.rules)
         let status = CacheStatus(
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))

@@ -89,7 +89,7 @@ extension DownloadCache {
     ///
     /// A look-up under a lock, microseconds: fit for an event loop.
     public func hotThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail? {
-        guard request.file.method == .get else { return nil }
+        guard request.file.isPlainGet else { return nil }
         return pipeline.inMemory(ImageKey(request, encoding.output, by: fetcher.rules), request).flatMap {
             Thumbnail($0, .memory)
         }

@@ -67,8 +67,8 @@ final class ImagePipeline: Sendable {
 
     /// Starts, or joins, the work for an image that is not in memory.
     func begin(_ request: ImageRequest, _ output: ImageRecipe.Output) throws(ImageCacheError) -> Begun {
-        guard request.file.method == .get else {
-            throw ImageCacheError(.invalidRequest, message: "the method of a request for an image must be GET")
+        guard request.file.isPlainGet else {
+            throw ImageCacheError(.invalidRequest, message: "a request for an image must be a GET without content")
         }
         let key = ImageKey(request, output, by: fetcher.rules)
         if let image = inMemory(key, request) { return .inMemory(RenderedImage(image: image, source: .memory)) }

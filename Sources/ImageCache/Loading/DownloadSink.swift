@@ -46,7 +46,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         self.resolved = resolved
         self.rules = rules
         self.writer = writer
-        guard resolved.request.resumes, let held = writer.held, let record = ResponseRecord(decoding: held.header)
+        guard resolved.request.resumes, resolved.isResumable, let held = writer.held,
+            let record = ResponseRecord(decoding: held.header)
         else {
             return
         }
@@ -131,7 +132,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     /// True if the partial of a failed transfer can be continued later, and may be kept until then.
     private var keepsPartial: Bool {
-        record?.validator != nil && (isStorable || resolved.request.noStoreBehavior == .deliverKeepingPartial)
+        resolved.isResumable && record?.validator != nil
+            && (isStorable || resolved.request.noStoreBehavior == .deliverKeepingPartial)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {

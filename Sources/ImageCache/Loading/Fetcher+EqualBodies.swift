@@ -40,7 +40,8 @@ extension Fetcher {
         _ digest: Digest, _ resolved: ResolvedRequest
     ) throws(ImageCacheError) -> [StoredEntry] {
         let policies: [CachePolicy] = [.useProtocolCachePolicy, .returnCacheDataElseLoad]
-        guard resolved.request.reusesEqualBodies, policies.contains(resolved.request.policy),
+        guard resolved.request.reusesEqualBodies, resolved.cacheRequest.isAnsweredFromStore,
+            policies.contains(resolved.request.policy),
             digest.algorithm == .sha256
         else { return [] }
         do throws(StoreError) {

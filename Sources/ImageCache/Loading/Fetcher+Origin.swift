@@ -54,7 +54,7 @@ extension Fetcher {
         case .body:
             do throws(ImageCacheError) {
                 return try await store(result, from: sink, request)
-            } catch  where error.isOfAlteredPartial && request.consumer.isFile && request.repairs > 0 {
+            } catch  where error.isOfAlteredPartial && request.mayRepair {
                 // Whoever followed the file may have read what was changed.
                 fetch.growth.restart()
                 sink.leavePartials()
@@ -121,7 +121,10 @@ extension Fetcher {
         _ generation: Generation, of resolved: ResolvedRequest, _ sink: DownloadSink, _ writer: BodyWriter
     ) async throws(ImageCacheError) -> Generation {
         var generation = generation
-        for _ in 0..<3 where resolved.request.noStoreBehavior == .fail && !store.isCurrent(generation.epoch) {
+        for _ in 0..<3
+        where resolved.cacheRequest.isSafe && resolved.request.noStoreBehavior == .fail
+            && !store.isCurrent(generation.epoch)
+        {
             generation = store.generation(of: resolved.url)
             writer.epoch = generation.epoch
             let result: TransferResult

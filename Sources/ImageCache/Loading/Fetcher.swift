@@ -72,15 +72,19 @@ struct Fetcher: Sendable {
         }
     }
 
-    /// Joins the fetch that brings the file for a request, or starts one.
+    /// Joins the fetch that brings the file for a request, or starts one. Each unsafe request is a fetch of its own.
     func subscribe(to request: FileRequest) -> FetchPool.Subscription {
-        let key = FileKey(request, in: store.generation(of: ResourceKey(request, by: rules).url).epoch)
-        if request.duplicates == .replace {
-            pool.cancel { fetch in
-                if case .file(let other) = fetch.key { other.isEqual(to: key) } else { false }
+        var key: FetchKey?
+        if request.isSafe {
+            let file = FileKey(request, in: store.generation(of: ResourceKey(request, by: rules).url).epoch)
+            key = .file(file)
+            if request.duplicates == .replace {
+                pool.cancel { fetch in
+                    if case .file(let other) = fetch.key { other.isEqual(to: file) } else { false }
+                }
             }
         }
-        let subscription = pool.subscribe(to: .file(key), Fetch(key.url, .file(key)), on: executor) {
+        let subscription = pool.subscribe(to: key, Fetch(request.url, key), on: executor) {
             (task) async throws(ImageCacheError) in
             defer { task.context.end() }
             do throws(ImageCacheError) {
@@ -104,6 +108,9 @@ struct Fetcher: Sendable {
     func load(
         _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer
     ) async throws(ImageCacheError) -> CachedFile {
+        guard resolved.cacheRequest.isAnsweredFromStore else {
+            return try await write(resolved, task, for: consumer)
+        }
         let fetch = task.context
         let began = now()
         var generation = store.generation(of: resolved.url)
@@ -156,6 +163,21 @@ struct Fetcher: Sendable {
             OriginRequest(
                 resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
                 lock: lock), filling: found.fill)
+    }
+
+    /// Writes a request through to the origin (RFC 9111 section 4): it waits for no other request, and answers no other.
+    private func write(
+        _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer
+    ) async throws(ImageCacheError) -> CachedFile {
+        let generation = store.generation(of: resolved.url)
+        switch try plan(resolved) {
+        case .serve(let file): return file
+        case .ask(let conditional):
+            return try await askOrigin(
+                OriginRequest(
+                    resolved: resolved, conditional: conditional, generation: generation, task: task,
+                    consumer: consumer, lock: nil))
+        }
     }
 
     private func tryLock(_ resolved: ResolvedRequest) throws(ImageCacheError) -> KeyLock? {

@@ -22,6 +22,9 @@ struct OriginRequest: Sendable {
 
     var fetch: Fetch { task.context }
 
+    /// True if the request may be sent again for a file whose blocks were altered on disk.
+    var mayRepair: Bool { consumer.isFile && repairs > 0 && resolved.cacheRequest.isSafe }
+
     /// The place of a body in the store.
     func storing(under key: EntryKey, by fetcher: Fetcher) throws(ImageCacheError) -> ResponseSink.Storing {
         let writer = try fetcher.beginBody(key, generation)

@@ -28,6 +28,9 @@ final class ResolvedRequest: Sendable {
     /// The request as it was asked, as the caching rules see it.
     let asked: CacheRequest
 
+    /// True if the body of its response can be continued by a later request. Otherwise nothing of it is kept for one.
+    var isResumable: Bool { request.method == .get && request.body == nil }
+
     /// The fields that make a response something else than the whole representation.
     private static let narrowing: [HTTPField.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
 
@@ -73,9 +76,12 @@ final class ResolvedRequest: Sendable {
         isKeyOfOwn = url == parsed.normalized
         owner = Self.owner(of: request, userinfo: parsed.userinfo.map { $0[...] })
         hasUserinfo = parsed.userinfo != nil
-        let digest = request.isSafeQuery ? try request.body.map(BodyDigest.digest(of:))?.hexadecimal : nil
+        // The content of a GET selects its response, as that of a query does.
+        let isQuery =
+            request.isSafeQuery || request.method == .query || request.method == .get && request.body != nil
+        let digest = isQuery ? try request.body.map(BodyDigest.digest(of:))?.hexadecimal : nil
         // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
-        let method = request.isSafeQuery ? request.method : .get
+        let method = isQuery ? request.method : .get
         key = EntryKey(CacheKey(url: url, method: method, bodyDigest: digest, owner: owner).value)
         let isOwned = owner == nil || request.owner != nil
         keyForEverybody = isOwned ? nil : EntryKey(CacheKey(url: url, method: method, bodyDigest: digest).value)

@@ -147,7 +147,7 @@ extension DownloadCache {
     private func keep<Value: Sendable>(
         _ value: Value, of file: CachedFile, _ request: FileRequest, _ key: ValueMemory.Key, cost: Int
     ) {
-        guard file.isStored, request.method == .get, cost < .max else { return }
+        guard file.isStored, request.isPlainGet, cost < .max else { return }
         let now = fetcher.now()
         let freshUntil = file.freshUntil(now, fetcher.rules, request.freshnessOverride)
         let held = ValueMemory.Held(value, file.generation, file.body.entry, freshUntil: freshUntil, checked: now)

@@ -42,7 +42,7 @@ extension DownloadCache {
 extension FileRequest {
     /// True if nothing but key, fields, lifetime and SHA-256 decides about a hit.
     fileprivate var canBeHeld: Bool {
-        method == .get && body == nil && policy == .useProtocolCachePolicy && goneOriginal == nil
+        isPlainGet && policy == .useProtocolCachePolicy && goneOriginal == nil
             && !transfer.forwardsErrorResponses
     }
 }

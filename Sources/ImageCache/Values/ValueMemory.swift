@@ -97,7 +97,7 @@ final class ValueMemory: Sendable {
 
     /// Returns the entry that is in memory and may be used without a look at the store.
     func held(_ key: Key, for request: FileRequest) -> Held? {
-        guard request.method == .get, let held = memory.value(for: key),
+        guard request.isPlainGet, let held = memory.value(for: key),
             request.mayUseMemory(freshUntil: held.freshUntil, checked: held.checked, now: now())
         else { return nil }
         return current(held)
@@ -129,6 +129,9 @@ final class ValueMemory: Sendable {
 }
 
 extension FileRequest {
+    /// True for a GET without content: what is in memory is found without the content.
+    var isPlainGet: Bool { method == .get && body == nil }
+
     /// Returns true if an entry in memory may be used without a look at what it was made of.
     func mayUseMemory(freshUntil: Date, checked: Date, now: Date) -> Bool {
         switch policy {

@@ -76,7 +76,7 @@ extension RunningTransfer {
         // When a connection that was used before dies without an answer, libcurl repeats the request by itself, whatever its
         // method. What changes something gets a new one, where there is no such doubt: whether it may be repeated (RFC 9110
         // section 9.2.2) is not libcurl's decision.
-        if ![.get, .head, .options, .trace].contains(hop.method) { handle.set(CURLOPT_FRESH_CONNECT, true) }
+        if !hop.method.isSafe { handle.set(CURLOPT_FRESH_CONNECT, true) }
         if hop.sendsContent, let body = prepared.checked.content {
             // libcurl copies the content: it is small, and lives as long as the handle's transfer.
             handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))

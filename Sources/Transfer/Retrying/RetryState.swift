@@ -43,9 +43,4 @@ package struct RetryState {
 
     /// Returns true for statuses that may be temporary.
     package static func isRetryable(status: Int) -> Bool { [408, 425, 429, 500, 502, 503, 504].contains(status) }
-
-    /// Returns true if a request may be sent again when its outcome is unknown (RFC 9110 section 9.2.2).
-    package static func isIdempotent(method: String) -> Bool {
-        ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
-    }
 }

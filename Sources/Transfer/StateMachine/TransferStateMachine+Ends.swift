@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 // Ends of an exchange, and what follows them: success, another request, a restart, a retry, a failure.
@@ -34,7 +35,7 @@ extension TransferStateMachine {
         case .stalled: error = stalled
         case .failed(let failure):
             // Once, a new connection tells whether the origin or the old one is broken.
-            if failure.isFromSpoiledConnection, !history.needsFreshConnection, isIdempotent {
+            if failure.isFromSpoiledConnection, !history.needsFreshConnection, isRepeatable {
                 history.needsFreshConnection = true
                 return again(exchange.request.attempt.basis)
             }
@@ -100,7 +101,9 @@ extension TransferStateMachine {
         error(.stalled, "no byte from the server for \(options.stallTimeout.text)", isRetryable: true)
     }
 
-    private var isIdempotent: Bool { RetryState.isIdempotent(method: request.request.method.rawValue) }
+    /// True if the request may be sent again when its outcome is unknown. RFC 9110 section 9.2.2 allows it for PUT and DELETE, too; but
+    /// what another client changed between two of them would be lost.
+    private var isRepeatable: Bool { request.request.method.isSafe }
 
     mutating func again(_ basis: Basis, restarting: String? = nil) -> Action {
         state = .ready(.attempt(basis))
@@ -120,7 +123,7 @@ extension TransferStateMachine {
 
     mutating func considerRetry(_ cause: RetryCause) -> Action {
         if case .failure(let error) = cause, !error.isRetryable { return fail(error) }
-        guard options.retry.maxRetries > 0, isIdempotent else { return giveUp(cause, nil) }
+        guard options.retry.maxRetries > 0, isRepeatable else { return giveUp(cause, nil) }
         state = .consulting(.retrying(cause))
         return .askForAnother
     }

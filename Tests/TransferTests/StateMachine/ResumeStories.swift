@@ -170,6 +170,11 @@ enum RetryStories {
                 (.start, "POST \(Sample.url), content"), (.fails(.cut), "failed cut: cut"),
             ]),
         Story(
+            "a PUT is not repeated, although it is idempotent", Sample.request(method: .put),
+            [
+                (.start, "PUT \(Sample.url), content"), (.fails(.cut), "failed cut: cut"),
+            ]),
+        Story(
             "where there are no retries, the sink is not asked",
             Sample.request { $0.options.retry.maxRetries = 0 }, after: Story.begins, [(.fails(.cut), "failed cut: cut")]
         ),
@@ -240,6 +245,11 @@ enum RetryStories {
             "a POST is not repeated on a new connection", Sample.request(method: .post),
             [
                 (.start, "POST \(Sample.url), content"), (.fails(.spoiled), "failed protocolViolation: no HTTP"),
+            ]),
+        Story(
+            "a PUT is not repeated on a new connection", Sample.request(method: .put),
+            [
+                (.start, "PUT \(Sample.url), content"), (.fails(.spoiled), "failed protocolViolation: no HTTP"),
             ]),
         Story(
             "where no connection came about, a refused address is the reason",

@@ -84,8 +84,8 @@ final class RenderedFrame: Sendable {
 extension ImagePipeline {
     /// The file for a request, whose frames are to be rendered.
     func frames(for request: ImageRequest) async throws(ImageCacheError) -> FrameOriginal {
-        guard request.file.method == .get else {
-            throw ImageCacheError(.invalidRequest, message: "the method of a request for an image must be GET")
+        guard request.file.isPlainGet else {
+            throw ImageCacheError(.invalidRequest, message: "a request for an image must be a GET without content")
         }
         var request = request
         request.decoder.registered = decoders
