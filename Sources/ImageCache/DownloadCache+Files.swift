@@ -33,7 +33,7 @@ extension DownloadCache {
 
     /// Starts, or joins, the download of a request: for progress and for the file.
     public func download(_ request: FileRequest) -> Download {
-        Download(request: request, subscription: fetcher.reachingMirrors(of: request).subscribe(to: request))
+        Download(request: request, subscription: fetcher.subscribe(to: request))
     }
 
     /// The HTTP response to a request for a part of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head alone (HEAD),

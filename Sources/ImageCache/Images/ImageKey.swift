@@ -10,6 +10,7 @@ struct ImageKey: MemoryCacheKey {
     /// The fields that select among the original's variants (RFC 9111 section 4.1).
     private let fields: [HTTPField]
     private let freshnessOverride: FreshnessOverride?
+    private let integrity: BodyIntegrity
     private let sha256: String?
     /// An image that exceeds one request's limits is not served because another request allowed it.
     let limits: DecodingLimits
@@ -19,6 +20,7 @@ struct ImageKey: MemoryCacheKey {
         original = ResourceKey(request.file, by: rules)
         fields = Array(request.file.fields)
         freshnessOverride = request.file.freshnessOverride
+        integrity = request.file.integrity
         sha256 = request.file.sha256?.lowercased()
         limits = request.decoder.limits
         recipe = ImageRecipe(request, output)

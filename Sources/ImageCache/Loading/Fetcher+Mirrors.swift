@@ -1,20 +1,19 @@
 import Digests
 import DiskStore
 import HTTPSemantics
+import Transfer
 
 extension Fetcher {
-    /// This fetcher, with a transport that asks the request's mirrors and verifies its pieces, if it has any.
-    func reachingMirrors(of request: FileRequest) -> Fetcher {
+    /// The transport for a request: one that asks its mirrors and verifies its pieces, if it has any.
+    func transport(for request: FileRequest) -> any HTTPTransport {
         let integrity = request.integrity
         guard
             !request.mirrors.isEmpty || request.usesAnnouncedMirrors || integrity.pieces != nil || integrity.size != nil
-        else { return self }
-        var fetcher = self
-        fetcher.transport = MirroringTransport(
+        else { return transport }
+        return MirroringTransport(
             base: transport, mirrors: request.mirrors, integrity: integrity, digest: request.expectedDigest,
             usesAnnouncedMirrors: request.usesAnnouncedMirrors, rates: originRates, signatures: rules.signatures,
             tell: request.mirrorEvents ?? { _ in })
-        return fetcher
     }
 }
 

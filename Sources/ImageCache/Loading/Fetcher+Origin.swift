@@ -16,7 +16,7 @@ extension Fetcher {
         let sink = try ResponseSink(request, by: self)
         var result: TransferResult
         do throws(TransferError) {
-            result = try await transport.run(
+            result = try await transport(for: resolved.request).run(
                 resolved.transferRequest(request.conditional), into: sink, events: { resolved.report($0, to: fetch) })
             result.bytesReceived += request.received
         } catch {
@@ -129,7 +129,7 @@ extension Fetcher {
             writer.epoch = generation.epoch
             let result: TransferResult
             do throws(TransferError) {
-                result = try await transport.run(resolved.transferRequest(), into: sink)
+                result = try await transport(for: resolved.request).run(resolved.transferRequest(), into: sink)
             } catch {
                 sink.leavePartial()
                 throw ImageCacheError(error)

@@ -23,6 +23,7 @@ final class ValueMemory: Sendable {
         /// that are no text for the same.
         private let fields: [HTTPField]
         private let freshnessOverride: FreshnessOverride?
+        private let integrity: BodyIntegrity
         private let sha256: String?
         private let version: String?
         private let type: ObjectIdentifier
@@ -31,6 +32,7 @@ final class ValueMemory: Sendable {
             original = ResourceKey(request, by: rules)
             fields = Array(request.fields)
             freshnessOverride = request.freshnessOverride
+            integrity = request.integrity
             sha256 = request.sha256?.lowercased()
             version = request.version
             self.type = ObjectIdentifier(type)
@@ -42,6 +44,7 @@ final class ValueMemory: Sendable {
             original = ResourceKey(url: Array(key.value.utf8).hexadecimal, owner: owner)
             fields = []
             freshnessOverride = nil
+            integrity = BodyIntegrity()
             sha256 = nil
             self.version = version
             self.type = ObjectIdentifier(type)
