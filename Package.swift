@@ -65,7 +65,7 @@ let package = Package(
         .target(name: "ConcurrencyPrimitives", swiftSettings: strict),
         .target(name: "Digests", dependencies: ["DynamicLibraries"], swiftSettings: strict),
         .target(
-            name: "DownloadLists", dependencies: ["Digests", "XMLParsing"], swiftSettings: strict),
+            name: "DownloadLists", dependencies: ["Digests", "HTTPSemantics", "XMLParsing"], swiftSettings: strict),
         .target(
             name: "DynamicLibraries", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict,
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// Paths that a list names: relative, and never out of the folder that they are put into.
 enum RelativePath {
     /// Folders in one path.
@@ -7,7 +9,7 @@ enum RelativePath {
     static func checked(_ path: some StringProtocol) throws(Defect) -> String {
         guard !path.isEmpty else { throw Defect("the file has an empty name") }
         guard !path.hasPrefix("/") else { throw Defect("'\(shown(path))' is an absolute path") }
-        guard path.unicodeScalars.allSatisfy(isHarmless) else {
+        guard path.unicodeScalars.allSatisfy({ !$0.isControl }) else {
             throw Defect("'\(shown(path))' has control characters")
         }
         var parts = path.split(separator: "/", omittingEmptySubsequences: false)
@@ -30,15 +32,7 @@ enum RelativePath {
         fileprivate init(_ message: String) { self.message = message }
     }
 
-    /// No C0 or C1 control, and none of the marks that reorder text on a terminal.
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: false
-        default: true
-        }
-    }
-
     private static func shown(_ path: some StringProtocol) -> String {
-        String(String.UnicodeScalarView(path.unicodeScalars.prefix(80).map { isHarmless($0) ? $0 : "\u{FFFD}" }))
+        String(String.UnicodeScalarView(path.unicodeScalars.prefix(80).map { !$0.isHidden ? $0 : "\u{FFFD}" }))
     }
 }

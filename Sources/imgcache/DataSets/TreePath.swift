@@ -41,11 +41,7 @@ enum TreePath {
 
     /// Returns false for a scalar that must stay percent-encoded: decoded, it would be a separator, an escape or invisible.
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: false
-        case 0x2F, 0x25, 0x3F: false
-        default: true
-        }
+        !scalar.isHidden && scalar != "/" && scalar != "%" && scalar != "?"
     }
 
     private static func encoded(_ segment: String) -> String {

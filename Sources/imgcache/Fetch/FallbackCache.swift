@@ -62,7 +62,7 @@ final class FallbackCache: Sendable {
         do {
             try await cache.closeAndDelete()
         } catch {
-            Output.warning("\(cache.directory): cannot be deleted: \(error)".forTerminal)
+            Output.warning("\(cache.directory): cannot be deleted: \(error)")
         }
     }
 

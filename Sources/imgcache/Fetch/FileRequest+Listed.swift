@@ -25,7 +25,7 @@ extension FileRequest {
         if download.digest?.algorithm.isCollisionResistant == true, policy == .useProtocolCachePolicy {
             request.policy = .returnCacheDataElseLoad
         }
-        if !isQuiet { request.mirrorEvents = { Output.warning($0.text.forTerminal) } }
+        if !isQuiet { request.mirrorEvents = { Output.warning($0.text) } }
         return request
     }
 }

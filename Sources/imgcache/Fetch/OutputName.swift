@@ -2,7 +2,7 @@ import HTTPSemantics
 
 /// The file name of a download with `-d`/`-O`: the server's suggestion (RFC 6266), else the last segment of the URL.
 ///
-/// The result is always one harmless path component: no separators, no leading dot or dash, no control characters,
+/// The result is always one harmless path component: no separators, no leading dot or dash, no control or hidden characters,
 /// valid UTF-8, at most 200 bytes.
 enum OutputName {
     static func suggested(contentDisposition: String?, url: String) -> String {
@@ -23,21 +23,12 @@ enum OutputName {
     static func sanitised(_ name: String) -> String {
         // Both separators: suggestions such as `..\..\x` come from Windows servers.
         let last = name.split(omittingEmptySubsequences: true) { $0 == "/" || $0 == "\\" }.last ?? ""
-        let kept = String(String.UnicodeScalarView(last.unicodeScalars.filter(isHarmless)))
+        let kept = String(String.UnicodeScalarView(last.unicodeScalars.filter { !$0.isHidden }))
         let trimmed = kept.drop { $0 == "." || $0 == "-" || $0 == " " }
         var result = ""
         for character in trimmed where result.utf8.count + character.utf8.count <= 200 { result.append(character) }
         while let end = result.last, end == " " || end == "." { result.removeLast() }
         return result
-    }
-
-    /// Returns true except for C0 and C1 controls, line and paragraph separators, and marks that reorder text on a
-    /// terminal.
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB: false
-        default: true
-        }
     }
 
     /// The last segment of a URL's path, decoded.

@@ -55,7 +55,7 @@ struct RemoteStoreOptions: ParsableArguments {
             configuration.invalidationInterval = nil
             return configuration
         } catch {
-            if !isQuiet { Output.warning("nothing is shared with other machines: \(error)".forTerminal) }
+            if !isQuiet { Output.warning("nothing is shared with other machines: \(error)") }
             return nil
         }
     }

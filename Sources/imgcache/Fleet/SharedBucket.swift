@@ -83,7 +83,7 @@ func withBucket(_ options: BucketOptions, _ work: (SharedBucket) async throws ->
             throw error
         }
     } catch let failure as Failure {
-        Output.error(failure.message.forTerminal)
+        Output.error(failure.message)
         Output.exit(failure.status)
     }
 }

@@ -257,7 +257,7 @@ struct DecodingOptions: ParsableArguments {
         guard let damage, damage.code != .truncated || strict else { return }
         let text = "\(FileRequest(source).urlWithoutUserinfo): \(damage)"
         if strict { throw Failure(.wrongBytes, text) }
-        if !quiet { Output.warning("\(text); the available part is shown".forTerminal) }
+        if !quiet { Output.warning("\(text); the available part is shown") }
     }
 
     var decoder: ImageDecoder {

@@ -41,10 +41,10 @@ struct ShowCommand: AsyncParsableCommand {
             Output.result(try graphics.drawing(of: image))
             Output.exit(.done)
         } catch let error as ImageCodecError {
-            Output.error((error.code == .unreadable ? "\(error)" : "\(source): \(error)").forTerminal)
+            Output.error(error.code == .unreadable ? "\(error)" : "\(source): \(error)")
             Output.exit(ExitStatus(error.code))
         } catch {
-            Output.error("\(error)".forTerminal)
+            Output.error("\(error)")
             Output.exit(ExitStatus(error))
         }
     }

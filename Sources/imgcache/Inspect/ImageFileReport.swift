@@ -17,7 +17,7 @@ enum ImageFileReport {
     static func show(_ path: String, asJSON: Bool) throws {
         let description: ImageDescription
         do throws(ImageCodecError) { description = try ImageDescription(ImageSource(path: path)) } catch {
-            Output.error("\(path): \(error)".forTerminal)
+            Output.error("\(path): \(error)")
             throw ExitCode(ExitStatus.wrongBytes.rawValue)
         }
         if asJSON { return try Output.json(description) }

@@ -42,7 +42,9 @@ struct RecordsCommand: AsyncParsableCommand {
             var cursor = after
             repeat {
                 let page = try await list.records(sortedBy: .newest, limit: min(left, 500), after: cursor)
-                for record in page.records { Output.line(line(record)) }
+                for record in page.records {
+                    if format.json { Output.jsonLine(record.json) } else { Output.line(line(record)) }
+                }
                 left -= page.records.count
                 cursor = page.next
             } while cursor != nil && left > 0
@@ -53,7 +55,6 @@ struct RecordsCommand: AsyncParsableCommand {
     }
 
     private func line(_ record: ListRecord) -> String {
-        if format.json { return record.json }
         let body = String(decoding: record.body.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
         return "\(record.id)\t\(body)".forTerminalLine
     }

@@ -15,7 +15,7 @@ struct SyncRun: Sendable {
             list = try cache.list(
                 options.name, group: options.group, owner: options.remote.whose.owner, source: source)
         } catch {
-            Output.error("\(error)".forTerminal)
+            Output.error("\(error)")
             return ExitStatus(error)
         }
         let json = options.json
@@ -24,7 +24,9 @@ struct SyncRun: Sendable {
                 var summary: RecordListSummary?
                 for try await change in list.sync() {
                     if case .finished(let all) = change { summary = all }
-                    for line in Self.lines(of: change, json: json) { Output.line(line) }
+                    for line in Self.lines(of: change, json: json) {
+                        if json { Output.jsonLine(line) } else { Output.line(line) }
+                    }
                 }
                 return .success(summary)
             } catch { return .failure(error) }
@@ -49,7 +51,7 @@ struct SyncRun: Sendable {
         let count = pending == 1 ? "1 id is" : "\(pending) ids are"
         let rest = pending > 0 ? "; \(count) pending, run the same command again to continue" : ""
         let status = isInterrupted ? .interrupted : ExitStatus(error)
-        Output.error("\(isInterrupted ? "interrupted" : "\(error)")\(rest)".forTerminal)
+        Output.error("\(isInterrupted ? "interrupted" : "\(error)")\(rest)")
         return status
     }
 

@@ -66,7 +66,7 @@ struct PinRun: Sendable {
             requests = try options.requests()
             cache = try options.remote.openCache(parallel: options.batch.parallel)
         } catch {
-            Output.error("\(error)".forTerminal)
+            Output.error("\(error)")
             return ExitStatus(error)
         }
         let task = Task { [options] () -> Result<PinSet, any Error> in
@@ -91,12 +91,12 @@ struct PinRun: Sendable {
         switch result {
         case .success(let set):
             PinReport(set).print(json: options.json)
-            for failure in set.failed { Output.error("\(failure.url): \(failure.message)".forTerminal) }
+            for failure in set.failed { Output.error("\(failure.url): \(failure.message)") }
             guard let first = set.failed.first else { return .done }
             return first.error.map { ExitStatus($0) } ?? .serverError
         case .failure(let error):
             let again = "interrupted; run 'imgcache pin \(options.name)' to continue"
-            Output.error((isInterrupted ? again : "\(error)").forTerminal)
+            Output.error(isInterrupted ? again : "\(error)")
             return isInterrupted ? .interrupted : ExitStatus(error)
         }
     }

@@ -117,7 +117,7 @@ final class Reporter<Result: RunResult>: Sendable {
             } else if printsLines {
                 Output.line(result.exitStatus == .done ? result.output ?? "" : "")
             }
-            if let message { Output.error(message.forTerminal) }
+            if let message { Output.error(message) }
         }
         if let display { display.printing(write) } else { write() }
     }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 @preconcurrency import Glibc
+import HTTPSemantics
 
 /// Standard output and standard error, written completely and unbuffered.
 ///
@@ -30,15 +31,20 @@ enum Output {
         where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF { _ = open("/dev/null", other) }
     }
 
-    static func warning(_ text: String) { message("imgcache: warning: \(text)\n") }
+    /// Writes a sentence to standard error, as ``Swift/String/forTerminal``.
+    static func warning(_ text: String) { error("warning: \(text)") }
 
-    static func error(_ text: String) { message("imgcache: \(text)\n") }
+    /// Writes a sentence to standard error, as ``Swift/String/forTerminal``.
+    static func error(_ text: String) { message("imgcache: \(text.forTerminal)\n") }
 
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        line(String(decoding: try encoder.encode(value), as: UTF8.self))
+        jsonLine(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
+
+    /// Writes a line of JSON. Its value is exact, though a terminal gets no hidden characters.
+    static func jsonLine(_ text: String) { line(text.withEscapedHiddenCharacters) }
 
     /// Writes to standard error. Failures are ignored.
     static func message(_ text: String) { write(text, to: STDERR_FILENO) }
@@ -90,13 +96,6 @@ enum Output {
 }
 
 extension String {
-    /// The text without control characters: servers and files must not control the terminal.
-    var forTerminal: String {
-        guard unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }) else {
-            return self
-        }
-        return String(
-            String.UnicodeScalarView(
-                unicodeScalars.map { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? "\u{FFFD}" : $0 }))
-    }
+    /// The text without control characters and hidden ones: servers and files must not control the terminal.
+    var forTerminal: String { withoutHiddenCharacters }
 }

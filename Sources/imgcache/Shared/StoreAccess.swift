@@ -78,6 +78,6 @@ func withStore(
 }
 
 private func ended(by error: any Error) -> ExitCode {
-    Output.error("\(error)".forTerminal)
+    Output.error("\(error)")
     return ExitCode(ExitStatus(error).rawValue)
 }

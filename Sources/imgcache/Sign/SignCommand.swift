@@ -68,7 +68,7 @@ struct SignCommand: ParsableCommand {
     }
 
     private func refused(_ message: String) -> ExitCode {
-        Output.error(message.forTerminal)
+        Output.error(message)
         return ExitCode(ExitStatus.usage.rawValue)
     }
 
