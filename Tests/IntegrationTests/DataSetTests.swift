@@ -133,6 +133,21 @@ import Testing
         #expect(origin.requests(to: "/none").count == 1)
     }
 
+    @Test func `a list of what failed is the owner's alone, and has no password in it`() async throws {
+        let signed = origin.url("/none?X-Amz-Signature=0f")
+        let secret = origin.url("/none").replacing("http://", with: "http://user:pass-word@")
+        let text = "\(secret)\t\(signed)\n  header=X-Api-Key: pass-word\n  header=X-Part: 1\n"
+        try "old".write(toFile: work.output("failed"), atomically: false, encoding: .utf8)
+        let outcome = try await work.fetch("-i", try list("l", text), "--retry", "0", "--failed", "failed", "--json")
+        #expect(outcome.ending == .exited(4), "\(outcome)")
+        let failed = try String(contentsOfFile: work.output("failed"), encoding: .utf8)
+        for text in [failed, outcome.output, outcome.errorOutput] { #expect(!text.contains("pass-word"), "\(text)") }
+        #expect(failed.contains("# without user and password, X-Api-Key: "), "\(failed)")
+        #expect(failed.hasSuffix("\(origin.url("/none"))\t\(signed)\n  header=X-Part: 1\n"), "\(failed)")
+        let mode = try FileManager.default.attributesOfItem(atPath: work.output("failed"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
     @Test(arguments: [
         ("<!DOCTYPE x [<!ENTITY a \"b\">]><metalink/>", "l:1: ", [String]()),
         (

@@ -6,7 +6,10 @@ import Testing
 struct MaskingTests {
     @Test func `a head is shown without credentials`() {
         let head = """
-            GET http://u:p@h/ HTTP/1.1\r
+            GET http://u:p@h/?a=1&X-Amz-Signature=0f HTTP/1.1\r
+            X-Api-Key: k\r
+            PRIVATE-TOKEN: t\r
+            Location: https://s3.example/a?token=abc\r
             Host: h\r
             authorization: Basic c2VjcmV0\r
             Cookie: a=b\r
@@ -20,7 +23,8 @@ struct MaskingTests {
             """
         #expect(
             MaskedHead.lines(Array(head.utf8)) == [
-                "GET http://***@h/ HTTP/1.1", "Host: h", "authorization: ***", "Cookie: ***", " ***",
+                "GET http://***@h/?a=1&X-Amz-Signature=*** HTTP/1.1", "X-Api-Key: ***", "PRIVATE-TOKEN: ***",
+                "Location: https://s3.example/a?token=***", "Host: h", "authorization: ***", "Cookie: ***", " ***",
                 "Proxy-Authorization: ***", "Accept: */*", "\tfolded", "Set-Cookie: ***",
             ])
     }

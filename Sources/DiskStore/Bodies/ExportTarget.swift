@@ -69,8 +69,12 @@ package enum ExportTarget: Sendable, Equatable {
     ///
     /// A file gets its name when it is complete, and atomically replaces an existing one; its mode follows the umask.
     ///
-    /// - Parameter overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
-    package func write(overwrite: Bool, _ contents: (Int32) throws(StoreError) -> Void) throws(StoreError) {
+    /// - Parameters:
+    ///   - overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
+    ///   - mode: The mode of a file, before the umask.
+    package func write(
+        overwrite: Bool, mode: UInt32 = 0o666, _ contents: (Int32) throws(StoreError) -> Void
+    ) throws(StoreError) {
         switch self {
         case .descriptor(let descriptor): try contents(descriptor)
         case .stream(let path):
@@ -80,21 +84,21 @@ package enum ExportTarget: Sendable, Equatable {
             try contents(descriptor)
         case .file(let path):
             if !overwrite, FileStatus(at: path) != nil { throw .naming(path, EEXIST) }
-            try Self.writeFile(path, overwrite: overwrite, contents)
+            try Self.writeFile(path, overwrite: overwrite, mode, contents)
         }
     }
 
     private static func writeFile(
-        _ target: String, overwrite: Bool, _ contents: (Int32) throws(StoreError) -> Void
+        _ target: String, overwrite: Bool, _ mode: UInt32, _ contents: (Int32) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let unnamed = clinux_open_unnamed(split(target).folder, 0o666)
+        let unnamed = clinux_open_unnamed(split(target).folder, mode)
         if unnamed >= 0 {
             defer { close(unnamed) }
             try contents(unnamed)
             return try make(target, overwrite: overwrite) { clinux_link_unnamed(unnamed, $0) }
         }
         let temporary = temporaryName(beside: target)
-        let descriptor = clinux_open(temporary, O_RDWR | O_CREAT | O_EXCL, 0o666)
+        let descriptor = clinux_open(temporary, O_RDWR | O_CREAT | O_EXCL, mode)
         if descriptor < 0 { throw .naming(target, errno) }
         defer { close(descriptor) }
         do throws(StoreError) {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPSemantics
 import ImageCache
 
 /// `GET /api/entries?search=&after=&limit=`: the cached entries, the newest first.

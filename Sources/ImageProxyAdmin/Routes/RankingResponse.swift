@@ -1,3 +1,4 @@
+import HTTPSemantics
 import Units
 
 /// `GET /api/requests`: the most requested and the slowest targets of the last five to ten minutes.

@@ -2,6 +2,7 @@ import CLinux
 import ConcurrencyPrimitives
 import FoundationEssentials
 import Glibc
+import HTTPSemantics
 import HTTPServer
 import HTTPTypes
 import ImageProxyAdmin

@@ -1,9 +1,10 @@
 import ConcurrencyPrimitives
+import HTTPSemantics
 import ImageProxyAdmin
 import Logging
 
 /// Writes messages of the configured level and above to standard error: one level for all loggers, which a reload
-/// changes. Credentials in URLs are masked.
+/// changes. Credentials in URLs are masked, and so are characters that would control a terminal or add lines.
 struct LevelledLogHandler: LogHandler {
     private var handler: StreamLogHandler
     private let level: Locked<Logger.Level>
@@ -34,22 +35,24 @@ struct LevelledLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         var event = event
-        event.message = "\(MaskedText.masked(event.message.description))"
+        event.message = "\(Self.safe(event.message.description))"
         event.metadata = event.metadata?.mapValues(Self.masked)
-        if let error = event.error { event.error = MaskedError(description: MaskedText.masked("\(error)")) }
+        if let error = event.error { event.error = MaskedError(description: Self.safe("\(error)")) }
         handler.log(event: event)
     }
 
     private static func masked(_ value: Logger.MetadataValue) -> Logger.MetadataValue {
         switch value {
-        case .string(let text): .string(MaskedText.masked(text))
-        case .stringConvertible(let value): .string(MaskedText.masked(value.description))
+        case .string(let text): .string(Self.safe(text))
+        case .stringConvertible(let value): .string(Self.safe(value.description))
         case .array(let values): .array(values.map(masked))
         case .dictionary(let values): .dictionary(values.mapValues(masked))
         @unknown default: value
         }
     }
 
-    /// The text of an error, with credentials masked.
+    private static func safe(_ text: String) -> String { MaskedText.masked(text).withoutHiddenCharacters }
+
+    /// The text of an error, safe to show.
     private struct MaskedError: Error, CustomStringConvertible { let description: String }
 }

@@ -1,6 +1,7 @@
 import DownloadLists
+import HTTPSemantics
 
-/// The list of what a run did not bring, in the form that `-i` takes.
+/// The list of what a run did not bring, in the form that `-i` takes. It holds no password: lists are shared and kept.
 enum FailedList {
     /// - Parameter errors: What went wrong, by the places of the inputs; an input without a result was not begun.
     static func text(_ inputs: [FetchInput], done: Set<Int>, errors: [Int: String]) -> String {
@@ -8,10 +9,34 @@ enum FailedList {
         for (place, input) in inputs.enumerated() where !done.contains(place) {
             let reason = errors[place] ?? "not begun"
             switch input {
-            case .download(let download): text += LineList.lines(for: download, comment: reason)
+            case .download(var download):
+                let secrets = download.removeSecrets()
+                if !secrets.isEmpty {
+                    text +=
+                        "# without \(secrets.joined(separator: ", ")): pass them again, for instance with -u or -H\n"
+                }
+                text += LineList.lines(for: download, comment: reason)
             case .invalid: text += "# \(reason.split(whereSeparator: \.isNewline).joined(separator: " "))\n"
             }
         }
         return text
+    }
+}
+
+extension ListedDownload {
+    /// Removes users and passwords of URLs, and the fields that hold secrets.
+    ///
+    /// - Returns: What was removed, in words.
+    fileprivate mutating func removeSecrets() -> [String] {
+        var removed: [String] = []
+        for index in sources.indices {
+            let (url, userinfo) = URLText.separatingUserinfo(sources[index].url)
+            guard userinfo != nil else { continue }
+            sources[index].url = url
+            if removed.isEmpty { removed.append("user and password") }
+        }
+        removed += fields.map(\.name).filter(SecretNames.isField)
+        fields.removeAll { SecretNames.isField($0.name) }
+        return removed
     }
 }

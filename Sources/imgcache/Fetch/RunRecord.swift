@@ -30,7 +30,8 @@ final class RunRecord: Sendable {
         let state = state.withLock { $0 }
         if let path = options.failed {
             let text = FailedList.text(inputs, done: state.done, errors: state.errors)
-            try AtomicFile.write(Array(text.utf8), to: path, overwrite: true)
+            // Its URLs may be signed.
+            try AtomicFile.write(Array(text.utf8), to: path, overwrite: true, mode: 0o600)
         }
         if let path = options.report {
             var report = state.report

@@ -4,13 +4,14 @@ import ImageCache
 
 /// Writes small files atomically; devices and pipes are written into.
 enum AtomicFile {
+    /// - Parameter mode: The file's mode, before the umask.
     /// - Throws: ``Failure`` with exit code 6.
-    static func write(_ bytes: [UInt8], to path: String, overwrite: Bool) throws {
+    static func write(_ bytes: [UInt8], to path: String, overwrite: Bool, mode: UInt32 = 0o666) throws {
         // Opening a FIFO waits for a reader.
         BlockingSection.enter()
         defer { BlockingSection.leave() }
         do throws(StoreError) {
-            try ExportTarget(path).write(overwrite: overwrite) { (descriptor) throws(StoreError) in
+            try ExportTarget(path).write(overwrite: overwrite, mode: mode) { (descriptor) throws(StoreError) in
                 guard !Output.write(bytes, to: descriptor) else { return }
                 throw StoreError(.io, "cannot write", path: path, errno: errno)
             }

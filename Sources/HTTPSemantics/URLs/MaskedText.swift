@@ -1,23 +1,8 @@
-import HTTPSemantics
-
 /// Text for logs and pages that may contain URLs, with the values of authorising query parameters replaced by `***`.
 ///
 /// A signed URL in a log could be used by its readers. The parameters are those of this service's own signatures, of
-/// common object stores and CDNs, and common names of tokens and passwords.
+/// common object stores and CDNs, and common names of tokens and passwords: see ``SecretNames``.
 package enum MaskedText {
-    /// In lower case.
-    private static let names: Set<String> = [
-        "imgcache-sig",
-        // Amazon S3, Google Cloud Storage, Azure, CloudFront, Akamai.
-        "x-amz-signature", "x-amz-security-token", "x-goog-signature", "signature", "sig", "hdnea", "hdntl", "hdnts",
-        "__token__",
-        // Common names.
-        "access_token", "accesstoken", "api-key", "api_key", "apikey", "auth", "auth_token", "authorization",
-        "client_secret",
-        "code", "credential", "hmac", "id_token", "jwt", "key", "passwd", "password", "pwd", "refresh_token", "secret",
-        "session", "sessionid", "token",
-    ]
-
     package static func masked(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
         var result: [UInt8] = []
@@ -29,7 +14,7 @@ package enum MaskedText {
             rest = rest[start...]
             let name = rest.prefix { !isEnd($0) && $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "?") }
             guard name.endIndex < rest.endIndex, rest[name.endIndex] == UInt8(ascii: "="),
-                names.contains(decoded(name))
+                SecretNames.isParameter(decoded(name))
             else { continue }
             result += name
             result += "=***".utf8
@@ -49,8 +34,8 @@ package enum MaskedText {
         }
     }
 
-    /// A parameter's name without escapes, in lower case: verifiers read `%73ig` as `sig`.
+    /// A parameter's name without escapes: verifiers read `%73ig` as `sig`.
     private static func decoded(_ name: Substring.UTF8View) -> String {
-        String(decoding: PercentEncoding.decoded(name), as: UTF8.self).lowercased()
+        String(decoding: PercentEncoding.decoded(name), as: UTF8.self)
     }
 }

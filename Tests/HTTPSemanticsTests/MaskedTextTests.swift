@@ -1,6 +1,5 @@
+import HTTPSemantics
 import Testing
-
-@testable import ImageProxyAdmin
 
 struct MaskedTextTests {
     @Test(arguments: [
@@ -23,5 +22,23 @@ struct MaskedTextTests {
     ])
     func `what authorises in a URL is not shown`(text: String, expected: String) {
         #expect(MaskedText.masked(text) == expected)
+    }
+
+    @Test(arguments: [
+        "Authorization", "proxy-authorization", "COOKIE", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "apikey",
+        "X-Auth-Token", "Private-Token", "X-Vault-Token", "X-Amz-Security-Token", "Ocp-Apim-Subscription-Key",
+        "X-Access-Key", "X-Functions-Key", "X-Amz-Server-Side-Encryption-Customer-Key", "X-Password", "X_SECRET",
+        "X-Signature", "X-Session-Id", "Key",
+    ])
+    func `a field that authorises its holder is secret`(name: String) {
+        #expect(SecretNames.isField(name))
+    }
+
+    @Test(arguments: [
+        "Accept", "Surrogate-Key", "X-Cache-Key", "Idempotency-Key", "WWW-Authenticate", "ETag", "Content-Type", "Location",
+        "X-RateLimit-Remaining-Tokens", "Sec-WebSocket-Key", "X-Amz-Id-2", "Keep-Alive",
+    ])
+    func `a field that helps to find a mistake is shown`(name: String) {
+        #expect(!SecretNames.isField(name))
     }
 }
