@@ -25,25 +25,13 @@ package enum SecretFile {
             let mode = String(status.st_mode & 0o777, radix: 8)
             throw Failure(description: "everybody may read or change it (mode \(mode)); chmod 600 it")
         }
-        guard let text = String(validating: try read(descriptor, limit: limit), as: UTF8.self) else {
+        let bytes: [UInt8]
+        do throws(LimitedFile.Failure) { bytes = try LimitedFile.bytes(from: descriptor, limit: limit) } catch {
+            throw Failure(description: error.description)
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Failure(description: "is not text in UTF-8")
         }
         return text
-    }
-
-    private static func read(_ descriptor: Int32, limit: Int) throws(Failure) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: limit + 1)
-        var count = 0
-        while count <= limit {
-            let got = bytes.withUnsafeMutableBytes { buffer in
-                Glibc.read(descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count)
-            }
-            if got < 0 && errno == EINTR { continue }
-            guard got >= 0 else { throw .system() }
-            if got == 0 { break }
-            count += got
-        }
-        guard count <= limit else { throw Failure(description: "is larger than \(limit >> 10) KiB") }
-        return Array(bytes[..<count])
     }
 }

@@ -39,6 +39,9 @@ package struct ChecksumList: Sendable {
         }
     }
 
+    /// Counts a line that cannot be taken.
+    mutating func skipLine() { line += 1 }
+
     /// Returns true if the line is an entry of a checksum list.
     static func isEntry(_ line: some StringProtocol) -> Bool { entry(line[...]) != nil }
 

@@ -53,8 +53,11 @@ package struct DownloadListReader: Sendable {
     /// - Returns: A download that is complete.
     package mutating func take(_ bytes: some Collection<UInt8>) throws(ListError) -> ListedDownload? {
         line += 1
-        guard bytes.count <= 1 << 20, let text = String(validating: bytes, as: UTF8.self) else {
-            throw ListError(ListPosition(file, line: line), "is not a line of UTF-8 text")
+        guard bytes.count <= LineSplitter.longest else {
+            throw skip(bytes.first, "is longer than 64 KiB, the most that a line may have")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw skip(bytes.first, "is not a line of UTF-8 text")
         }
         switch form {
         case .checksums(var list):
@@ -71,6 +74,19 @@ package struct DownloadListReader: Sendable {
             }
             return try list.take(text)
         }
+    }
+
+    /// Passes over a line that begins so, and the options below it.
+    private mutating func skip(_ first: UInt8?, _ message: String) -> ListError {
+        switch form {
+        case .checksums(var list):
+            list.skipLine()
+            form = .checksums(list)
+        case .lines(var list):
+            list.skipLine(isOption: first == UInt8(ascii: " ") || first == UInt8(ascii: "\t"))
+            form = .lines(list)
+        }
+        return ListError(ListPosition(file, line: line), message)
     }
 
     /// The download that further lines could still have added to; `nil` when there is none.

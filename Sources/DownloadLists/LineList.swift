@@ -45,6 +45,15 @@ package struct LineList: Sendable {
         return done
     }
 
+    /// Counts a line that cannot be taken, and passes over the options below it.
+    ///
+    /// - Parameter isOption: True if it is indented: the download above it is dropped, since the option may be its checksum.
+    mutating func skipLine(isOption: Bool) {
+        line += 1
+        isBroken = true
+        if isOption { current = nil }
+    }
+
     /// The last download, if there is one that was not returned.
     package mutating func finish() throws(ListError) -> ListedDownload? {
         guard var download = current else { return nil }
@@ -71,7 +80,6 @@ package struct LineList: Sendable {
     }
 
     private mutating func set(_ option: String, _ value: String) throws(ListError) {
-        if isBroken { return }
         if isBroken { return }
         guard var download = current else {
             throw ListError(position, "the option \(option)= has no URL above it")

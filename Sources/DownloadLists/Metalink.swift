@@ -5,7 +5,7 @@ import XMLParsing
 /// (`metaurl`), people and versions is passed over.
 package enum Metalink {
     /// Largest document in bytes.
-    private static let maxSize = 64 << 20
+    package static let maxSize = 64 << 20
 
     /// - Parameter file: The document's name, for errors.
     package static func downloads(in document: [UInt8], file: String) throws(ListError) -> [ListedDownload] {

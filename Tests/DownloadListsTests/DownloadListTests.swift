@@ -105,6 +105,51 @@ struct DownloadListTests {
         #expect(try reader.finish()?.sources[0].url == "http://a/2")
     }
 
+    @Test func `bytes in pieces are the lines that they are as a whole`() {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            let bytes = (0..<Int.random(in: 0..<60, using: &generator)).map { _ in UInt8.random(in: 9...11) }
+            var splitter = LineSplitter()
+            var lines: [[UInt8]] = []
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let piece = rest.prefix(Int.random(in: 1...7, using: &generator))
+                splitter.add(piece) { lines.append($0) }
+                rest = rest.dropFirst(piece.count)
+            }
+            if let last = splitter.finish() { lines.append(last) }
+            var expected = bytes.split(separator: 10, omittingEmptySubsequences: false).map(Array.init)
+            if expected.last?.isEmpty == true { expected.removeLast() }
+            #expect(lines == expected, "\(bytes)")
+        }
+    }
+
+    @Test func `a line without an end is held up to 64 KiB`() {
+        var splitter = LineSplitter()
+        let piece = [UInt8](repeating: 0x61, count: 10_000)
+        for _ in 0..<100 { splitter.add(piece) { _ in Issue.record("no line has ended") } }
+        #expect(splitter.held == LineSplitter.longest + 1)
+        var lines: [Int] = []
+        splitter.add(Array("\nb\n".utf8)) { lines.append($0.count) }
+        #expect(lines == [LineSplitter.longest + 1, 1] && splitter.finish() == nil)
+    }
+
+    @Test(arguments: [[UInt8](repeating: 0x61, count: LineSplitter.longest + 1), [0xFF]])
+    func `a line that cannot be taken is an error, and its options are no other download's`(line: [UInt8]) throws {
+        var reader = DownloadListReader(file: "-", base: nil)
+        #expect(try reader.take(Array("http://a/1".utf8)) == nil)
+        let error = try #require(throws: ListError.self) { try reader.take(line) }
+        #expect(error.position.line == 2, "\(error)")
+        #expect(try reader.take(Array(" out=x".utf8)) == nil)
+        let first = try #require(try reader.take(Array("http://a/2".utf8)))
+        #expect(first.sources[0].url == "http://a/1" && first.output == nil)
+        // Indented, it may have been a checksum.
+        #expect(throws: ListError.self) { try reader.take(Array(" ".utf8) + line) }
+        #expect(try reader.take(Array("http://a/3".utf8)) == nil)
+        let last = try #require(try reader.finish())
+        #expect(last.sources[0].url == "http://a/3" && last.position?.line == 6)
+    }
+
     @Test func `random bytes are a list or an error`() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array("http://a\t\n =#<>sum./\\0f".utf8) + [0xC3, 0x00, 0xFF]

@@ -133,6 +133,24 @@ import Testing
         #expect(origin.requests(to: "/none").count == 1)
     }
 
+    @Test func `standard input may have a line without an end, or a Metalink document without one`() async throws {
+        let lines = try await work.command.shell(
+            "{ head -c 16M /dev/zero | tr '\\0' a; printf '\\n%s\\n' \(origin.url("/1")); } | \"$IMGCACHE\" fetch -i - -d set"
+        )
+        #expect(lines.ending == .exited(2), "\(lines)")
+        #expect(lines.errorOutput.contains("standard input:1: is longer than 64 KiB"), "\(lines)")
+        expect("set/1", is: 1)
+        let document = try await work.command.shell("{ printf '<'; yes; } | \"$IMGCACHE\" fetch -i - -d set")
+        #expect(document.ending == .exited(2), "\(document)")
+        #expect(document.errorOutput.contains("is longer than 64 MiB"), "\(document)")
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `a list in a file is read up to a limit`() async throws {
+        let outcome = try await work.fetch("-i", "/dev/zero")
+        #expect(outcome.ending == .exited(2), "\(outcome)")
+        #expect(outcome.errorOutput.contains("/dev/zero: is larger than 256 MiB"), "\(outcome)")
+    }
+
     @Test func `a list of what failed is the owner's alone, and has no password in it`() async throws {
         let signed = origin.url("/none?X-Amz-Signature=0f")
         let secret = origin.url("/none").replacing("http://", with: "http://user:pass-word@")

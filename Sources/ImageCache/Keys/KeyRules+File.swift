@@ -1,3 +1,4 @@
+import Digests
 import FoundationEssentials
 import Glibc
 public import HTTPCaching
@@ -29,9 +30,8 @@ extension KeyRules {
         guard access(path, F_OK) == 0 else { return }
         let file: RulesFile
         do {
-            let data = try Data(contentsOf: URL(filePath: path))
-            guard data.count <= Self.sizeLimit else { throw RulesFile.Problem("is larger than 1 MiB") }
-            file = try JSONDecoder().decode(RulesFile.self, from: data)
+            let bytes = try LimitedFile.bytes(of: path, limit: Self.sizeLimit, isRegular: true)
+            file = try JSONDecoder().decode(RulesFile.self, from: Data(bytes))
         } catch {
             throw ImageCacheError(.invalidRequest, path: path, message: "\(path): \(Self.problem(error))", cause: error)
         }
@@ -47,6 +47,7 @@ extension KeyRules {
     private static func problem(_ error: any Error) -> String {
         switch error {
         case let error as RulesFile.Problem: error.text
+        case let error as LimitedFile.Failure: error.description
         case DecodingError.dataCorrupted(let context):
             context.codingPath.isEmpty ? "is not JSON" : "\(context.codingPath.words) \(context.debugDescription)"
         case DecodingError.keyNotFound(let key, let context): "\((context.codingPath + [key]).words) is missing"

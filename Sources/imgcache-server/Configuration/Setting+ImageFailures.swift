@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Digests
 import ImageProxy
 
 extension Setting {
@@ -67,12 +67,14 @@ struct FallbackSetting: Sendable {
     }
 
     private static func file(_ path: String) throws(Failure) -> FallbackImages.File {
-        let data: Data
-        do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw Failure(problem: "cannot be read")
+        let bytes: [UInt8]
+        do throws(LimitedFile.Failure) {
+            bytes = try LimitedFile.bytes(of: path, limit: mostBytes, isRegular: true)
+        } catch {
+            let problem = if case .tooLarge = error { "has more than 4 MiB" } else { "cannot be read" }
+            throw Failure(problem: problem)
         }
-        guard data.count <= mostBytes else { throw Failure(problem: "has more than 4 MiB") }
-        guard let file = FallbackImages.File(Array(data)) else {
+        guard let file = FallbackImages.File(bytes) else {
             throw Failure(problem: "is no JPEG, PNG, WebP, GIF or AVIF image")
         }
         return file

@@ -1,3 +1,4 @@
+import Digests
 import FoundationEssentials
 import Glibc
 
@@ -52,8 +53,11 @@ struct SettingFile {
         if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
             throw SettingError(setting: "config", value: path, problem: "is a folder, no file")
         }
-        do { return try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw SettingError(setting: "config", value: path, problem: "cannot be read: \(reason(error))")
+        do throws(LimitedFile.Failure) {
+            return Data(try LimitedFile.bytes(of: path, limit: 16 << 20, isRegular: false))
+        } catch {
+            let problem = if case .system = error { "cannot be read: \(error)" } else { "\(error)" }
+            throw SettingError(setting: "config", value: path, problem: problem)
         }
     }
 

@@ -27,23 +27,16 @@ final class StandardInputReader: Sendable {
 
     private func read() {
         var reader = DownloadListReader(file: Self.name, base: base)
-        var rest: [UInt8] = []
+        var lines = LineSplitter()
         var isFirst = true
         while true {
             if !isFirst, !waits(Self.patience) { give { () throws(ListError) in try reader.finish() } }
             guard let chunk = chunk(), !chunk.isEmpty else { break }
-            rest += chunk
-            if isFirst, DownloadList.isMetalink(rest) { return readMetalink(rest) }
+            if isFirst, DownloadList.isMetalink(chunk) { return readMetalink(chunk) }
             isFirst = false
-            var start = rest.startIndex
-            while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
-                let line = rest[start..<end]
-                give { () throws(ListError) in try reader.take(line) }
-                start = end + 1
-            }
-            rest.removeSubrange(..<start)
+            lines.add(chunk) { line in give { () throws(ListError) in try reader.take(line) } }
         }
-        if !rest.isEmpty { give { () throws(ListError) in try reader.take(rest) } }
+        if let line = lines.finish() { give { () throws(ListError) in try reader.take(line) } }
         give { () throws(ListError) in try reader.finish() }
     }
 
@@ -57,7 +50,8 @@ final class StandardInputReader: Sendable {
 
     private func readMetalink(_ beginning: [UInt8]) {
         var document = beginning
-        while let chunk = chunk(), !chunk.isEmpty { document += chunk }
+        // The rest of a longer one is not read.
+        while document.count <= Metalink.maxSize, let chunk = chunk(), !chunk.isEmpty { document += chunk }
         do throws(ListError) {
             for download in try Metalink.downloads(in: document, file: Self.name) { queue.add(.download(download)) }
         } catch {

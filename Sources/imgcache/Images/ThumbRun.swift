@@ -43,7 +43,7 @@ struct ThumbRun: Sendable {
             }
             if let file = options.output.file, !writesToStandardOutput { try OutputDestination.check(file: file) }
         } catch {
-            Output.error("\(error)".forTerminal)
+            Output.error("\(error)")
             return ExitStatus(error)
         }
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
@@ -117,7 +117,7 @@ struct ThumbRun: Sendable {
     private func file(_ path: String) throws -> ImageSource {
         guard let expected = options.fetching.request.sha256?.lowercased() else { return try ImageSource(path: path) }
         // The verified bytes are decoded, whatever happens to the file meanwhile.
-        let bytes = try InputList.bytes(of: path)
+        let bytes = try InputList.bytes(of: path, limit: 2 << 30)
         let actual = try RunningDigest.digest(.sha256, of: bytes).hexadecimal
         guard actual == expected else {
             throw Failure(.wrongBytes, "\(path): its SHA-256 is \(actual), not \(expected)")
