@@ -35,7 +35,7 @@ import Testing
         return (outcome, terminal.text)
     }
 
-    @Test func `no bar when standard error is not a terminal`() async throws {
+    @Test func `nothing of a short download when standard error is not a terminal`() async throws {
         let origin = try origin()
         let outcome = try await work.fetch(origin.url("/file.bin"))
         #expect(outcome.ending == .exited(0))
@@ -45,7 +45,8 @@ import Testing
     @Test func `on a terminal: name, percent, bytes of bytes, rate and time left; the path alone on standard output`()
         async throws
     {
-        let origin = try origin()
+        // Some seconds: a rate needs one.
+        let origin = try origin { $0.bytesPerSecond = 1_000_000 }
         let (outcome, screen) = try await errorOutput(of: [origin.url("/file.bin")])
         #expect(outcome.ending == .exited(0))
         #expect(outcome.lines.count == 1)
@@ -123,6 +124,49 @@ import Testing
         #expect(line.contains(" of 5.72 MiB, ") && line.contains("/s, ") && line.hasSuffix(" left"), "\(line)")
         running.send(signal: SIGKILL)
         _ = await running.end()
+    }
+
+    @Test func `without a terminal a single file has its line now and then, too`() async throws {
+        let origin = try origin { $0.bytesPerSecond = 100_000 }
+        let running = try work.command.start(["fetch", origin.url("/one.bin")])
+        #expect(await eventually { running.errorOutput.contains("\n") })
+        let line = running.errorOutput.split(separator: "\n").first ?? ""
+        #expect(line.hasPrefix("imgcache: one.bin, "), "\(line)")
+        #expect(line.contains(" of 2.86 MiB, "), "\(line)")
+        running.send(signal: SIGKILL)
+        _ = await running.end()
+    }
+
+    @Test func `without a terminal a failed attempt of a single file is reported with its reason and the next try`()
+        async throws
+    {
+        let origin = try ScriptedOrigin { [representation] request in
+            request.number == 1 ? .status(503) : Behaviour(representation)
+        }
+        let outcome = try await work.fetch(origin.url("/one.bin"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        let lines = outcome.errorOutput.split(separator: "\n")
+        #expect(lines.count == 1, "\(outcome)")
+        #expect(lines.first?.hasPrefix("imgcache: one.bin: ") == true, "\(outcome)")
+        #expect(lines.first?.contains("503") == true && lines.first?.contains(", again in ") == true, "\(outcome)")
+    }
+
+    @Test func `a line that stalls reports the silence, and neither a rate nor a time left`() async throws {
+        let gate = Gate()
+        let origin = try origin {
+            $0.bytesPerSecond = nil
+            $0.bodyGate = (1_000_000, gate)
+        }
+        let terminal = try PseudoTerminal(columns: 100)
+        let process = try work.command.start(["fetch", origin.url("/file.bin")], terminal: terminal)
+        #expect(await eventually { terminal.text.contains("no data for") }, "\(terminal.text)")
+        let screen = terminal.text
+        let silence = try #require(screen.range(of: "no data for"))
+        let after = screen[silence.lowerBound...]
+        #expect(!after.contains("/s") && !after.contains(" left"), "\(screen)")
+        #expect(after.contains("no data for"))
+        gate.open()
+        #expect(await process.end() == .exited(0))
     }
 
     @Test func `NO_COLOR leaves out the colours`() async throws {

@@ -23,7 +23,7 @@ struct FetchRun: Sendable {
                 options: options.fetching, options.dataSet, inputs, options.batch, destination: destination,
                 twins: TwinDownloads(isOn: options.dataSet.dedupe))
         } catch {
-            Output.error("\(error)".forTerminal)
+            Output.error("\(error)")
             return ExitStatus(error)
         }
         let display = progressDisplay(inputs)
@@ -35,7 +35,8 @@ struct FetchRun: Sendable {
         }
         let pins = session.resumePins()
         defer { pins.cancel() }
-        let sizes = display.map { SizeProbe(session.probe, $0) }
+        // Further requests would only confuse the exchange that -v shows.
+        let sizes = options.fetching.messages.verbose ? nil : display.map { SizeProbe(session.probe, $0) }
         sizes?.start(inputs)
         let record = RunRecord()
         let tries = SecondTries(isOn: triesAgain)
@@ -63,12 +64,12 @@ struct FetchRun: Sendable {
         sizes?.stop()
         display?.stop()
         if let missing = session.missingPath() {
-            Output.error(missing.message.forTerminal)
+            Output.error(missing.message)
             if status == .done { status = missing.status }
         }
         if status == .interrupted { Self.reportKeptBytes(reporter.ending, requested: inputs.count.count) }
         do { try record.write(options.dataSet, inputs.elements, status) } catch {
-            Output.error("\(error)".forTerminal)
+            Output.error("\(error)")
             if status == .done { status = ExitStatus(error) }
         }
         interruption.isReported()
@@ -82,13 +83,15 @@ struct FetchRun: Sendable {
             && options.fetching.request.retry != 0
     }
 
-    /// Lines that are redrawn on a terminal; elsewhere one line now and then for several files.
+    /// Lines that are redrawn on a terminal; elsewhere, and between the lines of `-v`, one line now and then.
     private func progressDisplay(_ inputs: WorkQueue<FetchInput>) -> ProgressDisplay? {
         let messages = options.fetching.messages
         let isSeveral = options.batch.inputFile != nil || options.urls.count > 1
-        let isTerminal = Output.isTerminal(STDERR_FILENO)
-        guard !messages.quiet, !messages.verbose, isTerminal || isSeveral else { return nil }
-        let display = ProgressDisplay(isSeveral: isSeveral, isTerminal: isTerminal) { inputs.count }
+        guard !messages.quiet else { return nil }
+        let isRedrawn = Output.isTerminal(STDERR_FILENO) && !messages.verbose
+        // With -v, the exchange reports its retries itself.
+        let style = isRedrawn ? .redrawn : ProgressDisplay.Style.printed(retries: !isSeveral && !messages.verbose)
+        let display = ProgressDisplay(isSeveral: isSeveral, style) { inputs.count }
         for (place, input) in inputs.elements.enumerated() {
             if case .download(let download) = input, let size = download.size { display.expect(place, size: size) }
         }

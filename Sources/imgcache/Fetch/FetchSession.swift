@@ -163,7 +163,7 @@ struct FetchSession: Sendable {
             } catch let error as ImageCacheError where fallback != nil && Self.isOutOfSpace(error) {
                 // Bytes written to standard output cannot be taken back.
                 if streams(request), result.kept > 0 { throw error }
-                if !isQuiet { Output.warning("not cached: \(error)".forTerminal) }
+                if !isQuiet { Output.warning("not cached: \(error)") }
                 file = nil
             }
             if let file {
@@ -199,11 +199,9 @@ struct FetchSession: Sendable {
         _ display: ProgressDisplay?
     ) async throws -> CachedFile {
         let download = cache.download(request)
+        display?.begin(id, name: OutputName.suggested(contentDisposition: nil, url: request.url))
         let watching = display.map { display in
-            Task {
-                let name = OutputName.suggested(contentDisposition: nil, url: request.url)
-                for await progress in download.progress { display.update(id, name: name, progress: progress) }
-            }
+            Task { for await progress in download.progress { display.update(id, progress) } }
         }
         defer { watching?.cancel() }
         do {

@@ -1,57 +1,113 @@
 import Units
 
-/// A line of the progress display: a pure function from numbers to text.
+/// A line of the progress display: a pure function from a value and a width to text.
 ///
 ///     big.iso   43 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 2 s left  resumed at 12 %
+///     big.iso   43 %  1.72 GiB of 4.00 GiB  no data for 12 s, connection reset, again in 4 s
 struct ProgressLine: Equatable, Sendable {
+    /// The activity of a download at one moment.
+    enum Activity: Equatable, Sendable {
+        /// Bytes arrive. The rate is `nil` until it was measured for a second.
+        case receiving(bytesPerSecond: Double?)
+        /// No bytes arrive.
+        case waiting(Pause)
+    }
+
+    /// A time in which no bytes arrive.
+    struct Pause: Equatable, Sendable {
+        /// Seconds since the last byte, if they are worth mentioning.
+        var silence: Double?
+        /// The reason, in words.
+        var reason: String?
+        /// Seconds until the next attempt, if it is scheduled.
+        var nextTry: Double?
+    }
+
     var name: String
     /// The bytes available, held ones included.
     var received: Int64 = 0
     /// nil if unknown, as for a chunked response.
     var total: Int64?
-    var bytesPerSecond: Double?
     var resumedFrom: Int64 = 0
-    /// The reason for waiting, in words, while no bytes arrive.
-    var note: String?
+    var activity = Activity.receiving(bytesPerSecond: nil)
 
-    /// The line in at most `width` columns. The name is shortened first, then parts are omitted from the right.
+    /// The line in at most `width` columns.
+    ///
+    /// Parts are omitted where they leave the name too little room: first the place where the download resumed, then the bytes. Percent,
+    /// rate and time left stay longest.
     func text(width: Int) -> String {
         let width = max(width, 10)
-        let fields = parts()
-        let nameWidth = max(8, min(32, width / 3, width - fields.reduce(0) { $0 + 2 + $1.count }))
-        var line = Self.fitted(name, to: min(nameWidth, width))
-        for part in fields where TerminalColumns.count(of: line) + 2 + part.count <= width { line += "  " + part }
-        return line
+        let name = name.forTerminal
+        let columns = TerminalColumns.count(of: name)
+        for (fields, least) in layouts(width: width, nameColumns: columns) {
+            let room = width - fields.reduce(0) { $0 + 2 + TerminalColumns.count(of: $1) }
+            guard room >= min(columns, least) else { continue }
+            return ([Self.fitted(name, to: min(room, max(8, min(32, width / 3))))] + fields).joined(separator: "  ")
+        }
+        return Self.fitted(name, to: width)
     }
 
     /// The line as long as it is.
-    var plainText: String { ([name] + parts().map { String($0.drop { $0 == " " }) }).joined(separator: ", ") }
-
-    private func parts() -> [String] {
-        var parts: [String] = []
-        if let total, total > 0 {
-            parts.append(Self.padded("\(Self.percent(received, of: total)) %", to: 5))
-            parts.append("\(ByteSize(received)) of \(ByteSize(total))")
-        } else {
-            parts.append("\(ByteSize(received))")
-        }
-        if let note {
-            parts.append(note)
-        } else if let rate = bytesPerSecond {
-            parts.append("\(ByteSize(Int64(rate)))/s")
-            if let total, rate >= 1, total > received {
-                parts.append("\(TimeSpan(seconds: Double(total - received) / rate)) left")
+    var plainText: String {
+        let details: [String?] =
+            switch activity {
+            case .receiving(let rate): [Self.text(of: rate), secondsLeft(rate).map { "\(TimeSpan(seconds: $0)) left" }]
+            case .waiting(let pause): [pause.text]
             }
-        }
-        if resumedFrom > 0 {
-            if let total, total > 0 {
-                parts.append("resumed at \(Self.percent(resumedFrom, of: total)) %")
-            } else {
-                parts.append("resumed at \(ByteSize(resumedFrom))")
-            }
-        }
-        return parts
+        return ([name.forTerminal, percent, amount] + details + [resumption]).compactMap(\.self).joined(separator: ", ")
     }
+
+    /// The parts behind the name, from the richest choice to the poorest, each with the columns that a long name keeps.
+    private func layouts(width: Int, nameColumns: Int) -> [(fields: [String], name: Int)] {
+        let percent = percent.map { Self.padded($0, to: 5) }
+        func layout(_ name: Int, _ fields: String?...) -> (fields: [String], name: Int) {
+            (fields.compactMap(\.self), name)
+        }
+        switch activity {
+        case .receiving(let rate):
+            let left = secondsLeft(rate).map { "\(TimeSpan(seconds: $0))" }
+            let rate = Self.text(of: rate)
+            return [
+                layout(12, percent, amount, rate, left.map { "\($0) left" }, resumption),
+                layout(12, percent, amount, rate, left.map { "\($0) left" }),
+                layout(12, percent ?? amount, rate, left.map { "\($0) left" }),
+                layout(8, percent ?? amount, rate, left), layout(6, percent ?? amount, rate),
+                layout(4, percent ?? amount),
+            ]
+        case .waiting(let pause):
+            let room = width - 2 - min(nameColumns, 8)
+            let first = percent ?? amount
+            let beside = room - 2 - TerminalColumns.count(of: first)
+            return [
+                layout(12, percent, amount, pause.text, resumption), layout(12, percent, amount, pause.text),
+                layout(12, first, pause.text), layout(8, first, pause.text(columns: beside) ?? pause.text),
+                layout(8, pause.text(columns: room) ?? pause.text), layout(4, first),
+            ]
+        }
+    }
+
+    private var percent: String? {
+        guard let total, total > 0 else { return nil }
+        return "\(Self.percent(received, of: total)) %"
+    }
+
+    private var amount: String {
+        guard let total, total > 0 else { return "\(ByteSize(received))" }
+        return "\(ByteSize(received)) of \(ByteSize(total))"
+    }
+
+    private var resumption: String? {
+        guard resumedFrom > 0 else { return nil }
+        guard let total, total > 0 else { return "resumed at \(ByteSize(resumedFrom))" }
+        return "resumed at \(Self.percent(resumedFrom, of: total)) %"
+    }
+
+    private func secondsLeft(_ rate: Double?) -> Double? {
+        guard let rate, rate >= 1, let total, total > received else { return nil }
+        return Double(total - received) / rate
+    }
+
+    private static func text(of rate: Double?) -> String? { rate.map { "\(ByteSize(Int64($0)))/s" } }
 
     /// Rounded down, so that 100 % means complete.
     static func percent(_ part: Int64, of total: Int64) -> Int64 {
@@ -74,20 +130,26 @@ struct ProgressLine: Equatable, Sendable {
     }
 }
 
-/// The average rate over the last few seconds.
-struct RateMeter: Sendable {
-    private var samples: [(time: Double, bytes: Int64)] = []
-    private let window = 5.0
+extension ProgressLine.Pause {
+    private var silenceText: String? { silence.map { "no data for \(TimeSpan(seconds: $0))" } }
+    private var nextTryText: String? { nextTry.map { "again in \(TimeSpan(seconds: $0))" } }
 
-    /// Records `bytes` received in total at `time` (seconds of any monotonic clock).
-    mutating func record(bytes: Int64, at time: Double) {
-        if let last = samples.last, bytes < last.bytes { samples.removeAll() }  // restarted
-        samples.append((time, bytes))
-        while samples.count > 2, let first = samples.first, time - first.time > window { samples.removeFirst() }
+    var text: String { text(reason: reason?.forTerminal) }
+
+    private func text(reason: String?) -> String {
+        [silenceText, reason, nextTryText].compactMap(\.self).joined(separator: ", ")
     }
 
-    var bytesPerSecond: Double? {
-        guard let first = samples.first, let last = samples.last, last.time > first.time else { return nil }
-        return Double(last.bytes - first.bytes) / (last.time - first.time)
+    /// The text in at most that many columns: the reason is shortened, then omitted, then the silence; `nil` if nothing fits.
+    func text(columns: Int) -> String? {
+        func fits(_ text: String) -> Bool { !text.isEmpty && TerminalColumns.count(of: text) <= columns }
+        if fits(text) { return text }
+        if let reason = reason?.forTerminal {
+            let others = text(reason: nil)
+            let room = columns - (others.isEmpty ? 0 : TerminalColumns.count(of: others) + 2)
+            if room >= 10 { return text(reason: TerminalColumns.prefix(reason, room - 1) + "…") }
+            if fits(others) { return others }
+        }
+        return [nextTryText, silenceText].compactMap(\.self).first(where: fits)
     }
 }

@@ -125,6 +125,7 @@ extension Fetcher {
             progress.phase = .transferring
             progress.total = list.total
             progress.received = writer.bytesHeld
+            progress.resumedFrom = writer.bytesHeld
         }
         await withTaskGroup(of: (Int, PartReading).self) { group in
             func add() {

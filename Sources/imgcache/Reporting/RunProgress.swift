@@ -1,0 +1,118 @@
+import ImageCache
+import Units
+
+/// The progress of all files of a run, as it changes over time. Pure: times are arguments, in seconds of any monotonic clock.
+struct RunProgress: Sendable {
+    /// The number of files of the run so far, and whether that is all.
+    typealias FileCount = (count: Int, isComplete: Bool)
+
+    /// The number of files under way that have lines of their own: more lines than the terminal has could not be redrawn.
+    private static let mostLines = 8
+
+    private var files: [Int: FileProgress] = [:]
+    private var order: [Int] = []
+    private var finishedFiles = 0
+    private var finishedBytes: Int64 = 0
+    /// The bytes that came over the network.
+    private var transferred: Int64 = 0
+    private var rate = RateMeter()
+    private var rateNoted = -Double.infinity
+    private var lastByte = -Double.infinity
+    /// The lengths of files, as far as they are known.
+    private var sizes: [Int: Int64] = [:]
+    private var totalSize: Int64 = 0
+    private let isSeveral: Bool
+
+    init(isSeveral: Bool) { self.isSeveral = isSeveral }
+
+    // MARK: Events
+
+    /// A download begins. Progress counts from here until ``finish(_:size:)`` or ``postpone(_:)``; what comes later is ignored.
+    mutating func begin(_ id: Int, name: String, at now: Double) {
+        if files.updateValue(FileProgress(name: name, at: now), forKey: id) == nil { order.append(id) }
+        if lastByte < 0 { lastByte = now }
+    }
+
+    /// - Returns: A line for a failed attempt that another one follows.
+    mutating func update(_ id: Int, _ progress: DownloadProgress, at now: Double) -> String? {
+        guard var file = files[id] else { return nil }
+        let phase = file.latest.phase
+        let bytes = file.apply(progress, at: now)
+        files[id] = file
+        if bytes > 0 {
+            transferred += bytes
+            lastByte = now
+        }
+        noteRate(at: now)
+        if let total = progress.total { note(total, of: id) }
+        guard progress.phase != phase, case .retrying(let delay, let reason) = progress.phase else { return nil }
+        let pause = ProgressLine.Pause(reason: reason, nextTry: delay.inSeconds)
+        return "\(file.name.forTerminal): \(pause.text)"
+    }
+
+    /// The length of a file that is not under way yet.
+    mutating func expect(_ id: Int, size: Int64) { if sizes[id] == nil { note(size, of: id) } }
+
+    /// Returns true if the file's length is known, or its download is under way.
+    func knows(_ id: Int) -> Bool { sizes[id] != nil || files[id] != nil }
+
+    /// A file that failed, and is tried once more: nothing of it is under way.
+    mutating func postpone(_ id: Int) {
+        files[id] = nil
+        order.removeAll { $0 == id }
+    }
+
+    /// - Parameter size: The file's length; `nil`: it failed, and nothing of it is expected any more.
+    mutating func finish(_ id: Int, size: Int64?) {
+        note(size ?? 0, of: id)
+        finishedBytes += size ?? files[id]?.latest.received ?? 0
+        postpone(id)
+        finishedFiles += 1
+    }
+
+    private mutating func note(_ size: Int64, of id: Int) {
+        totalSize += size - (sizes.updateValue(size, forKey: id) ?? 0)
+    }
+
+    /// Also between two lines, which may be further apart than the time that a rate is measured over; ten times a second.
+    private mutating func noteRate(at now: Double) {
+        guard now - rateNoted >= 0.1 else { return }
+        rateNoted = now
+        rate.record(bytes: transferred, at: now)
+    }
+
+    // MARK: Lines
+
+    /// The lines on a terminal: one for all files if there may be several, then one for each that is under way.
+    func lines(width: Int, at now: Double, of count: FileCount) -> [String] {
+        let lines = order.prefix(Self.mostLines).compactMap { files[$0]?.line(at: now).text(width: width) }
+        return isSeveral ? [total(at: now, of: count).text(width: width)] + lines : lines
+    }
+
+    /// The line where nothing can be redrawn; `nil` if nothing is under way.
+    func plainLine(at now: Double, of count: FileCount) -> String? {
+        let line = isSeveral ? total(at: now, of: count) : order.first.flatMap { files[$0] }?.line(at: now)
+        return line?.plainText
+    }
+
+    private func total(at now: Double, of count: FileCount) -> ProgressLine {
+        let received = finishedBytes + files.values.reduce(0) { $0 + $1.latest.received }
+        let isKnown = count.isComplete && sizes.count >= count.count
+        return ProgressLine(
+            name: "total \(finishedFiles) of \(count.count)\(count.isComplete ? "" : "+")", received: received,
+            total: isKnown ? totalSize : nil, activity: activity(at: now))
+    }
+
+    private func activity(at now: Double) -> ProgressLine.Activity {
+        let waiting = files.values.filter(\.expectsBytes)
+        let since = max(lastByte, waiting.map(\.lastByte).max() ?? now)
+        guard !waiting.isEmpty, now - since >= FileProgress.patience else {
+            return .receiving(bytesPerSecond: rate.bytesPerSecond(at: now))
+        }
+        let last = waiting.compactMap(\.failure).max { $0.nextTry < $1.nextTry }
+        // Where none of them is being tried, the first one that will be.
+        let isTried = waiting.contains { $0.latest.phase == .transferring }
+        let next = isTried ? nil : waiting.compactMap { $0.failure?.nextTry }.min()
+        return .waiting(.init(silence: now - since, reason: last?.reason, nextTry: next.map { max(0, $0 - now) }))
+    }
+}

@@ -1,0 +1,170 @@
+import ImageCache
+import Testing
+
+@testable import imgcache
+
+@Suite("The progress of files over time")
+struct FileProgressTests {
+    private static func progress(
+        _ phase: DownloadProgress.Phase = .transferring, _ received: Int64 = 0, of total: Int64? = 1_000_000_000,
+        resumedFrom: Int64 = 0
+    ) -> DownloadProgress {
+        var progress = DownloadProgress()
+        progress.phase = phase
+        progress.received = received
+        progress.total = total
+        progress.resumedFrom = resumedFrom
+        progress.hasResponse = true
+        return progress
+    }
+
+    private static let reset = DownloadProgress.Phase.retrying(after: .seconds(4), because: "reset")
+
+    /// A file of which 10 MB came in the first 10 s.
+    private static func begun() -> FileProgress {
+        var file = FileProgress(name: "a", at: 0)
+        for second in 0...10 { _ = file.apply(progress(.transferring, Int64(second) * 1_000_000), at: Double(second)) }
+        return file
+    }
+
+    private static func rate(_ file: FileProgress, at now: Double) -> Double? {
+        if case .receiving(let rate) = file.line(at: now).activity { return rate }
+        return nil
+    }
+
+    private static func pause(_ file: FileProgress, at now: Double) -> ProgressLine.Pause? {
+        if case .waiting(let pause) = file.line(at: now).activity { return pause }
+        return nil
+    }
+
+    @Test func `a rate needs a second, and is that of the last five`() {
+        var file = FileProgress(name: "a", at: 0)
+        _ = file.apply(Self.progress(.transferring, 0), at: 0)
+        _ = file.apply(Self.progress(.transferring, 65_536), at: 0.000_03)
+        #expect(Self.rate(file, at: 0.9) == nil)
+        #expect(Self.rate(file, at: 1) == 65_536)
+        #expect(Self.rate(Self.begun(), at: 10) == 1_000_000)
+    }
+
+    @Test func `a stall lowers the rate by the clock alone, and after two seconds ends it`() throws {
+        let file = Self.begun()
+        let slowed = try #require(Self.rate(file, at: 11.5))
+        #expect(slowed < 1_000_000)
+        #expect(Self.pause(file, at: 11.9) == nil)
+        #expect(Self.pause(file, at: 12) == .init(silence: 2))
+        #expect(Self.pause(file, at: 22) == .init(silence: 12))
+    }
+
+    @Test func `a pause names its reason and the time of the next try, which comes nearer`() {
+        var file = Self.begun()
+        _ = file.apply(Self.progress(Self.reset, 10_000_000), at: 11)
+        #expect(Self.pause(file, at: 11) == .init(reason: "reset", nextTry: 4))
+        #expect(Self.pause(file, at: 14) == .init(silence: 4, reason: "reset", nextTry: 1))
+        // The next attempt brings nothing: the reason of the last one stays.
+        _ = file.apply(Self.progress(.transferring, 10_000_000), at: 15)
+        #expect(Self.pause(file, at: 40) == .init(silence: 30, reason: "reset"))
+    }
+
+    @Test func `the rate after a reconnect is that of the bytes that came since`() {
+        var file = Self.begun()
+        _ = file.apply(Self.progress(Self.reset, 10_000_000), at: 11)
+        _ = file.apply(Self.progress(.transferring, 10_000_000), at: 15)
+        #expect(file.apply(Self.progress(.transferring, 10_000_000, resumedFrom: 10_000_000), at: 16) == 0)
+        #expect(file.apply(Self.progress(.transferring, 10_065_536, resumedFrom: 10_000_000), at: 16.000_03) == 65_536)
+        #expect(Self.rate(file, at: 16.5) == nil)
+        #expect(Self.rate(file, at: 17) == 65_536)
+        #expect(Self.pause(file, at: 19)?.silence.map { $0.rounded() } == 3)
+    }
+
+    @Test func `held bytes never count as received, not even where the head and the first bytes come as one`() {
+        var file = FileProgress(name: "a", at: 0)
+        let held: Int64 = 900_000_000
+        #expect(file.apply(Self.progress(.transferring, held + 10, resumedFrom: held), at: 0) == 10)
+        #expect(file.apply(Self.progress(.transferring, held + 30, resumedFrom: held), at: 1) == 20)
+        #expect(Self.rate(file, at: 1) == 20)
+        #expect(file.apply(Self.progress(.transferring, 0), at: 2) == 0)
+        #expect(file.apply(Self.progress(.transferring, 5), at: 3) == 5)
+    }
+
+    @Test func `bytes of another connection end a pause`() {
+        var file = Self.begun()
+        _ = file.apply(Self.progress(Self.reset, 10_000_000), at: 11)
+        _ = file.apply(Self.progress(Self.reset, 11_000_000), at: 11.5)
+        #expect(Self.pause(file, at: 12) == nil)
+    }
+
+    @Test func `silence begins when bytes are expected`() {
+        var file = FileProgress(name: "a", at: 0)
+        _ = file.apply(Self.progress(.waitingForOther), at: 0)
+        #expect(Self.pause(file, at: 60) == .init(reason: "waiting for another imgcache"))
+        _ = file.apply(Self.progress(.transferring), at: 60)
+        #expect(Self.pause(file, at: 61) == nil)
+        #expect(Self.pause(file, at: 63) == .init(silence: 3))
+    }
+
+    // MARK: All files of a run
+
+    private static let two: RunProgress.FileCount = (2, true)
+
+    @Test func `a file that ended has no line, also when its last progress comes late`() {
+        var run = RunProgress(isSeveral: true)
+        for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
+        for id in 0...1 { _ = run.update(id, Self.progress(.storing, 100, of: 100), at: 1) }
+        run.finish(0, size: 100)
+        _ = run.update(0, Self.progress(.storing, 100, of: 100), at: 1)
+        let lines = run.lines(width: 80, at: 1, of: Self.two)
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("total 1 of 2") && lines[1].hasPrefix("file1"))
+        run.finish(1, size: 100)
+        #expect(run.lines(width: 80, at: 1, of: Self.two).map { $0.hasPrefix("total 2 of 2") } == [true])
+    }
+
+    @Test func `a single file that ended leaves no line`() {
+        var run = RunProgress(isSeveral: false)
+        run.begin(0, name: "a", at: 0)
+        #expect(run.lines(width: 80, at: 0, of: (1, true)).count == 1)
+        run.finish(0, size: nil)
+        #expect(run.lines(width: 80, at: 0, of: (1, true)).isEmpty)
+        #expect(run.plainLine(at: 0, of: (1, true)) == nil)
+    }
+
+    @Test func `the rate of all files counts no held bytes, and a file that is tried again no byte twice`() throws {
+        var run = RunProgress(isSeveral: true)
+        for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
+        for time in 0...3 {
+            let (time, bytes) = (Double(time), Int64(time) * 1000)
+            _ = run.update(0, Self.progress(.transferring, 500_000_000 + bytes, resumedFrom: 500_000_000), at: time)
+        }
+        let line = try #require(run.plainLine(at: 3, of: Self.two))
+        #expect(line.contains(", 1000 B/s"), "\(line)")
+        run.postpone(0)
+        run.begin(0, name: "file0", at: 4)
+        _ = run.update(0, Self.progress(.transferring, 500_003_000, resumedFrom: 500_003_000), at: 4)
+        #expect(try #require(run.plainLine(at: 4, of: Self.two)).contains(", 750 B/s"))
+    }
+
+    @Test func `the line for all reports a silence with the reason and the first of the next tries`() throws {
+        var run = RunProgress(isSeveral: true)
+        for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
+        _ = run.update(0, Self.progress(.retrying(after: .seconds(9), because: "HTTP 503")), at: 1)
+        _ = run.update(1, Self.progress(), at: 1)
+        #expect(try #require(run.plainLine(at: 4, of: (3, false))).hasSuffix("no data for 3 s, HTTP 503"))
+        _ = run.update(1, Self.progress(.retrying(after: .seconds(20), because: "reset")), at: 4)
+        #expect(
+            try #require(run.plainLine(at: 5, of: (3, false))).hasSuffix("no data for 4 s, reset, again in 5 s"))
+        run.finish(1, size: nil)
+        _ = run.update(0, Self.progress(.storing), at: 6)
+        #expect(!(try #require(run.plainLine(at: 60, of: (3, false))).contains("no data")))
+    }
+
+    @Test func `each failed attempt is a line of its own, once`() {
+        var run = RunProgress(isSeveral: false)
+        run.begin(0, name: "a.bin", at: 0)
+        #expect(run.update(0, Self.progress(), at: 1) == nil)
+        #expect(run.update(0, Self.progress(Self.reset), at: 2) == "a.bin: reset, again in 4 s")
+        #expect(run.update(0, Self.progress(Self.reset), at: 3) == nil)
+        #expect(run.update(0, Self.progress(), at: 6) == nil)
+        #expect(run.update(0, Self.progress(Self.reset), at: 8) == "a.bin: reset, again in 4 s")
+        #expect(run.update(7, Self.progress(Self.reset), at: 9) == nil)
+    }
+}
