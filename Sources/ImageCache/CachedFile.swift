@@ -11,7 +11,7 @@ import HTTPTypes
 public struct CachedFile: Sendable {
     /// The origin of a result.
     public enum Source: String, Sendable, Hashable {
-        /// The disk store, still fresh, or acceptable to the policy as it was.
+        /// The disk store, still fresh: the origin was not asked.
         case disk
         /// The disk store; the origin confirmed it with 304 (Not Modified).
         case revalidated
@@ -21,7 +21,8 @@ public struct CachedFile: Sendable {
         case networkResumed = "network-resumed"
         /// The remote store that is shared with other machines (``DownloadCache/Configuration/remote``), still fresh.
         case remote
-        /// The disk store, although stale: the origin could not be reached, and the rules allow it (RFC 9111 section 4.2.4).
+        /// The disk store, although stale (RFC 9111 section 4.2.4): the policy or `max-stale` accepts it as it is, it is being revalidated in
+        /// the background (`stale-while-revalidate`), or the origin could not be reached. ``CachedFile/cacheStatus`` tells them apart.
         case stale
     }
 

@@ -15,7 +15,13 @@ public final class Download: Sendable {
 
     /// The complete file, once it is there. Throws ``ImageCacheError/Code/cancelled`` as soon as the calling task is cancelled.
     public var file: CachedFile {
-        get async throws(ImageCacheError) { try await subscription.value().sharing(!subscription.isFirst) }
+        get async throws(ImageCacheError) {
+            do throws(ImageCacheError) {
+                return try await subscription.value().sharing(!subscription.isFirst)
+            } catch {
+                throw error.with(url: request.url)
+            }
+        }
     }
 
     /// Writes the body to a file descriptor while it arrives, and returns the complete file.
@@ -37,7 +43,7 @@ public final class Download: Sendable {
         return try await file
     }
 
-    /// The progress from now until the download ends. A slow reader sees only the newest value; the transfer never waits for it.
+    /// The progress from now until the download ends, for a file that is there with ``DownloadProgress/Phase/finished``. A slow reader sees only the newest value; the transfer never waits for it.
     public var progress: AsyncStream<DownloadProgress> { subscription.context.watch() }
 
     /// The newest progress.

@@ -12,6 +12,8 @@ public struct DownloadProgress: Sendable, Equatable {
         case retrying(after: Duration, because: String)
         /// Commits the complete body to the store.
         case storing
+        /// The file is there, from the origin or the store: the last value. A download that fails ends without it.
+        case finished
     }
 
     public var phase: Phase = .queued

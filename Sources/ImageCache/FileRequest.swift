@@ -90,7 +90,7 @@ public struct FileRequest: Sendable {
     /// True if mirrors that the origin announces (`Link` with `rel=duplicate`, RFC 6249) are used when it fails. Default false.
     public var usesAnnouncedMirrors = false
 
-    /// Told what happens among the mirrors, on any thread.
+    /// Receives the events among the mirrors, on any thread, also those of a transfer that the request joins.
     public var mirrorEvents: (@Sendable (MirrorEvent) -> Void)?
 
     /// Continues a partial download that an earlier run left behind. Default true; `false` drops it.
@@ -100,7 +100,9 @@ public struct FileRequest: Sendable {
     /// ``NoStoreBehavior/deliver``.
     public var noStoreBehavior = NoStoreBehavior.deliver
 
-    /// Receives every request and response head, credentials masked, on the transfer's thread.
+    /// Receives every request and response head, credentials masked, on the transfer's thread. A request that joins the transfer of an
+    /// equal one receives the earlier heads too if that one has a trace, and otherwise none. A request for an image that joins the
+    /// work for an equal one receives none.
     public var trace: (@Sendable (_ head: String) -> Void)?
 
     /// The version that the stored response must have been stored for, and that of the application; default: any.

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 import HTTPSemantics
 public import ImageCodec
 
@@ -97,11 +98,35 @@ public struct ImageCacheError: Error, Sendable {
     }
 }
 
-extension ImageCacheError: CustomStringConvertible {
+extension ImageCacheError.Code: CustomStringConvertible {
+    /// The code's name, with its status or reason: `status(404)`, `store(full)`, `addressRefused`.
+    public var description: String {
+        switch kind {
+        case .invalidRequest: "invalidRequest"
+        case .unreachable: "unreachable"
+        case .addressRefused: "addressRefused"
+        case .status(let code): "status(\(code))"
+        case .wrongBytes: "wrongBytes"
+        case .store(let reason): "store(\(reason))"
+        case .notStorable: "notStorable"
+        case .notCached: "notCached"
+        case .cancelled: "cancelled"
+        case .digestUnavailable: "digestUnavailable"
+        case .undecodableValue: "undecodableValue"
+        case .undecodable(let code): "undecodable(\(code))"
+        }
+    }
+}
+
+extension ImageCacheError: CustomStringConvertible, LocalizedError {
+    /// The message, after the URL or path unless it names that.
     public var description: String {
         // A module's message usually names its subject already.
         guard let subject = url ?? path else { return message }
         if subject.isEmpty { return "\"\": \(message)" }
         return message.contains(subject) ? message : "\(subject): \(message)"
     }
+
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
 }

@@ -1,4 +1,5 @@
 internal import CImageCodec
+public import FoundationEssentials
 
 /// A failure to read, change or write an image: a code for programs, and a reason for people.
 public struct ImageCodecError: Error, Sendable, Hashable {
@@ -54,13 +55,17 @@ public struct ImageCodecError: Error, Sendable, Hashable {
     static let outOfMemory = ImageCodecError(.outOfMemory, "out of memory")
 }
 
-extension ImageCodecError: CustomStringConvertible {
+extension ImageCodecError: CustomStringConvertible, LocalizedError {
+    /// The format, the reason, and the position in the input.
     public var description: String {
         var text = reason
         if let format, code != .unsupportedFormat { text = "\(format): \(text)" }
         if let offset { text += " (at byte \(offset))" }
         return text
     }
+
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
 }
 
 extension ImageCodecError {

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// The limits of a `MemoryCache`, in bytes.
 ///
 /// Inconsistent limits cannot be created: the initialiser throws.
@@ -36,7 +38,7 @@ public struct MemoryCacheLimits: Sendable, Hashable {
 }
 
 /// An error in the limits of a memory cache.
-public enum MemoryCacheLimitError: Error, Hashable, CustomStringConvertible {
+public enum MemoryCacheLimitError: Error, Hashable, CustomStringConvertible, LocalizedError {
     /// The preferred usage exceeds the capacity. In bytes.
     case capacityBelowPreferredUsage(capacity: Int, preferredUsage: Int)
     /// A negative number of bytes.
@@ -50,4 +52,7 @@ public enum MemoryCacheLimitError: Error, Hashable, CustomStringConvertible {
             "a memory cache cannot hold \(bytes) bytes"
         }
     }
+
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
 }

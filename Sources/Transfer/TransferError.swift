@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// A transfer's failure: a code for programs, and a sentence for people.
 public struct TransferError: Error, Sendable {
     /// The kind of failure; further codes may be added.
@@ -65,9 +67,13 @@ public struct TransferError: Error, Sendable {
     }
 }
 
-extension TransferError: CustomStringConvertible {
+extension TransferError: CustomStringConvertible, LocalizedError {
+    /// The URL, the message, and the cause.
     public var description: String {
         let reason = cause.map { " (\($0))" } ?? ""
         return "\(url): \(message)\(reason)"
     }
+
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
 }

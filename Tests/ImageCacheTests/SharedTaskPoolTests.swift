@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func `a slow watcher of a fetch sees the newest progress only, and its watch ends with the fetch`() async {
-        let fetch = Fetch("http://origin.example/")
+        let fetch = Fetch("http://origin.example/", for: "http://origin.example/")
         let progress = fetch.watch()
         for count in 1...100 { fetch.report { $0.received = Int64(count) } }
         fetch.end()

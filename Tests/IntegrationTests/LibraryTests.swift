@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import ImageCache
 import TestSupport
@@ -32,6 +33,28 @@ import Testing
         }
         #expect(origin.requests.count == 1)
         #expect(origin.bodyBytesSent == representation.size)
+    }
+
+    @Test func `each of several equal requests receives the heads of the transfer that they share`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in Behaviour(representation).with { $0.gate = gate } }
+        let heads = Locked([[String]](repeating: [], count: 3))
+        func download(_ number: Int) -> Download {
+            var request = FileRequest(origin.url("/a"))
+            request.transfer.maxSegments = 1
+            request.trace = { head in heads.withLock { $0[number].append(head) } }
+            return cache.download(request)
+        }
+        var downloads = [download(0), download(1)]
+        #expect(await origin.waits { $0.count == 1 })
+        downloads.append(download(2))
+        gate.open()
+        for download in downloads { _ = try await download.file }
+        #expect(origin.requests.count == 1)
+        for heads in heads.withLock({ $0 }) {
+            #expect(heads.count == 2)
+            #expect(heads.first?.hasPrefix("> GET /a ") == true && heads.last?.hasPrefix("< HTTP/1.1 200") == true)
+        }
     }
 
     @Test func `one of several callers cancels alone: at once for it, and nothing changes for the others`() async throws

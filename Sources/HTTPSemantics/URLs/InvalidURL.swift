@@ -1,5 +1,7 @@
+public import FoundationEssentials
+
 /// An error that explains why a text is not an absolute http or https URL.
-public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
+public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
     /// The first rule that the text breaks.
     public enum Reason: Sendable, Hashable {
         /// There is no scheme, or no `//` behind it.
@@ -32,4 +34,7 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
         case .internationalName(let text): text
         }
     }
+
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
 }

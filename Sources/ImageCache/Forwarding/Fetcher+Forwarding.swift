@@ -22,14 +22,15 @@ extension Fetcher {
     func starting(
         _ fetch: Fetch, _ resolved: ResolvedRequest, _ work: () async throws(ImageCacheError) -> CachedFile
     ) async throws(ImageCacheError) -> CachedFile {
-        defer { fetch.end() }
         do throws(ImageCacheError) {
             let file = try await work()
             fetch.start.fulfill(.file(file))
+            fetch.end(with: file)
             return file
         } catch {
             let error = error.with(url: resolved.request.url)
             fetch.start.fulfill(.failed(error))
+            fetch.end()
             throw error
         }
     }

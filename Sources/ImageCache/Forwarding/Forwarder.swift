@@ -52,7 +52,7 @@ final class Forwarder: Sendable {
                     continue
                 }
                 if head.status.kind == .successful { unshared.withLock { $0.insert(key, now: .now) } }
-                let reader = PassedBody.Reader(body, keeping: subscription)
+                let reader = PassedBody.Reader(body, of: resolved.url, keeping: subscription)
                 return ForwardedResponse(head, ForwardedBody(.passed(reader), length: head.contentLength), status)
             case .file(let file):
                 if isFirst, file.isStored { unshared.withLock { $0.remove(key) } }
@@ -139,11 +139,13 @@ final class Forwarder: Sendable {
         let consumer = Fetcher.Consumer.response(
             variant == nil && !alone ? .atMost(.seconds(1)) : .none, publishing: alone ? key : nil)
         let shared = alone ? nil : key
-        let subscription = fetcher.pool.subscribe(to: shared, Fetch(resolved.url, shared), on: executor) {
+        let subscription = fetcher.pool.subscribe(
+            to: shared, Fetch(resolved.url, shared, for: resolved.request), on: executor
+        ) {
             [fetcher] (task) async throws(ImageCacheError) in
             try await fetcher.respond(resolved, task, for: consumer)
         }
-        subscription.context.raise(to: resolved.request.priority)
+        if !subscription.isFirst { subscription.context.join(resolved.request) }
         return subscription
     }
 
@@ -164,11 +166,12 @@ final class Forwarder: Sendable {
         let status = CacheStatus(
             cache: "imgcache", forward: reason ?? (isSafe ? .bypass : .method))
         let generation = fetcher.store.generation(of: resolved.url)
-        let subscription = fetcher.pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {
+        let subscription = fetcher.pool.subscribe(
+            to: nil, Fetch(resolved.url, for: request), on: executor
+        ) {
             [fetcher] (task) async throws(ImageCacheError) in
             try await fetcher.passOn(resolved, status, task, in: generation)
         }
-        subscription.context.raise(to: resolved.request.priority)
         guard let start = await subscription.context.start.value() else { throw .cancelled }
         if !isSafe, let head = start.head {
             // Before the client has the head: its next request must not be answered with what this one made invalid.
@@ -180,7 +183,7 @@ final class Forwarder: Sendable {
         }
         switch start {
         case .passed(let head, let status, let body):
-            let reader = PassedBody.Reader(body, keeping: subscription)
+            let reader = PassedBody.Reader(body, of: resolved.url, keeping: subscription)
             return ForwardedResponse(head, ForwardedBody(.passed(reader), length: head.contentLength), status)
         case .growing(let response, let status, let version, let growth):
             var body = GrowingBody(growth: growth, subscription: subscription, url: resolved.url, version: version)

@@ -38,6 +38,16 @@ struct GrowingBody: AsyncSequence, Sendable {
         mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ImageCacheError) -> Piece? {
+            do throws(ImageCacheError) {
+                return try await nextPiece(isolation: actor)
+            } catch {
+                throw error.with(url: body.url)
+            }
+        }
+
+        private mutating func nextPiece(
+            isolation actor: isolated (any Actor)?
+        ) async throws(ImageCacheError) -> Piece? {
             while file == nil, position < body.range.upperBound {
                 guard let snapshot = await snapshots.next(isolation: actor) else {
                     let whole = try await body.subscription.value()

@@ -21,6 +21,10 @@ extension DownloadCache {
         for request: ImageRequest, every interval: Duration = .milliseconds(200)
     ) -> AsyncThrowingStream<ImagePreview, any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            guard !Task.isCancelled else {
+                continuation.finish(throwing: ImageCacheError.cancelled.with(url: request.file.url))
+                return
+            }
             let task = Task(executorPreference: pipeline.blocking) { [self] in
                 do throws(ImageCacheError) {
                     let download = download(request.file)
@@ -35,7 +39,7 @@ extension DownloadCache {
                     continuation.yield(ImagePreview(image: try await image(for: request).image, isFinal: true))
                     continuation.finish()
                 } catch {
-                    continuation.finish(throwing: error)
+                    continuation.finish(throwing: error.with(url: request.file.url))
                 }
             }
             continuation.onTermination = { _ in task.cancel() }

@@ -54,7 +54,9 @@ public final class ImageTask: Sendable {
     /// The image, once it is rendered. Throws ``ImageCacheError/Code/cancelled`` as soon as the calling task is cancelled; the image
     /// task goes on.
     public var image: CachedImage {
-        get async throws(ImageCacheError) { try (await result.value() ?? .failure(.cancelled)).get() }
+        get async throws(ImageCacheError) {
+            try (await result.value() ?? .failure(.cancelled.with(url: request.file.url))).get()
+        }
     }
 
     /// The progress of the original's download, from now until the image is there; empty for an image in memory. A slow reader sees

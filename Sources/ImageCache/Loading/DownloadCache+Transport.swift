@@ -12,11 +12,12 @@ extension DownloadCache {
         var fetcher = fetcher
         fetcher.transport = transport
         fetcher.remote = nil
-        let fetch = Fetch(request.url)
+        let fetch = Fetch(request.url, for: request)
         return try await fetcher.pool.subscribe(to: nil, fetch, on: executor) {
             [fetcher] (task) async throws(ImageCacheError) in
-            defer { task.context.end() }
-            return try await fetcher.load(try ResolvedRequest(request, by: fetcher.rules), task, for: .file)
+            try await task.context.run { () async throws(ImageCacheError) in
+                try await fetcher.load(try ResolvedRequest(request, by: fetcher.rules), task, for: .file)
+            }
         }.value()
     }
 }

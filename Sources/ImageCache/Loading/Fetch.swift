@@ -43,12 +43,25 @@ final class Fetch: Sendable {
     private let invalidated = Locked<Generation?>(nil)
     /// The parts of a large body that other machines share.
     let shared = Locked(SharedParts())
+    /// Receives the heads, for all who ask for the same.
+    let trace = Listeners<String>()
+    /// Receives the events among the mirrors.
+    let mirrorEvents = Listeners<MirrorEvent>()
     private let progress = LatestValue(DownloadProgress())
     private let urgency = Locked(Urgency())
 
-    init(_ url: String, _ key: FetchKey? = nil) {
+    /// - Parameter request: The one that it is started for.
+    init(_ url: String, _ key: FetchKey? = nil, for request: FileRequest) {
         self.url = url
         self.key = key
+        join(request)
+    }
+
+    /// Notes the urgency and the listeners of a request that waits for it.
+    func join(_ request: FileRequest) {
+        raise(to: request.priority)
+        trace.add(request.trace)
+        mirrorEvents.add(request.mirrorEvents)
     }
 
     // MARK: Priority
@@ -95,11 +108,33 @@ final class Fetch: Sendable {
     func report(_ change: (inout DownloadProgress) -> Void) { progress.update(change) }
 
     /// Nothing more comes: called once, before the fetch's outcome is known.
-    func end() {
+    ///
+    /// - Parameter file: The outcome; `nil` for an error.
+    func end(with file: CachedFile? = nil) {
+        if let file {
+            report { progress in
+                progress.phase = .finished
+                (progress.received, progress.total) = (file.size, file.size)
+            }
+        }
         followable.fulfill(nil)
         growth.finish()
         progress.end()
     }
 
     func watch() -> AsyncStream<DownloadProgress> { progress.watch() }
+
+    /// Runs the fetch's work, and ends the fetch.
+    func run(
+        _ work: () async throws(ImageCacheError) -> CachedFile
+    ) async throws(ImageCacheError) -> CachedFile {
+        do throws(ImageCacheError) {
+            let file = try await work()
+            end(with: file)
+            return file
+        } catch {
+            end()
+            throw error.with(url: url)
+        }
+    }
 }

@@ -5,7 +5,8 @@ import Transfer
 
 extension Fetcher {
     /// The transport for a request: one that asks its mirrors and verifies its pieces, if it has any.
-    func transport(for request: FileRequest) -> any HTTPTransport {
+    func transport(for origin: OriginRequest) -> any HTTPTransport {
+        let (request, fetch) = (origin.resolved.request, origin.fetch)
         let integrity = request.integrity
         guard
             !request.mirrors.isEmpty || request.usesAnnouncedMirrors || integrity.pieces != nil || integrity.size != nil
@@ -13,7 +14,7 @@ extension Fetcher {
         return MirroringTransport(
             base: transport, mirrors: request.mirrors, integrity: integrity, digest: request.expectedDigest,
             usesAnnouncedMirrors: request.usesAnnouncedMirrors, rates: originRates, signatures: rules.signatures,
-            tell: request.mirrorEvents ?? { _ in })
+            tell: { fetch.mirrorEvents.notify($0) })
     }
 }
 

@@ -11,13 +11,16 @@ extension Fetcher {
     ///
     /// - Throws: `.notStorable` after a response that went past the store.
     func askOrigin(_ request: OriginRequest) async throws(ImageCacheError) -> CachedFile {
+        // No transport is started for those who have left already.
+        if Task.isCancelled { throw .cancelled }
         let (resolved, fetch) = (request.resolved, request.fetch)
         sweeper?.startOnce()
         let sink = try ResponseSink(request, by: self)
         var result: TransferResult
         do throws(TransferError) {
-            result = try await transport(for: resolved.request).run(
-                resolved.transferRequest(request.conditional), into: sink, events: { resolved.report($0, to: fetch) })
+            result = try await transport(for: request).run(
+                resolved.transferRequest(request.conditional, for: fetch), into: sink,
+                events: { resolved.report($0, to: fetch) })
             result.bytesReceived += request.received
         } catch {
             if let digest = (error.cause as? EqualBodyIsStored)?.digest {
@@ -99,7 +102,7 @@ extension Fetcher {
         guard let target = sink.target else {
             throw ImageCacheError(.wrongBytes, url: resolved.url, message: "the transfer ended without a response")
         }
-        let generation = try await renew(request.generation, of: resolved, target.download, target.writer)
+        let generation = try await renew(request, target.download, target.writer)
         request.fetch.report { $0.phase = .storing }
         var status = conditional.status
         status.forwardStatus = result.head.status.code
@@ -118,9 +121,10 @@ extension Fetcher {
     /// Has the origin confirm a whole body whose resource was invalidated while it came, when only a stored one is of use: by
     /// its validator, with no byte twice; without one it comes anew.
     private func renew(
-        _ generation: Generation, of resolved: ResolvedRequest, _ sink: DownloadSink, _ writer: BodyWriter
+        _ request: OriginRequest, _ sink: DownloadSink, _ writer: BodyWriter
     ) async throws(ImageCacheError) -> Generation {
-        var generation = generation
+        let (resolved, fetch) = (request.resolved, request.fetch)
+        var generation = request.generation
         for _ in 0..<3
         where resolved.cacheRequest.isSafe && resolved.request.noStoreBehavior == .fail
             && !store.isCurrent(generation.epoch)
@@ -129,7 +133,8 @@ extension Fetcher {
             writer.epoch = generation.epoch
             let result: TransferResult
             do throws(TransferError) {
-                result = try await transport(for: resolved.request).run(resolved.transferRequest(), into: sink)
+                result = try await transport(for: request).run(
+                    resolved.transferRequest(for: fetch), into: sink, events: { resolved.report($0, to: fetch) })
             } catch {
                 sink.leavePartial()
                 throw ImageCacheError(error)

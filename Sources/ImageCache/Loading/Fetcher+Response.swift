@@ -66,14 +66,16 @@ extension Fetcher {
 
     /// Asks the origin for a file's head alone, and lets what is stored learn from it (RFC 9111 section 4.3.5).
     func head(_ resolved: ResolvedRequest) async throws(ImageCacheError) -> CachedResponse {
-        var request = resolved.transferRequest()
+        let fetch = Fetch(resolved.url, for: resolved.request)
+        var request = resolved.transferRequest(for: fetch)
         request.method = .head
         let candidates = try candidates(for: resolved)
         let decision = rules.decide(resolved.asked, stored: candidates.map(\.record.response), now: now())
         for field in decision.conditionsOfForward { request.fields[field.name] = field.value }
+        if Task.isCancelled { throw .cancelled }
         let result: TransferResult
         do throws(TransferError) {
-            result = try await transport.run(request, into: NoBody())
+            result = try await transport.run(request, into: NoBody(), events: { resolved.report($0, to: fetch) })
         } catch {
             throw ImageCacheError(error)
         }

@@ -84,16 +84,13 @@ struct Fetcher: Sendable {
                 }
             }
         }
-        let subscription = pool.subscribe(to: key, Fetch(request.url, key), on: executor) {
+        let subscription = pool.subscribe(to: key, Fetch(request.url, key, for: request), on: executor) {
             (task) async throws(ImageCacheError) in
-            defer { task.context.end() }
-            do throws(ImageCacheError) {
-                return try await load(try ResolvedRequest(request, by: rules), task, for: .file)
-            } catch {
-                throw error.with(url: request.url)
+            try await task.context.run { () async throws(ImageCacheError) in
+                try await load(try ResolvedRequest(request, by: rules), task, for: .file)
             }
         }
-        subscription.context.raise(to: request.priority)
+        if !subscription.isFirst { subscription.context.join(request) }
         return subscription
     }
 
@@ -119,6 +116,7 @@ struct Fetcher: Sendable {
         case .serve(let file): return file
         case .ask(let request): conditional = request
         }
+        if Task.isCancelled { throw .cancelled }
 
         var lock = try tryLock(resolved)
         if lock == nil, consumer.waiting != .none {
@@ -194,19 +192,20 @@ struct Fetcher: Sendable {
     /// Asks the origin whether what was just served stale is still right, unless somebody is at it.
     func revalidateInBackground(_ resolved: ResolvedRequest) {
         let request = resolved.with(.reloadRevalidatingCacheData)
-        let subscription = pool.subscribe(to: nil, Fetch(resolved.url), on: executor) {
+        let subscription = pool.subscribe(to: nil, Fetch(resolved.url, for: request.request), on: executor) {
             (task) async throws(ImageCacheError) in
-            defer { task.context.end() }
-            guard let lock = try tryLock(request) else { throw .cancelled }
-            defer { lock.release() }
-            let generation = store.generation(of: request.url)
-            switch try plan(request) {
-            case .serve(let file): return file
-            case .ask(let conditional):
-                return try await askOrigin(
-                    OriginRequest(
-                        resolved: request, conditional: conditional, generation: generation, task: task,
-                        consumer: .file, lock: lock), filling: RemoteFill(knowing: remote?.knownPosition))
+            try await task.context.run { () async throws(ImageCacheError) in
+                guard let lock = try tryLock(request) else { throw .cancelled }
+                defer { lock.release() }
+                let generation = store.generation(of: request.url)
+                switch try plan(request) {
+                case .serve(let file): return file
+                case .ask(let conditional):
+                    return try await askOrigin(
+                        OriginRequest(
+                            resolved: request, conditional: conditional, generation: generation, task: task,
+                            consumer: .file, lock: lock), filling: RemoteFill(knowing: remote?.knownPosition))
+                }
             }
         }
         subscription.keepUntilEnd()

@@ -86,11 +86,13 @@ final class PassedBody: Sendable {
     /// The one who reads. The transfer is cancelled when it goes away before the end.
     final class Reader: Sendable {
         private let body: PassedBody
+        private let url: String
         /// Keeps the fetch that brings the body.
         private let subscription: FetchPool.Subscription?
 
-        init(_ body: PassedBody, keeping subscription: FetchPool.Subscription? = nil) {
+        init(_ body: PassedBody, of url: String, keeping subscription: FetchPool.Subscription? = nil) {
             self.body = body
+            self.url = url
             self.subscription = subscription
         }
 
@@ -99,6 +101,8 @@ final class PassedBody: Sendable {
             transfer?.cancel()
         }
 
-        func next() async throws(ImageCacheError) -> [UInt8]? { try await body.next() }
+        func next() async throws(ImageCacheError) -> [UInt8]? {
+            do throws(ImageCacheError) { return try await body.next() } catch { throw error.with(url: url) }
+        }
     }
 }

@@ -7,12 +7,14 @@ import Transfer
 extension ResolvedRequest {
     /// The request for the transport.
     ///
-    /// - Parameter conditional: Its conditions, and what caches on the way are to see.
-    func transferRequest(_ conditional: ConditionalRequest? = nil) -> TransferRequest {
+    /// - Parameters:
+    ///   - conditional: Its conditions, and what caches on the way are to see.
+    ///   - fetch: The fetch that it is sent for.
+    func transferRequest(_ conditional: ConditionalRequest? = nil, for fetch: Fetch) -> TransferRequest {
         var request = TransferRequest(
             url: self.request.url, method: self.request.method, fields: self.request.fields, body: self.request.body,
             priority: self.request.priority, client: self.request.client, options: self.request.transfer)
-        request.options.reportsHeads = self.request.trace != nil
+        request.options.reportsHeads = !fetch.trace.isEmpty
         if self.request.integrity.asksForDigest { request.fields[.wantReprDigest] = DigestFields.wanted }
         if let since = self.request.changedSince { request.fields[.ifModifiedSince] = since }
         var conditions = HTTPFields()
@@ -56,13 +58,13 @@ extension ResolvedRequest {
                 progress.resumedFrom = 0
                 progress.received = 0
             }
-            request.trace?("* starting over: \(reason)\n")
+            fetch.trace.notify("* starting over: \(reason)\n")
         case .retrying(let delay, let reason):
             fetch.report { $0.phase = .retrying(after: delay, because: reason) }
-            request.trace?("* \(reason); trying again in \(delay)\n")
+            fetch.trace.notify("* \(reason); trying again in \(delay)\n")
         case .interim: reportInterim(event)
-        case .requestHead(let lines): request.trace?(lines.map { "> \($0)\n" }.joined())
-        case .responseHead(let lines): request.trace?(lines.map { "< \($0)\n" }.joined())
+        case .requestHead(let lines): fetch.trace.notify(lines.map { "> \($0)\n" }.joined())
+        case .responseHead(let lines): fetch.trace.notify(lines.map { "< \($0)\n" }.joined())
         }
     }
 }

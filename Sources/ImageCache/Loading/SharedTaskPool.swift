@@ -3,7 +3,8 @@ import ConcurrencyPrimitives
 /// Tasks under way that several callers wait for, at most one for each key.
 ///
 /// Whoever subscribes to a key joins the task that has it, or starts one. Each subscriber may cancel its own wait. The task is cancelled
-/// when its last subscription is released, or for everybody by ``cancel(where:)``; nobody joins it from then on.
+/// when its last subscription is released, or for everybody by ``cancel(where:)``; nobody joins it from then on. In a task that was
+/// cancelled before, a subscriber neither joins a task nor is joined: its own is cancelled from the start.
 final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, ImageCacheError>
 
@@ -54,6 +55,8 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
         to key: Key?, _ context: @autoclosure () -> Context, on executor: BlockingExecutor? = nil,
         _ work: @escaping @Sendable (SharedTask) async throws(ImageCacheError) -> Value
     ) -> Subscription {
+        let isCancelled = Task.isCancelled
+        let key = isCancelled ? nil : key
         let (task, isFirst) = state.withLock { state in
             if let key, let task = state.joinable[key] {
                 state.entries[ObjectIdentifier(task)]?.subscriptions += 1
@@ -64,7 +67,7 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
             if let key { state.joinable[key] = task }
             return (task, true)
         }
-        if isFirst { start(task, on: executor, work) }
+        if isFirst { start(task, isCancelled: isCancelled, on: executor, work) }
         return Subscription(task, isFirst: isFirst, in: self)
     }
 
@@ -79,10 +82,11 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
     }
 
     private func start(
-        _ task: SharedTask, on executor: BlockingExecutor?,
+        _ task: SharedTask, isCancelled: Bool, on executor: BlockingExecutor?,
         _ work: @escaping @Sendable (SharedTask) async throws(ImageCacheError) -> Value
     ) {
         let running = Task(executorPreference: executor) {
+            if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
             let outcome: Outcome
             do throws(ImageCacheError) { outcome = .success(try await work(task)) } catch { outcome = .failure(error) }
             // Released outside of the lock.

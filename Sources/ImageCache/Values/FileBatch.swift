@@ -6,9 +6,9 @@ public struct BatchProgress: Sendable, Equatable {
     public var requested: Int
     public var loaded = 0
     public var failed = 0
-    /// Bytes that are here, of files under way and of those that are there.
+    /// Bytes that are here, of files under way and of those that are there, without those that failed.
     public var received: Int64 = 0
-    /// Bytes of all of them; `nil` while the length of one that has begun, or the number of those that have not, is not known.
+    /// Bytes of all but those that failed; `nil` while the length of one is not known.
     public var total: Int64?
 }
 
@@ -17,6 +17,7 @@ public struct BatchProgress: Sendable, Equatable {
 /// Dropping the value does not stop it; ``cancel()`` does.
 public final class FileBatch: Sendable {
     private struct State {
+        /// Those of members that failed are left out.
         var received: [Int: (bytes: Int64, total: Int64?)] = [:]
         var results: [Result<CachedFile, ImageCacheError>?]
         /// The error that ended a batch of all or nothing.
@@ -25,11 +26,13 @@ public final class FileBatch: Sendable {
     }
 
     private let state: Locked<State>
+    private let urls: [String]
     private let latest: LatestValue<BatchProgress>
     private let allOrNothing: Bool
 
     init(_ requests: [FileRequest], width: Int, allOrNothing: Bool, of cache: DownloadCache) {
         self.allOrNothing = allOrNothing
+        urls = requests.map(\.url)
         state = Locked(State(results: Array(repeating: nil, count: requests.count)))
         latest = LatestValue(BatchProgress(requested: requests.count))
         let task = Task { [self] in
@@ -70,7 +73,8 @@ public final class FileBatch: Sendable {
         } onCancel: {
             cancel()
         }
-        return state.withLock { $0.results.map { $0 ?? .failure(.cancelled) } }
+        let ended = state.withLock { $0.results }
+        return zip(urls, ended).map { url, result in result ?? .failure(.cancelled.with(url: url)) }
     }
 
     /// Stops what is under way and nobody else waits for; what arrived is kept for the next time.
@@ -108,6 +112,7 @@ public final class FileBatch: Sendable {
                 state.received[index] = (file.size, file.size)
             case .failure(let error):
                 progress.failed += 1
+                state.received[index] = nil
                 if allOrNothing, state.failure == nil { state.failure = error }
             }
         }
@@ -119,7 +124,8 @@ public final class FileBatch: Sendable {
                 body(&state, &progress)
                 progress.received = state.received.values.reduce(0) { $0 + $1.bytes }
                 let totals = state.received.values.compactMap(\.total)
-                progress.total = totals.count == progress.requested ? totals.reduce(0, +) : nil
+                progress.total =
+                    totals.count + progress.failed == progress.requested ? totals.reduce(0, +) : nil
             }
         }
     }

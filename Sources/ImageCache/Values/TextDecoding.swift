@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// Text from bytes, by their charset (RFC 9110 section 8.3.2; names as the WHATWG Encoding Standard has them).
 ///
 /// A byte order mark counts first, then the `charset` of the `Content-Type`. Without both it is UTF-8 where it is valid, and
@@ -98,13 +100,16 @@ public enum TextDecoding {
 }
 
 /// Bytes are in a charset that is not read.
-public struct TextDecodingError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct TextDecodingError: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
     /// The charset's name, in lower case.
     public let charset: String
 
     public init(charset: String) { self.charset = charset }
 
     public var description: String { "the charset \(charset) is not supported" }
+
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
 }
 
 private enum Windows1252 {

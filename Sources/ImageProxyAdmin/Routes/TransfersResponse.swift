@@ -49,7 +49,7 @@ extension TransfersResponse.Transfer {
         case .queued: phase = "queued"
         case .waitingForOther: phase = "waiting"
         case .transferring: phase = "transferring"
-        case .storing: phase = "storing"
+        case .storing, .finished: phase = "storing"
         case .retrying(let delay, let reason):
             phase = "retrying"
             retryAfter = rounded(delay.inSeconds)

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 import Glibc
 
 extension S3Credentials {
@@ -55,9 +56,12 @@ extension S3Credentials {
 }
 
 /// A mistake in the settings of a remote store.
-public struct RemoteConfigurationError: Error, Sendable, CustomStringConvertible {
+public struct RemoteConfigurationError: Error, Sendable, CustomStringConvertible, LocalizedError {
     /// One sentence.
     public let description: String
+
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
 
     init(_ description: String) { self.description = description }
 }

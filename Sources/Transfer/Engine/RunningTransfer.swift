@@ -106,7 +106,10 @@ final class RunningTransfer {
             ownHeaders = prepared.ownHeaders(for: request.hop, adding: request.conditions)
             configure(handle, for: request, headers: ownHeaders ?? prepared.headers)
             return nil
-        case .finish(.failure(let error)): return error
+        case .finish(.failure(let error)):
+            // The host was judged before its name was resolved.
+            if error.code == .addressRefused { mailbox.totals.withLock { $0.noteFailure(error.code) } }
+            return error
         default: return machine.error(.libcurl, "no request can be sent now")
         }
     }
@@ -127,7 +130,10 @@ final class RunningTransfer {
         guard code != CURLE_OK else { return exchangeEnded(.complete, now: now) }
         let failure = failure(code)
         // A transfer that stopped itself has not failed.
-        if code != CURLE_WRITE_ERROR { mailbox.totals.withLock { $0.noteFailure(failure.code) } }
+        if code != CURLE_WRITE_ERROR {
+            let code = machine.code(of: failure)
+            mailbox.totals.withLock { $0.noteFailure(code) }
+        }
         return exchangeEnded(.failed(failure), now: now)
     }
 

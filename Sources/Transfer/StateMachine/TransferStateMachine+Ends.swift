@@ -39,7 +39,7 @@ extension TransferStateMachine {
                 history.needsFreshConnection = true
                 return again(exchange.request.attempt.basis)
             }
-            if failure.isWithoutConnection, let reason = awaited.addressRefusal {
+            if code(of: failure) == .addressRefused, let reason = awaited.addressRefusal {
                 error = self.error(.addressRefused, reason)
             } else {
                 error = self.error(failure.code, failure.message, isRetryable: failure.isRetryable)
@@ -95,6 +95,14 @@ extension TransferStateMachine {
             }
             return considerRetry(.status(result, retryAfter: retryAfter))
         }
+    }
+
+    /// The code of a failure: that of a refused address where that is the reason for having no connection.
+    func code(of failure: TransportFailure) -> TransferError.Code {
+        guard failure.isWithoutConnection, case .exchanging(_, .awaitingHead(let awaited)) = state,
+            awaited.addressRefusal != nil
+        else { return failure.code }
+        return .addressRefused
     }
 
     private var stalled: TransferError {

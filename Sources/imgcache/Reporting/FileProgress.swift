@@ -25,6 +25,8 @@ struct FileProgress: Sendable {
     /// - Returns: The number of bytes that came over the network since the last call. Held bytes, which a new attempt reports first, are
     ///   not among them.
     mutating func apply(_ progress: DownloadProgress, at now: Double) -> Int64 {
+        // The line ends with its file; the bytes of a file that was stored before did not come over the network.
+        if progress.phase == .finished { return 0 }
         let before = latest
         latest = progress
         if progress.phase != before.phase {

@@ -42,7 +42,10 @@ struct FileBatchTests {
         let batch = bench.cache.files(for: Self.requests(6))
         let results = await batch.results()
         #expect(results.map { (try? $0.get()) != nil } == [true, true, true, false, true, true])
-        #expect(batch.latestProgress.failed == 1)
+        let sum = results.reduce(0) { $0 + ((try? $1.get().size) ?? 0) }
+        let end = batch.latestProgress
+        #expect(end.failed == 1 && end.loaded == 5)
+        #expect(end.received == sum && end.total == sum)
         await #expect(throws: ImageCacheError.self) { try await batch.files() }
     }
 
@@ -71,9 +74,9 @@ struct FileBatchTests {
         batch.cancel()
         let results = await batch.results()
         #expect(results.count == 5)
-        for result in results {
+        for (number, result) in results.enumerated() {
             guard case .failure(let error) = result else { continue }
-            #expect(error.code == .cancelled)
+            #expect(error.code == .cancelled && error.url == "http://origin.example/\(number)")
         }
         gate.open()
     }

@@ -16,6 +16,15 @@ import Transfer
         return TransferEngine(configuration: configuration)
     }
 
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func `refused addresses are counted as such, also behind a redirect`(_ host: String) async throws {
+        let inside = try ScriptedOrigin(serving: representation)
+        let origin = try ScriptedOrigin { _ in .redirect(to: "http://\(host):\(inside.port)/") }
+        let engine = engine(except: origin)
+        for url in ["http://\(host):\(inside.port)/", origin.url()] { _ = await error(engine, url) }
+        #expect(engine.totals.failures == [.addressRefused: 2])
+    }
+
     private func error(_ engine: TransferEngine, _ url: String) async -> TransferError? {
         await failure { () throws(TransferError) in
             try await engine.run(TransferRequest(testing: url), into: PartialSink())

@@ -62,7 +62,7 @@ public struct ImageFrames: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ImageCacheError) -> AnimationFrame? {
             defer { next += 1 }
-            return try await pass.frame(next)
+            do throws(ImageCacheError) { return try await pass.frame(next) } catch { throw error.with(url: pass.url) }
         }
     }
 }

@@ -15,6 +15,8 @@ final class FramePass: Sendable {
     private let state = Locked(State())
     private let cancellation = ImageCancellation()
 
+    var url: String { original.request.file.url }
+
     init(_ original: FrameOriginal) { self.original = original }
 
     deinit {
