@@ -33,8 +33,8 @@ public struct CachedFile: Sendable {
     public let resumedFrom: Int64
     /// The URL after redirects.
     public let finalURL: String
-    /// The response that brought the file, as stored.
-    public let response: StoredResponse
+    /// The response that brought the file, as stored. `Set-Cookie` has a value only for the request that received the response.
+    public internal(set) var response: StoredResponse
     /// True if the file is in the store for others; `false` for a response that must not be stored.
     public let isStored: Bool
 
@@ -51,8 +51,10 @@ public struct CachedFile: Sendable {
 
     /// The file for a request that joined another one's fetch, or did not.
     func sharing(_ isShared: Bool) -> CachedFile {
+        guard isShared else { return self }
         var file = self
-        if isShared { file.cacheStatus.collapsed = true }
+        file.cacheStatus.collapsed = true
+        file.response = response.withEmptyCookies
         return file
     }
 

@@ -68,7 +68,21 @@ struct ReuseTests {
         #expect(!names.contains("set-cookie") && !names.contains("x-user") && names.contains("x"))
         // Successfully revalidated, they may be sent.
         let confirmed = try #require(privateRules.served(response, for: get(), now: now))
-        #expect(privateRules.head(of: confirmed, from: response).headerFields.contains(.setCookie))
+        #expect(
+            privateRules.head(of: confirmed, from: response).headerFields.contains { $0.name.canonicalName == "x-user" }
+        )
+    }
+
+    @Test
+    func `7.3: a cookie of a stored response is for the client whose request received it, and for no other`() throws {
+        for cookie in ["Set-Cookie", "set-cookie", "Set-Cookie2"] {
+            let response = stored(("Cache-Control", "public, max-age=60"), (cookie, "session=1"), ("X", "c"))
+            for rules in [privateRules, sharedRules] {
+                let served = try #require(rules.decide(get(), stored: [response], now: now).served)
+                let head = rules.head(of: served, from: response)
+                #expect(head.headerFields.map(\.name.canonicalName).sorted() == ["age", "cache-control", "date", "x"])
+            }
+        }
     }
 
     @Test

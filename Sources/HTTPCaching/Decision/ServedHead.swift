@@ -3,7 +3,7 @@ public import HTTPTypes
 
 extension CacheRules {
     /// The head of a response from the store: the stored fields with the present `Age` (RFC 9111 section 4), and the
-    /// fields that a 206, 304 or 416 needs.
+    /// fields that a 206, 304 or 416 needs. Cookies are left out: `Set-Cookie` is for the client whose request received the response.
     public func head(of served: ServedResponse, from stored: StoredResponse) -> HTTPResponse {
         var fields = HTTPFields()
         fields.reserveCapacity(stored.fields.count + 2)
@@ -11,7 +11,9 @@ extension CacheRules {
             let name = field.name.canonicalName
             // "Last-Modified might be useful if the response does not have an ETag field" (RFC 9110 section 15.4.5).
             if name == "last-modified", served.status == .notModified, stored.fields.contains(.eTag) { continue }
-            if name == "age" || served.withheldFields.contains(name) || !CacheRules.belongs(name, to: served) {
+            if name == "age" || field.setsCookie || served.withheldFields.contains(name)
+                || !CacheRules.belongs(name, to: served)
+            {
                 continue
             }
             fields.append(field)

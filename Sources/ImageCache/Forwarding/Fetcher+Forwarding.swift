@@ -54,9 +54,11 @@ extension Fetcher {
         status.stored = true
         status.collapsed = true
         fetch.start.fulfill(
-            .growing(followable.response, status, version: followable.version, subscription.context.growth))
+            .growing(
+                followable.response.withEmptyCookies, status, version: followable.version,
+                subscription.context.growth))
         // Readers have the head: what fails now fails for them.
-        return try await subscription.value()
+        return try await subscription.value().sharing(true)
     }
 
     /// Sends one client's request on, past the store (``Consumer/oneClient``). Returns when the response has ended.

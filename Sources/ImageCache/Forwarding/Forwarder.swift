@@ -67,7 +67,8 @@ final class Forwarder: Sendable {
                     let body = GrowingBody(
                         growth: growth, subscription: subscription, url: resolved.url, version: version)
                     if isFirst { lingerForSmall(response, subscription) }
-                    return try await self.response(to: resolved, from: response, status, body)
+                    return try await self.response(
+                        to: resolved, from: isFirst ? response : response.withEmptyCookies, status, body)
                 }
                 variant = variantKey(of: response, resolved)
             }
@@ -86,9 +87,10 @@ final class Forwarder: Sendable {
             length != nil || !resolved.asked.fields.contains(.range),
             let served = fetcher.rules.served(response, for: resolved.asked, now: fetcher.now())
         else {
-            return ForwardedResponse(try fetcher.response(to: resolved, from: try await body.subscription.value()))
+            let file = try await body.subscription.value().sharing(!body.subscription.isFirst)
+            return ForwardedResponse(try fetcher.response(to: resolved, from: file))
         }
-        let head = fetcher.rules.head(of: served, from: response)
+        let head = fetcher.rules.head(of: served, from: response).withCookies(of: response)
         switch served.body {
         case .none: return ForwardedResponse(head, nil, status)
         case .whole:

@@ -61,7 +61,9 @@ extension Fetcher {
             throw ImageCacheError(
                 .wrongBytes, url: resolved.url, message: "what was loaded does not answer the request")
         }
-        return CachedResponse(rules.head(of: served, from: response), served.range(of: file.size), of: file)
+        // The values are empty where another request has received it.
+        let head = rules.head(of: served, from: response).withCookies(of: response)
+        return CachedResponse(head, served.range(of: file.size), of: file)
     }
 
     /// Asks the origin for a file's head alone, and lets what is stored learn from it (RFC 9111 section 4.3.5).
@@ -101,7 +103,7 @@ extension Fetcher {
         guard let served = rules.served(received, for: resolved.asked, now: now()) else {
             return CachedResponse(HTTPResponse(status: received.status, headerFields: received.fields), status)
         }
-        return CachedResponse(rules.head(of: served, from: received), status)
+        return CachedResponse(rules.head(of: served, from: received).withCookies(of: received), status)
     }
 
     // MARK: Partials

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 
 extension ResponseRecord {
@@ -7,6 +8,7 @@ extension ResponseRecord {
     /// fields as they were sent.
     private static let formatVersion: UInt8 = 2
 
+    /// The record's bytes, without the values of cookies: they are for the client whose request received the response.
     var encoded: [UInt8] {
         var writer = FieldWriter()
         writer.write(Self.formatVersion)
@@ -16,13 +18,13 @@ extension ResponseRecord {
         writer.write(response.requestURL)
         writer.write(response.selectingFields)
         writer.write(Int64(response.status.code))
-        writer.write(response.fields)
+        writer.write(response.fields.withEmptyCookies)
         writer.write(response.requestTime.timeIntervalSince1970)
         writer.write(response.responseTime.timeIntervalSince1970)
         writer.write(length: response.redirects.count)
         for hop in response.redirects {
             writer.write(Int64(hop.status.code))
-            writer.write(hop.fields)
+            writer.write(hop.fields.withEmptyCookies)
         }
         writer.write(response.ownVersion)
         writer.write(UInt8(response.isInvalidated ? 1 : 0))
@@ -43,7 +45,7 @@ extension ResponseRecord {
         var redirects: [StoredHead] = []
         for _ in 0..<hopCount {
             guard let status = reader.readStatus(), let fields = reader.readFields() else { return nil }
-            redirects.append(StoredHead(status: status, fields: fields))
+            redirects.append(StoredHead(status: status, fields: fields.withEmptyCookies))
         }
         guard let ownVersion = reader.readOptionalString(), let invalidated = reader.readByte(), reader.isAtEnd else {
             return nil
@@ -52,7 +54,7 @@ extension ResponseRecord {
         response = StoredResponse(
             requestMethod: method, requestURL: requestURL, finalURL: finalURL, requestFields: selecting.raw,
             selectingFields: selecting.digests, redirects: redirects,
-            status: status, fields: fields, requestTime: Date(timeIntervalSince1970: requestTime),
+            status: status, fields: fields.withEmptyCookies, requestTime: Date(timeIntervalSince1970: requestTime),
             responseTime: Date(timeIntervalSince1970: responseTime), ownVersion: ownVersion,
             isInvalidated: invalidated != 0)
     }

@@ -47,7 +47,7 @@ extension Setting {
         }.reloadable.perOrigin,
         list(
             "drop-response-fields", "NAME,…", \.droppedResponseFields,
-            "Fields that responses to clients do not have, such as Server or Set-Cookie; stored responses keep them."
+            "Fields that responses to clients do not have, such as Server or X-Powered-By; stored responses keep them."
         ) { responseFieldProblem($0) }.reloadable.perOrigin,
         text(
             "s3-endpoint", "URL", \.s3Endpoint,

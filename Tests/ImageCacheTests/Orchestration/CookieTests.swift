@@ -1,0 +1,112 @@
+import Foundation
+import HTTPTypes
+import ImageCache
+import ImageCacheTesting
+import Testing
+
+/// A cookie is for the client whose request received it (RFC 9111 section 7.3).
+@Suite(.timeLimit(.minutes(20))) struct CookieTests {
+    private static let secret = "session=a-secret-"
+    private static let bytes = ScriptedRepresentation.bytes(600_000)
+    static let pairs = Bench.Consumer.allCases.flatMap { first in Bench.Consumer.allCases.map { (first, $0) } }
+
+    /// A bench whose responses all set another cookie, also a 304.
+    private static func bench(
+        _ fields: HTTPFields = [.cacheControl: "public, max-age=60"], _ mode: CacheMode = .shared,
+        _ shape: @escaping @Sendable (ScriptedRequest, ScriptedResponse) -> ScriptedResponse = { $1 }
+    ) throws -> Bench {
+        try Bench(mode) { request in
+            var representation = ScriptedRepresentation(bytes, fields)
+            representation.fields[.setCookie] = "\(secret)\(request.number)"
+            return shape(request, representation.response(to: request))
+        }
+    }
+
+    private static func cookies(_ consumer: Bench.Consumer, of bench: Bench) async throws -> [String] {
+        let request = bench.request()
+        let fields: HTTPFields
+        switch consumer {
+        case .file: fields = try await bench.cache.file(for: request).response.fields
+        case .answer: fields = try await bench.cache.response(for: request).head.headerFields
+        case .proxied:
+            let answer = try await bench.cache.forward(request)
+            _ = try await Bench.body(of: answer)
+            fields = answer.head.headerFields
+        }
+        return fields[values: .setCookie].filter { !$0.isEmpty }
+    }
+
+    private static func isOnDisk(_ text: String, _ bench: Bench) throws -> Bool {
+        let files = try #require(FileManager.default.enumerator(atPath: bench.cache.directory))
+        for case let name as String in files {
+            guard let data = FileManager.default.contents(atPath: bench.cache.directory + "/" + name) else { continue }
+            if data.range(of: Data(text.utf8)) != nil { return true }
+        }
+        return false
+    }
+
+    @Test(arguments: pairs, [CacheMode.shared, .private])
+    func `a cookie is handed to the one who asked, from the store to nobody, and is not on the disk`(
+        _ pair: (Bench.Consumer, Bench.Consumer), _ mode: CacheMode
+    ) async throws {
+        let bench = try Self.bench([.cacheControl: "public, max-age=60"], mode)
+        #expect(try await Self.cookies(pair.0, of: bench) == ["\(Self.secret)1"])
+        for _ in 0..<2 { #expect(try await Self.cookies(pair.1, of: bench).isEmpty) }
+        #expect(bench.sent.count == 1)
+        #expect(try !Self.isOnDisk(Self.secret, bench))
+    }
+
+    @Test(arguments: pairs)
+    func `a request that shares another one's transfer has no cookie of it`(
+        _ pair: (Bench.Consumer, Bench.Consumer)
+    ) async throws {
+        let gate = AsyncGate()
+        let bench = try Self.bench { $1.pausing(after: 400_000, for: gate) }
+        async let first = Self.cookies(pair.0, of: bench)
+        await gate.reached()
+        async let second = Self.cookies(pair.1, of: bench)
+        gate.open()
+        #expect(try await first == ["\(Self.secret)1"])
+        #expect(try await second.isEmpty)
+        #expect(bench.sent.count == 1)
+    }
+
+    @Test(arguments: Bench.Consumer.allCases)
+    func `the cookie of a 304 is handed to the one who asked`(_ consumer: Bench.Consumer) async throws {
+        let bench = try Self.bench()
+        _ = try await Self.cookies(.file, of: bench)
+        bench.advance(seconds: 100)
+        #expect(try await Self.cookies(consumer, of: bench) == ["\(Self.secret)2"])
+        #expect(try await Self.cookies(consumer, of: bench).isEmpty)
+        #expect(bench.sent.count == 2)
+        #expect(try !Self.isOnDisk(Self.secret, bench))
+    }
+
+    @Test func `the cookies of a cut response and of a redirect are not on the disk`() async throws {
+        let bench = try Bench { request in
+            guard request.path == "/b" else {
+                var response = ScriptedResponse.redirect(to: "/b")
+                response.fields[.setCookie] = "\(Self.secret)of the redirect"
+                response.fields[.cacheControl] = "max-age=60"
+                return response
+            }
+            var representation = ScriptedRepresentation(Self.bytes)
+            representation.fields[.setCookie] = "\(Self.secret)\(request.number)"
+            let response = representation.response(to: request)
+            return request.number == 2 ? response.cut(after: 400_000) : response
+        }
+        let request = bench.request { $0.transfer.retry.maxRetries = 0 }
+        await #expect(throws: ImageCacheError.self) { try await bench.cache.file(for: request) }
+        #expect(try !Self.isOnDisk(Self.secret, bench))
+        let file = try await bench.cache.file(for: request)
+        #expect(file.source == .networkResumed && file.response.fields[.setCookie] == "\(Self.secret)4")
+        #expect(try !Self.isOnDisk(Self.secret, bench))
+    }
+
+    @Test func `the cookie of a response to HEAD is handed to the one who asked`() async throws {
+        let bench = try Self.bench()
+        let request = bench.request { $0.method = .head }
+        #expect(try await bench.cache.response(for: request).head.headerFields[.setCookie] == "\(Self.secret)1")
+        #expect(try await bench.cache.forward(request).head.headerFields[.setCookie] == "\(Self.secret)2")
+    }
+}
