@@ -108,6 +108,55 @@ private let block = Int(BlockMap.blockSize)
         try test.store.put("small", [1])
     }
 
+    /// Writes a body of unknown length until it is refused.
+    private func refusal(of store: DiskStore) throws -> StoreError? {
+        let writer = try store.beginBody(for: EntryKey("endless"))
+        try writer.start(header: [], total: nil)
+        let chunk = pattern(100_000)
+        let error = #expect(throws: StoreError.self) { for _ in 0..<400 { try writer.write(chunk) } }
+        try writer.discard()
+        return error
+    }
+
+    @Test func `a body of unknown length that does not fit evicts at most half, however often it is tried`() throws {
+        let test = try StoreUnderTest(capacity: 32 << 20)
+        for number in 0..<40 { try test.store.put("k\(number)", pattern(1_000_000)) }
+        let before = try (0..<40).filter { try test.store.has("k\($0)") }
+        let error = try #require(try refusal(of: test.store))
+        #expect(error.code == .tooLarge)
+        #expect(error.description.contains("more than ") && error.description.contains("(length unknown)"), "\(error)")
+        let after = try before.filter { try test.store.has("k\($0)") }
+        // The longest unused have gone.
+        #expect(after.count >= before.count * 2 / 5 && after == before.suffix(after.count), "\(after) of \(before)")
+        for _ in 0..<3 {
+            #expect(try refusal(of: test.store)?.code == .tooLarge)
+            #expect(try before.filter { try test.store.has("k\($0)") } == after)
+        }
+    }
+
+    @Test func `a body of unknown length may have more than half of the capacity where that is free`() throws {
+        let test = try StoreUnderTest(capacity: 32 << 20)
+        try test.store.put("other", pattern(1_000_000))
+        let body = pattern(24_000_000)
+        let writer = try test.store.beginBody(for: EntryKey("large"))
+        try writer.start(header: [], total: nil)
+        try writer.write(body)
+        _ = try writer.commit(NewEntry(key: EntryKey("large"), url: "", metadata: []))
+        #expect(try test.store.read("large") == body)
+        #expect(try test.store.has("other"))
+    }
+
+    @Test func `a body of a known length that can never fit evicts nothing`() throws {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        for number in 0..<20 { try test.store.put("k\(number)", pattern(200_000)) }
+        for length in [8 << 20, 80 << 20] {
+            let writer = try test.store.beginBody(for: EntryKey("large"))
+            let error = #expect(throws: StoreError.self) { try writer.start(header: [], total: Int64(length)) }
+            #expect(error?.code == .tooLarge && error?.description.contains("length unknown") == false)
+            #expect(try (0..<20).allSatisfy { try test.store.has("k\($0)") })
+        }
+    }
+
     @Test func `a body that needs nearly all of the capacity evicts everything else and is stored`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         for number in 0..<20 { try test.store.put("k\(number)", pattern(200_000)) }

@@ -122,6 +122,18 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(room.next(full) == .refuse)
     }
 
+    @Test func `what is of use is spared when that is wanted`() {
+        var room = EvictionPlan(for: mib(4), sparesUseful: true)
+        let full = usage(bodies: 58, partials: 6, doomed: 1)
+        #expect(room.next(full) == .deleteDoomed)
+        room.performed(freed: 0)
+        #expect(room.next(full) == .dropOldPartials)
+        room.performed(freed: 0)
+        #expect(room.next(full) == .evictExpired(full.excessOverGoal(with: mib(4))))
+        room.performed(freed: 0)
+        #expect(room.next(full) == .refuse)
+    }
+
     @Test func `it stops as soon as there is room`() {
         var room = EvictionPlan(for: mib(4))
         #expect(room.next(usage(bodies: 63)) == .deleteDoomed)

@@ -36,17 +36,20 @@ struct EvictionPlan {
     private let bytes: Int64
     private let minimum: Int64
     private var freed: Int64 = 0
-    private var steps: [Step] = [.doomed, .oldPartials, .expired, .entries, .partials]
+    private var steps: [Step]
     private var idlePartials: Int64?
     /// True if the index was shrunk, and nothing has been removed since.
     private var isShrunk = false
     /// True if the index was shrunk at all.
     private(set) var hasShrunkIndex = false
 
-    /// - Parameter minimum: The number of bytes to free even if `bytes` fit.
-    init(for bytes: Int64, atLeast minimum: Int64 = 0) {
+    /// - Parameters:
+    ///   - minimum: The number of bytes to free even if `bytes` fit.
+    ///   - sparesUseful: True to remove only what is of no use any more.
+    init(for bytes: Int64, atLeast minimum: Int64 = 0, sparesUseful: Bool = false) {
         self.bytes = bytes
         self.minimum = minimum
+        steps = [.doomed, .oldPartials, .expired] + (sparesUseful ? [] : [.entries, .partials])
     }
 
     func next(_ usage: StoreUsage) -> Action {

@@ -45,6 +45,9 @@ struct StoreUsage: Equatable {
         return budget.largestBody(indexPages: pages) - totals.folders - asideBytes
     }
 
+    /// The same, as far as the disk has room for it.
+    var largestBodyOnDisk: Int64 { min(largestBody, max(0, totals.counted + diskFree - reserve)) }
+
     // MARK: What can be freed
 
     /// The bytes of bodies that no run holds.

@@ -28,7 +28,7 @@ extension Index {
     ///
     /// `body` adds the bytes to the totals. If another process takes the space first, more is evicted.
     func changeWithRoom<Result>(
-        for bytes: Int64, _ body: (inout Totals) throws(StoreError) -> Result
+        for bytes: Int64, sparesUseful: Bool = false, _ body: (inout Totals) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         var hasRetried = false
         while true {
@@ -45,20 +45,20 @@ extension Index {
             } catch  where error.code == .full && !hasRetried {
                 // The disk is full although there should be space: others have used it. Evict once, then give up.
                 hasRetried = true
-                try makeRoom(for: bytes, atLeast: max(bytes, 1 << 20))
+                try makeRoom(for: bytes, atLeast: max(bytes, 1 << 20), sparesUseful: sparesUseful)
                 continue
             }
-            try makeRoom(for: bytes, atLeast: missing)
+            try makeRoom(for: bytes, atLeast: missing, sparesUseful: sparesUseful)
         }
     }
 
     /// Evicts until `bytes` more fit, and at least `minimum`; throws ``StoreError/Code/full`` or
     /// ``StoreError/Code/held`` if that is impossible, before anything is evicted.
-    func makeRoom(for bytes: Int64, atLeast minimum: Int64 = 0) throws(StoreError) {
+    func makeRoom(for bytes: Int64, atLeast minimum: Int64 = 0, sparesUseful: Bool = false) throws(StoreError) {
         try removeUncountedFiles()
         try releaseDeadRuns()
         diskUsage.forget()
-        var room = EvictionPlan(for: bytes, atLeast: minimum)
+        var room = EvictionPlan(for: bytes, atLeast: minimum, sparesUseful: sparesUseful)
         while true {
             let usage = try usage(beforeWriting: bytes)
             switch room.next(usage) {

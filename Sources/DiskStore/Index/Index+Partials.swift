@@ -36,8 +36,8 @@ extension Index {
     }
 
     /// Changes a reservation. The row may be lost with its index: the reservation is then obsolete.
-    func setReserved(_ id: Int64, from old: Int64, to new: Int64) throws(StoreError) {
-        try changeWithRoom(for: max(0, new - old)) { (totals) throws(StoreError) in
+    func setReserved(_ id: Int64, from old: Int64, to new: Int64, sparesUseful: Bool = false) throws(StoreError) {
+        try changeWithRoom(for: max(0, new - old), sparesUseful: sparesUseful) { (totals) throws(StoreError) in
             if try catalogue().save(reserved: new, ofPartial: id, updated: now) { totals.partials += new - old }
             try countFolder(Self.partialsFolder, &totals)
         }

@@ -22,10 +22,11 @@ extension DiskStore {
             path: paths.root)
     }
 
-    private static func tooLarge(_ size: Int64, _ index: Index) -> StoreError {
-        StoreError(
-            .tooLarge,
-            "\(ByteSize(size)) do not fit into the capacity of \(ByteSize(index.budget.capacity))",
+    /// - Parameter isGrowing: True if the body's length is unknown, and it has so many bytes at least.
+    private static func tooLarge(_ size: Int64, isGrowing: Bool = false, _ index: Index) -> StoreError {
+        let bytes = isGrowing ? "more than \(ByteSize(size)) (length unknown)" : "\(ByteSize(size))"
+        return StoreError(
+            .tooLarge, "\(bytes) do not fit into the capacity of \(ByteSize(index.budget.capacity))",
             path: index.paths.root)
     }
 
@@ -64,21 +65,33 @@ extension DiskStore {
     }
 
     /// Extends a reservation to `needed`, and with an unknown length beyond it, to reduce the number of calls.
+    ///
+    /// A body of unknown length that has half of the capacity, or of the disk, evicts nothing more that is of use: it takes the room that is free. Whether
+    /// it fits in the end is unknown, and an endless one would otherwise empty the store.
     func reserve(_ needed: Int64, for partial: Partial, isGrowing: Bool, size: Int64) throws(StoreError) {
         let (id, reserved) = (partial.id, partial.reserved)
         try checkLimit(size)
         partial.reserved = try withIndex { (index) throws(StoreError) in
-            if needed > (try index.usage().largestBody) { throw Self.tooLarge(size, index).needing(size) }
+            let usage = try index.usage()
+            if needed > usage.largestBody { throw Self.tooLarge(size, isGrowing: isGrowing, index).needing(size) }
+            let half = usage.largestBodyOnDisk / 2
+            let some = needed + index.budget.reservationStep(held: size)
             if isGrowing {
                 do throws(StoreError) {
-                    let some = needed + index.budget.reservationStep(held: size)
-                    try index.setReserved(id, from: reserved, to: some)
+                    try index.setReserved(id, from: reserved, to: some, sparesUseful: some > half)
                     return some
                 } catch  where error.code == .full {
                     // Without a large step: the exact size may still fit.
                 }
             }
-            try index.setReserved(id, from: reserved, to: needed)
+            let sparesUseful = isGrowing && needed > half
+            do throws(StoreError) {
+                try index.setReserved(id, from: reserved, to: needed, sparesUseful: sparesUseful)
+            } catch  where sparesUseful && error.code == .full {
+                // Otherwise the disk is full.
+                guard try index.usage().excess(with: needed - reserved) > 0 else { throw error }
+                throw Self.tooLarge(size, isGrowing: true, index).needing(size)
+            }
             return needed
         }
     }
